@@ -1,0 +1,69 @@
+# Every habit has one word. `make help` lists them.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON := .venv/bin/python
+LONGHAUL := .venv/bin/longhaul
+KERNELS := 6.12 6.1
+AGENT_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h)
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: packages .venv/.stamp agent kernel ## install what is missing, build the agent and the default kernel
+
+packages:
+	@./setup.sh
+
+.venv/.stamp: requirements-dev.lock pyproject.toml
+	python3 -m venv .venv
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+agent: packages ## build the agent
+	@$(MAKE) --no-print-directory -s -C orchestrator/agent
+
+kernel: packages ## build the default guest kernel and the modules for it
+	@kmod/sandbox/build.sh $(firstword $(KERNELS)) >/dev/null
+	@kmod/sandbox/build-modules.sh $(firstword $(KERNELS)) >/dev/null
+
+kernels: packages ## build every guest kernel and the modules for each
+	@for kernel in $(KERNELS); do kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
+
+demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
+	@mkdir -p build
+	@$(LONGHAUL) run demo --report build/demo.html
+
+test: setup kernels check test-unit test-contract test-guest ## everything CI runs
+
+test-unit: .venv/.stamp ## tests without a guest
+	@$(PYTHON) -m pytest tests/unit
+
+test-contract: .venv/.stamp agent ## agreements between parts
+	@$(PYTHON) -m pytest tests/contract
+
+test-guest: .venv/.stamp agent kernels ## tests that boot guests
+	@$(PYTHON) -m pytest tests/guest
+
+check: .venv/.stamp ## format, lint, types, import contracts
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/mypy --no-error-summary
+	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
+	@clang-format --dry-run -Werror orchestrator/agent/*.c orchestrator/agent/*.h
+
+fmt: .venv/.stamp ## format everything
+	@.venv/bin/ruff format --quiet .
+	@.venv/bin/ruff check --quiet --fix .
+	@clang-format -i orchestrator/agent/*.c orchestrator/agent/*.h
+
+bench: setup ## measure speed, as ratios within one run
+	@$(PYTHON) tests/bench/bench.py
+
+clean: ## remove what was built here (kernels stay in the cache)
+	rm -rf .venv build *.egg-info
+	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
+
+.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest check fmt bench clean

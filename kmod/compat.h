@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between kernels, in one place. Kbuild force-includes this file and defines LH_* for each feature it finds
+ * in the kernel's headers; no other file asks about kernels. Versions are named only to refuse what was never built.
+ */
+#ifndef LH_COMPAT_H
+#define LH_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 10, 0)
+#error "Longhaul's modules need Linux 5.10 or later: build them for a newer kernel"
+#endif
+
+/* The window's accessors came with 5.19. */
+#ifndef LH_HAVE_CWND_ACCESSORS
+#include <linux/tcp.h>
+#define tcp_snd_cwnd(tp) ((tp)->snd_cwnd)
+#define tcp_snd_cwnd_set(tp, val) ((tp)->snd_cwnd = (val))
+#endif
+
+/* cong_control() is told the ACK and its flags since 6.10. */
+#ifdef LH_CONG_CONTROL_HAS_ACK
+#define LH_CONG_CONTROL(name) name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+#else
+#define LH_CONG_CONTROL(name) name(struct sock *sk, const struct rate_sample *rs)
+#endif
+
+#endif

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lh_trace: what TCP and the queues did, written from inside the guest kernel to a descriptor of the host.
+ *
+ * A guest's system calls are dear and its function calls are cheap. So nothing polls: the probe hangs on tracepoints,
+ * fills fixed-width records (lh_trace.h) into a buffer, and hands the buffer to the host with one host call when it is
+ * full or 100 ms of virtual time old. Tracing takes no virtual time: the clock is read with interrupts off, where the
+ * time-travel clock does not advance.
+ *
+ *	tcp_probe             an ACK reached a sender          -> ACK record
+ *	tcp_rcv_space_adjust  an application read              -> remembered; FLOW record at the next tick
+ *	qdisc_dequeue         a followed device was served     -> remembered; LINK record at the next tick
+ *	kfree_skb             a followed device lost a packet  -> DROP record
+ *
+ * The agent talks to it through /proc/lh_trace (docs/run-directory.md). Sockets are recognised by sk_mark. User-Mode
+ * Linux only: it needs os_write_file().
+ */
+
+#include <linux/bitmap.h>
+#include <linux/hashtable.h>
+#include <linux/hrtimer.h>
+#include <linux/ip.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/proc_fs.h>
+#include <linux/rtnetlink.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <net/inet_ecn.h>
+#include <net/sch_generic.h>
+#include <net/tcp.h>
+
+#include "lh_trace.h"
+
+/* arch/um/os-Linux/file.c; its header is private to arch/um. */
+extern int os_write_file(int fd, const void *buf, int len);
+
+#define LH_MAX_FLOWS 4096
+#define LH_MAX_LINKS 64
+#define LH_BUFFER_BYTES (256 * 1024)
+/* People watch a run while it goes on: no record waits longer than this, in virtual time. */
+#define LH_FLUSH_NS (100 * NSEC_PER_MSEC)
+
+static int fd = 5;
+module_param(fd, int, 0444);
+MODULE_PARM_DESC(fd, "host descriptor the trace is written to");
+
+static unsigned int tick_us = 10000;
+module_param(tick_us, uint, 0444);
+MODULE_PARM_DESC(tick_us, "interval of FLOW and LINK records, in us of virtual time");
+
+static unsigned int ack_us;
+module_param(ack_us, uint, 0444);
+MODULE_PARM_DESC(ack_us, "at most one ACK record a flow in this interval; 0: every ACK");
+
+/* A flow's receiver. Connections follow one another (a web user), so finished ones are added up. */
+struct flow {
+	const struct sock *sk; /* compared, never followed */
+	u64 next_ack_ns;
+	u64 earlier_bytes; /* of connections before this one */
+	u64 bytes;	   /* of this connection */
+};
+
+/* A queue that is followed: a qdisc on a device. */
+struct link {
+	struct net_device *dev;
+	netdevice_tracker tracker;
+	struct Qdisc *queue; /* what waits for the line */
+	struct Qdisc *root;  /* the same, or the delay line above it */
+	u64 changed_ns;	     /* when the backlog was last looked at */
+	u64 byte_ns;
+	u64 tx_packets, tx_bytes;
+	u32 backlog, qlen, max_qlen;
+	u32 marks, max_frame;
+	s32 losses;
+	u16 id;
+	bool dirty;
+};
+
+static struct flow *flows;
+static DECLARE_BITMAP(dirty_flows, LH_MAX_FLOWS);
+static struct link links[LH_MAX_LINKS];
+static unsigned int nr_links;
+
+static DEFINE_SPINLOCK(lock); /* all of the above and below */
+static u8 *buffer;
+static unsigned int used;
+static u64 epoch_ns, flushed_ns, records, written;
+static int write_error;
+static struct hrtimer tick;
+
+/* ---- records ---- */
+
+static void write_out(void)
+{
+	unsigned int done = 0;
+
+	while (done < used && !write_error) {
+		int n = os_write_file(fd, buffer + done, used - done);
+
+		if (n > 0)
+			done += n;
+		else if (n != -EINTR && n != -EAGAIN)
+			write_error = n ?: -EIO;
+	}
+	written += done;
+	used = 0;
+}
+
+static void *new_record(enum lh_kind kind, u8 state, u16 id, u64 now_ns)
+{
+	struct lh_event *record; /* any of them: the first 12 bytes are common */
+
+	if (used + LH_RECORD_BYTES > LH_BUFFER_BYTES)
+		write_out();
+	record = (void *)(buffer + used);
+	used += LH_RECORD_BYTES;
+	records++;
+	memset(record, 0, LH_RECORD_BYTES);
+	record->t_ns = now_ns - epoch_ns;
+	record->kind = kind;
+	record->state = state;
+	record->id = id;
+	return record;
+}
+
+static bool started(u64 now_ns)
+{
+	return epoch_ns && now_ns >= epoch_ns;
+}
+
+/* ---- senders ---- */
+
+static void on_tcp_probe(void *unused, struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 mark = READ_ONCE(sk->sk_mark);
+	struct lh_ack *record;
+	unsigned long flags;
+	struct flow *flow;
+	u64 now;
+
+	if (!mark || mark > LH_MAX_FLOWS || !tp->packets_out)
+		return;
+	spin_lock_irqsave(&lock, flags);
+	now = ktime_get_ns();
+	flow = &flows[mark - 1];
+	if (!started(now) || now < flow->next_ack_ns)
+		goto out;
+	if (ack_us)
+		flow->next_ack_ns = now + ack_us * (u64)NSEC_PER_USEC;
+	record = new_record(LH_ACK, inet_csk(sk)->icsk_ca_state, mark - 1, now);
+	record->cwnd = tcp_snd_cwnd(tp);
+	record->ssthresh = tp->snd_ssthresh;
+	record->srtt_us = tp->srtt_us >> 3;
+	record->rtt_us = tp->rack.rtt_us;
+	record->inflight = tcp_packets_in_flight(tp);
+	record->delivered = tp->delivered;
+	record->retrans = tp->total_retrans;
+	record->lost = tp->lost;
+	record->snd_wnd = tp->snd_wnd;
+	record->pacing_Bps = READ_ONCE(sk->sk_pacing_rate);
+	record->acked_bytes = tp->bytes_acked;
+out:
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/* ---- receivers ---- */
+
+static void on_rcv_space_adjust(void *unused, struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 mark = READ_ONCE(sk->sk_mark);
+	unsigned long flags;
+	struct flow *flow;
+
+	if (!(mark & LH_MARK_RECEIVER))
+		return;
+	mark &= ~LH_MARK_RECEIVER;
+	if (!mark || mark > LH_MAX_FLOWS)
+		return;
+	spin_lock_irqsave(&lock, flags);
+	flow = &flows[mark - 1];
+	if (flow->sk != sk) {
+		flow->earlier_bytes += flow->bytes;
+		flow->sk = sk;
+	}
+	/* In order and read: what arrived less what still waits for the application. */
+	flow->bytes = tp->bytes_received - (tp->rcv_nxt - tp->copied_seq);
+	__set_bit(mark - 1, dirty_flows);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+static void write_flow(unsigned int id, u64 bytes, u32 packets, u64 now)
+{
+	struct lh_flow *record = new_record(LH_FLOW, 0, id, now);
+
+	record->app_bytes = bytes;
+	record->packets = packets;
+}
+
+/* ---- queues ---- */
+
+static struct link *link_of(const struct net_device *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_links; i++)
+		if (links[i].dev == dev)
+			return &links[i];
+	return NULL;
+}
+
+/*
+ * Look at the queue. Every change of it is followed, at the same instant, by an attempt to dequeue, so what is seen here
+ * held from now on: the integral and the maximum are exact.
+ */
+static void look(struct link *link, u64 now)
+{
+	link->byte_ns += (u64)link->backlog * (now - link->changed_ns);
+	link->changed_ns = now;
+	link->backlog = link->queue->qstats.backlog;
+	link->qlen = link->queue->q.qlen;
+	link->max_qlen = max(link->max_qlen, link->qlen);
+	link->dirty = true;
+}
+
+static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_queue *txq, int packets,
+			     struct sk_buff *skb)
+{
+	struct link *link = link_of(txq->dev);
+	unsigned long flags;
+	u64 now;
+
+	if (!link)
+		return;
+	spin_lock_irqsave(&lock, flags);
+	now = ktime_get_ns();
+	if (!started(now))
+		goto out;
+	look(link, now);
+	if (skb) {
+		link->tx_packets += packets;
+		link->tx_bytes += qdisc_pkt_len(skb);
+		link->max_frame = max(link->max_frame, skb->len);
+		if (skb->protocol == htons(ETH_P_IP) && INET_ECN_is_ce(ip_hdr(skb)->tos))
+			link->marks++;
+	}
+out:
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+static s32 random_losses(const struct link *link)
+{
+	/* The delay line counts its own random losses and, once more, what its child refused. */
+	return link->root == link->queue ? 0 : link->root->qstats.drops - link->queue->qstats.drops;
+}
+
+static void on_kfree_skb(void *unused, struct sk_buff *skb)
+{
+	struct link *link = link_of(skb->dev);
+	struct lh_drop_record *record;
+	enum lh_drop cause = LH_DROP_QUEUE;
+	unsigned long flags;
+	s32 losses;
+	u64 now;
+
+	if (!link || skb->protocol != htons(ETH_P_IP))
+		return;
+	spin_lock_irqsave(&lock, flags);
+	now = ktime_get_ns();
+	if (!started(now))
+		goto out;
+	losses = random_losses(link);
+	if (losses > link->losses) {
+		link->losses = losses;
+		cause = LH_DROP_RANDOM;
+	}
+	link->dirty = true;
+	record = new_record(LH_DROP, cause, link->id, now);
+	record->length = skb->len;
+	record->queue_packets = link->queue->q.qlen;
+	if (ip_hdr(skb)->protocol == IPPROTO_TCP || ip_hdr(skb)->protocol == IPPROTO_UDP) {
+		/* Ports stand at the same place in both; the sequence number is TCP's. */
+		const struct tcphdr *ports = (void *)ip_hdr(skb) + ip_hdrlen(skb);
+
+		record->source_port = ntohs(ports->source);
+		record->destination_port = ntohs(ports->dest);
+		if (ip_hdr(skb)->protocol == IPPROTO_TCP)
+			record->seq = ntohl(ports->seq);
+	}
+out:
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+static void write_link(struct link *link, u64 now)
+{
+	struct lh_link *record = new_record(LH_LINK, 0, link->id, now);
+
+	look(link, now);
+	record->queue_packets = link->qlen;
+	record->queue_bytes = link->backlog;
+	record->queue_max_packets = link->max_qlen;
+	record->drops = link->queue->qstats.drops;
+	record->losses = max(random_losses(link), 0);
+	record->marks = link->marks;
+	record->tx_packets = link->tx_packets;
+	record->tx_bytes = link->tx_bytes;
+	record->queue_byte_ns = link->byte_ns;
+	link->max_qlen = link->qlen;
+	link->dirty = link->qlen > 0; /* a queue that waits is news, even if nothing moved */
+}
+
+/* ---- ticks ---- */
+
+static void write_tick(u64 now)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_links; i++)
+		if (links[i].dirty)
+			write_link(&links[i], now);
+	for_each_set_bit(i, dirty_flows, LH_MAX_FLOWS)
+		write_flow(i, flows[i].earlier_bytes + flows[i].bytes, 0, now);
+	bitmap_zero(dirty_flows, LH_MAX_FLOWS);
+	if (used && now - flushed_ns >= LH_FLUSH_NS) {
+		flushed_ns = now;
+		write_out();
+	}
+}
+
+static enum hrtimer_restart on_tick(struct hrtimer *timer)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	write_tick(ktime_get_ns());
+	spin_unlock_irqrestore(&lock, flags);
+	hrtimer_forward_now(timer, ns_to_ktime(tick_us * (u64)NSEC_PER_USEC));
+	return HRTIMER_RESTART;
+}
+
+/* ---- the agent's words ---- */
+
+static struct Qdisc *find_qdisc(struct net_device *dev, u32 handle)
+{
+	struct Qdisc *root = rtnl_dereference(dev->qdisc), *qdisc;
+
+	if (root && root->handle == handle)
+		return root;
+	hash_for_each_possible(dev->qdisc_hash, qdisc, hash, handle)
+		if (qdisc->handle == handle)
+			return qdisc;
+	return NULL;
+}
+
+static int follow(unsigned int id, const char *name, u32 major)
+{
+	struct link *link = &links[nr_links];
+	unsigned long flags;
+	int error = 0;
+
+	if (nr_links == LH_MAX_LINKS)
+		return -ENOSPC;
+	rtnl_lock();
+	link->dev = __dev_get_by_name(current->nsproxy->net_ns, name);
+	if (!link->dev) {
+		error = -ENODEV;
+		goto out;
+	}
+	link->queue = find_qdisc(link->dev, major << 16);
+	link->root = rtnl_dereference(link->dev->qdisc);
+	if (!link->queue) {
+		error = -ENOENT;
+		link->dev = NULL;
+		goto out;
+	}
+	netdev_hold(link->dev, &link->tracker, GFP_KERNEL);
+	link->id = id;
+	spin_lock_irqsave(&lock, flags);
+	nr_links++;
+	spin_unlock_irqrestore(&lock, flags);
+out:
+	rtnl_unlock();
+	return error;
+}
+
+static void begin(u64 at_ns)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&lock, flags);
+	epoch_ns = flushed_ns = at_ns;
+	for (i = 0; i < nr_links; i++)
+		links[i].changed_ns = at_ns;
+	spin_unlock_irqrestore(&lock, flags);
+	hrtimer_start(&tick, ns_to_ktime(at_ns + tick_us * (u64)NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
+}
+
+static int finish(void)
+{
+	unsigned long flags;
+
+	hrtimer_cancel(&tick);
+	spin_lock_irqsave(&lock, flags);
+	write_tick(ktime_get_ns());
+	write_out();
+	spin_unlock_irqrestore(&lock, flags);
+	return write_error;
+}
+
+static int obey(const char *line)
+{
+	unsigned long long value, more;
+	unsigned int what, id, major;
+	struct lh_event *event;
+	char name[IFNAMSIZ];
+	unsigned long flags;
+
+	if (sscanf(line, "link %u %15s %x", &id, name, &major) == 3)
+		return follow(id, name, major);
+	if (sscanf(line, "epoch %llu", &value) == 1) {
+		begin(value);
+		return 0;
+	}
+	if (sscanf(line, "mark %u %u %llu", &what, &id, &value) == 3) {
+		spin_lock_irqsave(&lock, flags);
+		event = new_record(LH_EVENT, 0, id, ktime_get_ns());
+		event->what = what;
+		event->value = value;
+		spin_unlock_irqrestore(&lock, flags);
+		return 0;
+	}
+	if (sscanf(line, "udp %u %llu %llu", &id, &value, &more) == 3) {
+		spin_lock_irqsave(&lock, flags);
+		write_flow(id, value, more, ktime_get_ns());
+		spin_unlock_irqrestore(&lock, flags);
+		return 0;
+	}
+	if (!strncmp(line, "flush", 5))
+		return finish();
+	return -EINVAL;
+}
+
+static ssize_t on_proc_write(struct file *file, const char __user *from, size_t count, loff_t *at)
+{
+	char line[128];
+	int error;
+
+	if (count >= sizeof(line))
+		return -EINVAL;
+	if (copy_from_user(line, from, count))
+		return -EFAULT;
+	line[count] = '\0';
+	error = obey(line);
+	return error ?: count;
+}
+
+static ssize_t on_proc_read(struct file *file, char __user *to, size_t count, loff_t *at)
+{
+	unsigned int i, length;
+	char *text;
+	ssize_t n;
+
+	text = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	if (!text)
+		return -ENOMEM;
+	length = scnprintf(text, PAGE_SIZE, "records %llu\nwritten_bytes %llu\nerror %d\n", records, written, write_error);
+	for (i = 0; i < nr_links; i++)
+		length += scnprintf(text + length, PAGE_SIZE - length, "link %u max_frame %u\n", links[i].id,
+				    links[i].max_frame);
+	n = simple_read_from_buffer(to, count, at, text, length);
+	kfree(text);
+	return n;
+}
+
+static const struct proc_ops proc_ops = {
+	.proc_write = on_proc_write,
+	.proc_read = on_proc_read,
+	.proc_lseek = default_llseek,
+};
+
+/* ---- the header of the file ---- */
+
+#define LH_SAY(type, numpy, name)                                                                                      \
+	n += scnprintf(text + n, size - n, "%s[\"" #name "\", \"" numpy "\", %zu]", n == begun ? "" : ", ",            \
+		       offsetof(typeof(*record), name));
+
+#define LH_SAY_KIND(number, word, NAME, FIELDS)                                                                        \
+	do {                                                                                                           \
+		const struct NAME *record;                                                                             \
+		unsigned int begun;                                                                                    \
+                                                                                                                       \
+		BUILD_BUG_ON(sizeof(struct NAME) > LH_RECORD_BYTES);                                                   \
+		n += scnprintf(text + n, size - n, "%s\"%d\": {\"name\": \"" word "\", \"fields\": [",                 \
+			       number == LH_ACK ? "" : ", ", number);                                                  \
+		begun = n;                                                                                             \
+		LH_COMMON(LH_SAY)                                                                                      \
+		FIELDS(LH_SAY)                                                                                         \
+		n += scnprintf(text + n, size - n, "]}");                                                              \
+	} while (0)
+
+static void write_header(void)
+{
+	char *text = (char *)buffer;
+	unsigned int n, size = LH_HEADER_BYTES;
+
+	n = scnprintf(text, size,
+		      "{\"magic\": \"" LH_MAGIC "\", \"record_bytes\": %d, \"byte_order\": \"little\", \"kinds\": {",
+		      LH_RECORD_BYTES);
+	LH_SAY_KIND(LH_ACK, "ack", lh_ack, LH_ACK_FIELDS);
+	LH_SAY_KIND(LH_FLOW, "flow", lh_flow, LH_FLOW_FIELDS);
+	LH_SAY_KIND(LH_LINK, "link", lh_link, LH_LINK_FIELDS);
+	LH_SAY_KIND(LH_DROP, "drop", lh_drop_record, LH_DROP_FIELDS);
+	LH_SAY_KIND(LH_EVENT, "event", lh_event, LH_EVENT_FIELDS);
+	n += scnprintf(text + n, size - n, "}}");
+	memset(text + n, ' ', LH_HEADER_BYTES - n - 1);
+	text[LH_HEADER_BYTES - 1] = '\n';
+	used = LH_HEADER_BYTES;
+	write_out();
+}
+
+/* ---- coming and going ---- */
+
+static struct hook {
+	const char *name;
+	void *function;
+	struct tracepoint *point;
+} hooks[] = {
+	{ "tcp_probe", on_tcp_probe },
+	{ "tcp_rcv_space_adjust", on_rcv_space_adjust },
+	{ "qdisc_dequeue", on_qdisc_dequeue },
+	{ "kfree_skb", on_kfree_skb },
+};
+
+static void match_hook(struct tracepoint *point, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (!strcmp(hooks[i].name, point->name))
+			hooks[i].point = point;
+}
+
+static void let_go(unsigned int count)
+{
+	while (count--)
+		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static int __init lh_trace_init(void)
+{
+	unsigned int i;
+	int error = -ENOMEM;
+
+	if (!tick_us)
+		return -EINVAL;
+	buffer = vmalloc(LH_BUFFER_BYTES);
+	flows = vzalloc(LH_MAX_FLOWS * sizeof(*flows));
+	if (!buffer || !flows)
+		goto free;
+	hrtimer_init(&tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	tick.function = on_tick;
+	write_header();
+	for_each_kernel_tracepoint(match_hook, NULL);
+	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+		error = -ENOENT;
+		if (hooks[i].point)
+			error = tracepoint_probe_register(hooks[i].point, hooks[i].function, NULL);
+		if (error) {
+			pr_err("lh_trace: hooking tracepoint %s: error %d\n", hooks[i].name, error);
+			goto unhook;
+		}
+	}
+	error = -ENOMEM;
+	if (!proc_create("lh_trace", 0600, NULL, &proc_ops))
+		goto unhook;
+	return 0;
+unhook:
+	let_go(i);
+free:
+	vfree(flows);
+	vfree(buffer);
+	return error;
+}
+
+static void __exit lh_trace_exit(void)
+{
+	unsigned int i;
+
+	remove_proc_entry("lh_trace", NULL);
+	let_go(ARRAY_SIZE(hooks));
+	finish();
+	for (i = 0; i < nr_links; i++)
+		netdev_put(links[i].dev, &links[i].tracker);
+	vfree(flows);
+	vfree(buffer);
+}
+
+module_init(lh_trace_init);
+module_exit(lh_trace_exit);
+
+MODULE_DESCRIPTION("Trace of TCP senders, receivers and queues, from inside a virtual-time guest");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The layout of trace.bin, as written by lh_trace.c and read by orchestrator/trace.py.
+ *
+ *	0        4096            4160            4224
+ *	| header | record 0      | record 1      | ...
+ *
+ * Every record is 64 bytes, little-endian, naturally aligned, and begins with the same 12 bytes. Times are nanoseconds
+ * since the epoch of the experiment. A test compiles this file and holds it equal to the reader's table.
+ */
+#ifndef LH_TRACE_H
+#define LH_TRACE_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#endif
+
+#define LH_HEADER_BYTES 4096
+#define LH_RECORD_BYTES 64
+#define LH_MAGIC "LHTRACE1"
+
+/* On a sender's socket sk_mark is the flow's id + 1; on a receiver's, this bit is set too. */
+#define LH_MARK_RECEIVER 0x10000u
+
+enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT };
+
+enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
+
+/* Fields of each kind: type, numpy type, name. What is the same for all comes first, in LH_COMMON. */
+#define LH_COMMON(F) F(u64, "u8", t_ns) F(u8, "u1", kind) F(u8, "u1", state) F(u16, "u2", id)
+
+/* A sender as an ACK arrives, before it is processed; state is the ca_state. */
+#define LH_ACK_FIELDS(F)                                                                                               \
+	F(u32, "u4", cwnd) F(u32, "u4", ssthresh) F(u32, "u4", srtt_us) F(u32, "u4", rtt_us) F(u32, "u4", inflight)    \
+	F(u32, "u4", delivered) F(u32, "u4", retrans) F(u32, "u4", lost) F(u32, "u4", snd_wnd)                         \
+	F(u64, "u8", pacing_Bps) F(u64, "u8", acked_bytes)
+
+/* What the receiving application has read, at a tick if it changed. */
+#define LH_FLOW_FIELDS(F) F(u32, "u4", packets) F(u64, "u8", app_bytes)
+
+/* A queue at a tick if it changed; counters are cumulative since the epoch. */
+#define LH_LINK_FIELDS(F)                                                                                              \
+	F(u32, "u4", queue_packets) F(u32, "u4", queue_bytes) F(u32, "u4", queue_max_packets) F(u32, "u4", drops)      \
+	F(u32, "u4", losses) F(u32, "u4", marks) F(u64, "u8", tx_packets) F(u64, "u8", tx_bytes)                       \
+	F(u64, "u8", queue_byte_ns)
+
+/* One packet that did not pass a link; state is an enum lh_drop. */
+#define LH_DROP_FIELDS(F)                                                                                              \
+	F(u32, "u4", length) F(u32, "u4", queue_packets) F(u16, "u2", source_port) F(u16, "u2", destination_port)      \
+	F(u32, "u4", seq)
+
+#define LH_EVENT_FIELDS(F) F(u32, "u4", what) F(u64, "u8", value)
+
+#define LH_MEMBER(type, numpy, name) type name;
+#define LH_STRUCT(NAME, FIELDS)                                                                                        \
+	struct NAME {                                                                                                  \
+		LH_COMMON(LH_MEMBER)                                                                                   \
+		FIELDS(LH_MEMBER)                                                                                      \
+	};
+
+LH_STRUCT(lh_ack, LH_ACK_FIELDS)
+LH_STRUCT(lh_flow, LH_FLOW_FIELDS)
+LH_STRUCT(lh_link, LH_LINK_FIELDS)
+LH_STRUCT(lh_drop_record, LH_DROP_FIELDS)
+LH_STRUCT(lh_event, LH_EVENT_FIELDS)
+
+#endif

@@ -1,0 +1,1 @@
+"""Longhaul: a congestion-control laboratory. See `docs/` for the road an experiment takes through this package."""

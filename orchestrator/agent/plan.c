@@ -1,0 +1,425 @@
+/*
+ * run.json into structures. The document stays in memory for the life of the agent: names and
+ * texts point into it. Names of nodes and devices are resolved here, once.
+ */
+#include "plan.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/pkt_sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "die.h"
+#include "fields.h"
+#include "plan_qdisc.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+#define NEED(key, structure, member, type)                                                         \
+	{                                                                                          \
+		key, type, offsetof(structure, member), NEEDED, 0, 0                               \
+	}
+#define MAYBE(key, structure, member, type, otherwise)                                             \
+	{                                                                                          \
+		key, type, offsetof(structure, member), NULLABLE, 0, otherwise                     \
+	}
+#define IGNORE(key)                                                                                \
+	{                                                                                          \
+		key, FIELD_IGNORED, 0, NULLABLE, 0, 0                                              \
+	}
+/* Steps through a list, `item` being the value and `index` its place. */
+#define EACH(item, list)                                                                           \
+	const struct json *item = fields_expect(list, JSON_LIST)->members;                         \
+	item;                                                                                      \
+	item = item->next
+
+static struct node *find_node(struct plan *plan, const struct json *value)
+{
+	const char *name = fields_expect(value, JSON_TEXT)->text;
+
+	for (size_t i = 0; i < plan->node_count; i++)
+		if (!strcmp(plan->nodes[i].name, name))
+			return &plan->nodes[i];
+	fields_refuse(value, "no node is called '%s'", name);
+}
+
+static struct end *find_end(struct plan *plan, const struct json *node, const struct json *dev)
+{
+	const struct node *owner = find_node(plan, node);
+	const char *name = fields_expect(dev, JSON_TEXT)->text;
+
+	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
+		struct end *end = &plan->wires[i / 2].ends[i % 2];
+
+		if (end->node == owner && !strcmp(end->dev, name))
+			return end;
+	}
+	fields_refuse(dev, "node '%s' has no device '%s'", owner->name, name);
+}
+
+static void read_cidr(const struct json *value, struct in_addr *address, uint8_t *prefix)
+{
+	const char *text = fields_expect(value, JSON_TEXT)->text;
+	const char *slash = strchr(text, '/');
+	char host[INET_ADDRSTRLEN] = "", *end = NULL;
+	unsigned long bits = 33;
+
+	if (slash && (size_t)(slash - text) < sizeof(host)) {
+		memcpy(host, text, (size_t)(slash - text));
+		bits = strtoul(slash + 1, &end, 10);
+	}
+	if (!end || end == slash + 1 || *end || bits > 32 || inet_pton(AF_INET, host, address) != 1)
+		fields_refuse(value, "'%s' is not address/prefix", text);
+	*prefix = (uint8_t)bits;
+}
+
+static void read_nodes(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct node node;
+		const struct json *sysctls;
+	};
+	static const struct field fields[] = {
+		NEED("name", struct reading, node.name, FIELD_TEXT),
+		NEED("forward", struct reading, node.forward, FIELD_BOOL),
+		NEED("sysctls", struct reading, sysctls, FIELD_VALUE),
+	};
+
+	plan->node_count = fields_expect(list, JSON_LIST)->count;
+	plan->nodes = need_memory(plan->node_count, sizeof(*plan->nodes));
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+		struct node *node = &plan->nodes[item->index];
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		*node = reading.node;
+		node->sysctl_count = fields_expect(reading.sysctls, JSON_LIST)->count;
+		node->sysctls = need_memory(node->sysctl_count, sizeof(*node->sysctls));
+		node->sysctls_read = need_memory(node->sysctl_count, sizeof(*node->sysctls_read));
+		for (EACH(pair, reading.sysctls)) {
+			if (fields_expect(pair, JSON_LIST)->count != 2)
+				fields_refuse(pair, "a name and a value are expected");
+			node->sysctls[pair->index] = (struct pair){
+				fields_expect(pair->members, JSON_TEXT)->text,
+				fields_expect(pair->members->next, JSON_TEXT)->text,
+			};
+		}
+	}
+}
+
+static void read_end(struct plan *plan, const struct json *object, struct end *end)
+{
+	struct reading {
+		struct end end;
+		const struct json *node, *address, *qdiscs;
+	} reading = {0};
+	static const struct field fields[] = {
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("dev", struct reading, end.dev, FIELD_TEXT),
+		NEED("mac", struct reading, end.mac, FIELD_MAC),
+		NEED("address", struct reading, address, FIELD_VALUE),
+		NEED("mtu", struct reading, end.mtu, FIELD_U32),
+		NEED("qdiscs", struct reading, qdiscs, FIELD_VALUE),
+	};
+
+	fields_read(object, fields, COUNT(fields), &reading);
+	*end = reading.end;
+	if (!*end->dev || strlen(end->dev) >= IFNAMSIZ)
+		fields_refuse(object, "device name '%s' must have 1 to %d letters", end->dev, IFNAMSIZ - 1);
+	end->node = find_node(plan, reading.node);
+	read_cidr(reading.address, &end->address, &end->prefix);
+	plan_read_qdiscs(reading.qdiscs, &end->qdiscs, &end->qdisc_count);
+}
+
+static void read_wires(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		const struct json *ends;
+	};
+	static const struct field fields[] = {NEED("ends", struct reading, ends, FIELD_VALUE)};
+
+	plan->wire_count = fields_expect(list, JSON_LIST)->count;
+	plan->wires = need_memory(plan->wire_count, sizeof(*plan->wires));
+	for (EACH(item, list)) {
+		struct reading reading;
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		if (fields_expect(reading.ends, JSON_LIST)->count != 2)
+			fields_refuse(reading.ends, "a wire has two ends");
+		for (EACH(end, reading.ends))
+			read_end(plan, end, &plan->wires[item->index].ends[end->index]);
+	}
+}
+
+static void read_routes(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct route route;
+		const struct json *node, *to, *features;
+	};
+	static const struct field fields[] = {
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("to", struct reading, to, FIELD_VALUE),
+		NEED("via", struct reading, route.via, FIELD_IPV4),
+		MAYBE("initcwnd", struct reading, route.initcwnd, FIELD_U32, 0),
+		MAYBE("cwnd_clamp", struct reading, route.cwnd_clamp, FIELD_U32, 0),
+		MAYBE("features", struct reading, features, FIELD_VALUE, 0),
+	};
+
+	plan->route_count = fields_expect(list, JSON_LIST)->count;
+	plan->routes = need_memory(plan->route_count, sizeof(*plan->routes));
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+		struct route *route = &plan->routes[item->index];
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		*route = reading.route;
+		route->node = find_node(plan, reading.node);
+		read_cidr(reading.to, &route->to, &route->prefix);
+		if (!reading.features)
+			continue;
+		for (EACH(feature, reading.features)) {
+			if (strcmp(fields_expect(feature, JSON_TEXT)->text, "ecn"))
+				fields_refuse(feature, "'%s' is unknown; known here: ecn", feature->text);
+			route->ecn = true;
+		}
+	}
+}
+
+static void read_links(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct link link;
+		const struct json *node, *dev;
+	};
+	static const struct field fields[] = {
+		NEED("id", struct reading, link.id, FIELD_U32),
+		NEED("name", struct reading, link.name, FIELD_TEXT),
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("dev", struct reading, dev, FIELD_VALUE),
+		NEED("queue", struct reading, link.queue, FIELD_HANDLE),
+		IGNORE("rate_bps"),
+		IGNORE("one_way_us"),
+		IGNORE("queue_limit_packets"),
+		IGNORE("queue_limit_bytes"),
+	};
+
+	plan->link_count = fields_expect(list, JSON_LIST)->count;
+	plan->links = need_memory(plan->link_count, sizeof(*plan->links));
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		plan->links[item->index] = reading.link;
+		plan->links[item->index].end = find_end(plan, reading.node, reading.dev);
+	}
+}
+
+static void read_modules(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		const char *name;
+		const struct json *params;
+	};
+	static const struct field fields[] = {
+		NEED("name", struct reading, name, FIELD_TEXT),
+		NEED("params", struct reading, params, FIELD_VALUE),
+	};
+
+	plan->module_count = fields_expect(list, JSON_LIST)->count;
+	plan->modules = need_memory(plan->module_count, sizeof(*plan->modules));
+	for (EACH(item, list)) {
+		struct reading reading;
+		struct module *module = &plan->modules[item->index];
+		const struct json *param;
+		size_t i = 0;
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		if (strchr(reading.name, '/'))
+			fields_refuse(item, "'%s' is not a name of a module", reading.name);
+		module->name = reading.name;
+		module->param_count = fields_expect(reading.params, JSON_OBJECT)->count;
+		module->params = need_memory(module->param_count, sizeof(*module->params));
+		for (param = reading.params->members; param; param = param->next)
+			module->params[i++] =
+				(struct pair){param->key, fields_expect(param, JSON_TEXT)->text};
+	}
+}
+
+static void read_flow(struct plan *plan, const struct json *item, struct flow *flow)
+{
+	struct reading {
+		struct flow flow;
+		const char *kind;
+		const struct json *from, *to, *options, *on_off;
+	} reading = {0};
+	static const char *const kinds[] = {
+		[FLOW_TCP] = "tcp", [FLOW_UDP] = "udp", [FLOW_WEB] = "web"};
+	static const struct field fields[] = {
+		NEED("id", struct reading, flow.id, FIELD_U32),
+		NEED("name", struct reading, flow.name, FIELD_TEXT),
+		NEED("kind", struct reading, kind, FIELD_TEXT),
+		MAYBE("cc", struct reading, flow.cc, FIELD_TEXT, 0),
+		IGNORE("variant"),
+		NEED("from", struct reading, from, FIELD_VALUE),
+		NEED("to", struct reading, to, FIELD_VALUE),
+		NEED("address", struct reading, flow.address, FIELD_IPV4),
+		NEED("port", struct reading, flow.port, FIELD_U16),
+		NEED("start_us", struct reading, flow.start_us, FIELD_U64),
+		MAYBE("stop_us", struct reading, flow.stop_us, FIELD_U64, NEVER),
+		MAYBE("bytes", struct reading, flow.bytes, FIELD_U64, NEVER),
+		MAYBE("options", struct reading, options, FIELD_VALUE, 0),
+		MAYBE("seed", struct reading, flow.seed, FIELD_U64, 0),
+		MAYBE("rate_bps", struct reading, flow.rate_bps, FIELD_U64, 0),
+		MAYBE("payload_bytes", struct reading, flow.payload_bytes, FIELD_U32, 0),
+		MAYBE("on_off", struct reading, on_off, FIELD_VALUE, 0),
+		MAYBE("mean_bytes", struct reading, flow.mean_bytes, FIELD_U64, 0),
+		MAYBE("shape_milli", struct reading, flow.shape_milli, FIELD_U32, 0),
+		MAYBE("think_us", struct reading, flow.think_us, FIELD_U64, 0),
+	};
+	static const struct field option_fields[] = {
+		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
+		MAYBE("window_clamp_bytes", struct flow, window_clamp_bytes, FIELD_U32, 0),
+	};
+	static const struct field on_off_fields[] = {
+		NEED("on_us", struct flow, on_us, FIELD_U64),
+		NEED("off_us", struct flow, off_us, FIELD_U64),
+	};
+	size_t kind = 0;
+
+	fields_read(item, fields, COUNT(fields), &reading);
+	*flow = reading.flow;
+	while (kind < COUNT(kinds) && strcmp(reading.kind, kinds[kind]))
+		kind++;
+	if (kind == COUNT(kinds))
+		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web", reading.kind);
+	flow->kind = (enum flow_kind)kind;
+	flow->from = find_node(plan, reading.from);
+	flow->to = find_node(plan, reading.to);
+	if (reading.options)
+		fields_read(reading.options, option_fields, COUNT(option_fields), flow);
+	if (reading.on_off)
+		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
+	if (flow->id != item->index || flow->id > 0x7fff)
+		fields_refuse(item, "id must be the flow's place in the list, below 32768");
+	if (flow->kind != FLOW_UDP && !flow->cc)
+		fields_refuse(item, "'cc' is missing");
+	if (flow->kind == FLOW_UDP && (!flow->rate_bps || flow->payload_bytes - 1 >= 65507))
+		fields_refuse(item, "a udp flow needs rate_bps and 1 to 65507 payload_bytes");
+	if (flow->kind == FLOW_WEB && (!flow->mean_bytes || flow->shape_milli <= 1000))
+		fields_refuse(item, "a web flow needs mean_bytes and a shape_milli above 1000");
+}
+
+static void read_schedule(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		uint64_t at_us;
+		const struct json *node, *dev, *qdiscs;
+	};
+	static const struct field fields[] = {
+		NEED("at_us", struct reading, at_us, FIELD_U64),
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("dev", struct reading, dev, FIELD_VALUE),
+		NEED("qdiscs", struct reading, qdiscs, FIELD_VALUE),
+	};
+	uint64_t last_us = 0;
+
+	plan->change_count = fields_expect(list, JSON_LIST)->count;
+	plan->schedule = need_memory(plan->change_count, sizeof(*plan->schedule));
+	for (EACH(item, list)) {
+		struct change *change = &plan->schedule[item->index];
+		struct reading reading;
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		change->at_us = reading.at_us;
+		if (change->at_us < last_us)
+			fields_refuse(item, "a schedule is in the order of time");
+		last_us = change->at_us;
+		change->end = find_end(plan, reading.node, reading.dev);
+		plan_read_qdiscs(reading.qdiscs, &change->qdiscs, &change->qdisc_count);
+	}
+}
+
+static char *read_whole(const char *path, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat info;
+	char *text;
+
+	if (fd < 0 || fstat(fd, &info))
+		die("reading the plan", path, "the backend puts it there", "%s", strerror(errno));
+	text = need_memory((size_t)info.st_size + 1, 1);
+	for (*length = 0; *length < (size_t)info.st_size;) {
+		ssize_t got = read(fd, text + *length, (size_t)info.st_size - *length);
+
+		if (got <= 0)
+			die("reading the plan", path, "", "%s", got ? strerror(errno) : "it shrank");
+		*length += (size_t)got;
+	}
+	close(fd);
+	return text;
+}
+
+void plan_read(const char *path, struct plan *plan)
+{
+	struct reading {
+		uint64_t format, duration_us, seed;
+		const struct json *nodes, *wires, *routes, *links, *modules, *flows, *schedule, *trace;
+	} reading;
+	static const struct field fields[] = {
+		NEED("format", struct reading, format, FIELD_U64),
+		NEED("seed", struct reading, seed, FIELD_U64),
+		NEED("duration_us", struct reading, duration_us, FIELD_U64),
+		NEED("nodes", struct reading, nodes, FIELD_VALUE),
+		NEED("wires", struct reading, wires, FIELD_VALUE),
+		NEED("routes", struct reading, routes, FIELD_VALUE),
+		NEED("links", struct reading, links, FIELD_VALUE),
+		NEED("modules", struct reading, modules, FIELD_VALUE),
+		NEED("flows", struct reading, flows, FIELD_VALUE),
+		NEED("schedule", struct reading, schedule, FIELD_VALUE),
+		NEED("trace", struct reading, trace, FIELD_VALUE),
+		IGNORE("experiment"),
+		IGNORE("backend"),
+		IGNORE("kernel"),
+		IGNORE("point"),
+		IGNORE("window_us"),
+		IGNORE("memory_mb"),
+		IGNORE("expect"),
+		IGNORE("meaning"),
+	};
+	static const struct field trace_fields[] = {
+		NEED("ack_us", struct plan, trace_ack_us, FIELD_U32),
+		NEED("tick_us", struct plan, trace_tick_us, FIELD_U32),
+	};
+	struct json_error error;
+	size_t length;
+	char *text = read_whole(path, &length);
+	const struct json *root = json_parse(text, length, &error);
+
+	if (!root)
+		die("reading the plan", path, "", "line %zu, column %zu: %s", error.line, error.column,
+		    error.what);
+	fields_read(root, fields, COUNT(fields), &reading);
+	if (reading.format != 1)
+		fields_refuse(json_member(root, "format"), "%llu is not 1, the format this agent reads",
+			      (unsigned long long)reading.format);
+	plan->seed = reading.seed;
+	plan->duration_us = reading.duration_us;
+	if (!plan->duration_us)
+		fields_refuse(json_member(root, "duration_us"), "nothing happens in no time");
+	read_nodes(plan, reading.nodes);
+	read_wires(plan, reading.wires);
+	read_routes(plan, reading.routes);
+	read_links(plan, reading.links);
+	read_modules(plan, reading.modules);
+	plan->flow_count = fields_expect(reading.flows, JSON_LIST)->count;
+	plan->flows = need_memory(plan->flow_count, sizeof(*plan->flows));
+	for (EACH(item, reading.flows))
+		read_flow(plan, item, &plan->flows[item->index]);
+	read_schedule(plan, reading.schedule);
+	fields_read(reading.trace, trace_fields, COUNT(trace_fields), plan);
+}

@@ -1,0 +1,165 @@
+/*
+ * run.json as structures: docs/run-directory.md is the reference. The second half of some
+ * structures is what the guest adds while it runs (descriptors, indices, counts).
+ */
+#ifndef LONGHAUL_PLAN_H
+#define LONGHAUL_PLAN_H
+
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NEVER UINT64_MAX /* a time or size that is null */
+#define QDISCS_PER_END 8
+
+struct pair { /* ["name", "value"] or "name": "value" */
+	const char *name, *value;
+};
+
+struct node {
+	const char *name;
+	bool forward;
+	struct pair *sysctls;
+	size_t sysctl_count;
+
+	int namespace_fd;
+	int rtnl_fd;  /* rtnetlink socket inside the namespace */
+	int inet_fd;  /* datagram socket inside the namespace, for ioctl */
+	int snmp_fd;  /* /proc/net/snmp of the namespace */
+	const char **sysctls_read;
+};
+
+enum qdisc_kind {
+	QDISC_NETEM,
+	QDISC_TBF,
+	QDISC_PFIFO,
+	QDISC_BFIFO,
+	QDISC_CODEL,
+	QDISC_FQ_CODEL,
+	QDISC_PIE,
+	QDISC_RED,
+	QDISC_CAKE,
+	QDISC_KINDS
+};
+
+/* Only the fields of its kind are set; the others are zero, so two can be compared as memory. */
+struct qdisc {
+	enum qdisc_kind kind;
+	uint32_t handle, parent; /* major << 16 | minor, TC_H_ROOT */
+	uint32_t limit;
+	/* netem */
+	uint64_t delay_ns, jitter_ns, seed;
+	bool keep_order, bursty_loss;
+	uint32_t loss, duplicate, corrupt, reorder; /* shares of 2^32 */
+	uint32_t gemodel[4];			    /* p, r, h, k */
+	/* tbf */
+	uint64_t rate_bps;
+	uint32_t burst_bytes;
+	/* AQM */
+	uint32_t target_us, interval_us, flows, quantum;
+	bool ecn;
+	/* red */
+	uint32_t min, max, max_p;
+	uint8_t wlog, plog, scell_log, stab[256];
+	/* cake */
+	uint32_t memory_bytes, rtt_us;
+};
+
+struct end {
+	struct node *node;
+	const char *dev;
+	struct ether_addr mac;
+	struct in_addr address;
+	uint8_t prefix;
+	uint32_t mtu;
+	struct qdisc *qdiscs; /* as now in place: a schedule replaces them */
+	size_t qdisc_count;
+
+	unsigned int index;
+	bool offloads_off;
+};
+
+struct wire {
+	struct end ends[2];
+};
+
+struct route {
+	struct node *node;
+	struct in_addr to;
+	uint8_t prefix;
+	struct in_addr via;
+	uint32_t initcwnd, cwnd_clamp; /* 0: the kernel's own */
+	bool ecn;
+};
+
+struct link {
+	uint32_t id;
+	const char *name;
+	struct end *end;
+	uint32_t queue; /* handle */
+};
+
+struct module {
+	const char *name;
+	struct pair *params;
+	size_t param_count;
+};
+
+enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB };
+
+struct flow {
+	uint32_t id;
+	const char *name;
+	enum flow_kind kind;
+	const char *cc; /* NULL for udp */
+	struct node *from, *to;
+	struct in_addr address;
+	uint16_t port;
+	uint64_t start_us, stop_us, bytes; /* NEVER if null */
+	uint64_t seed;
+	uint64_t max_pacing_bps;
+	uint32_t window_clamp_bytes;
+	uint64_t rate_bps; /* udp */
+	uint32_t payload_bytes;
+	uint64_t on_us, off_us; /* udp; both 0: always on */
+	uint64_t mean_bytes, think_us; /* web */
+	uint32_t shape_milli;
+
+	struct traffic *traffic; /* what happened */
+};
+
+struct change {
+	uint64_t at_us;
+	struct end *end;
+	struct qdisc *qdiscs;
+	size_t qdisc_count;
+};
+
+struct plan {
+	uint64_t duration_us, seed;
+	struct node *nodes;
+	size_t node_count;
+	struct wire *wires;
+	size_t wire_count;
+	struct route *routes;
+	size_t route_count;
+	struct link *links;
+	size_t link_count;
+	struct module *modules;
+	size_t module_count;
+	struct flow *flows;
+	size_t flow_count;
+	struct change *schedule;
+	size_t change_count;
+	uint32_t trace_ack_us, trace_tick_us;
+};
+
+/* Reads and checks the whole plan; anything unknown, missing or out of range is fatal. */
+void plan_read(const char *path, struct plan *plan);
+
+const char *qdisc_kind_name(enum qdisc_kind kind);
+
+#endif

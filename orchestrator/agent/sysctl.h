@@ -1,0 +1,14 @@
+/* Settings under /proc/sys, of a node and of the whole guest. */
+#ifndef LONGHAUL_SYSCTL_H
+#define LONGHAUL_SYSCTL_H
+
+#include "plan.h"
+
+/* What no experiment may do without: queues between kernel stages that never overflow. */
+void sysctls_of_guest(void);
+/* The plan's settings of each node, forwarding, IPv6 off; all read back. */
+void sysctls_of_nodes(struct plan *plan);
+/* One setting of the node the caller is in. */
+void sysctl_write(const char *node, const char *name, const char *value);
+
+#endif

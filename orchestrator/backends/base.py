@@ -1,0 +1,45 @@
+"""The contract between the pipeline and the places where a run can happen.
+
+A backend is asked for what is missing (`check`), for what it would run with (`identity`), and to run one Run inside a run
+directory (`run`). It leaves the files of docs/run-directory.md there, or raises a BackendError. It never judges numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from orchestrator.plan import Run
+
+# Called with the virtual (or real) nanoseconds since the start of the experiment; it may raise to cancel the run.
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run took of this machine."""
+
+    wall_s: float
+    cpu_s: float
+    max_rss_kb: int
+    retries: int = 0
+
+
+class Backend(Protocol):
+    """One place where a run can happen."""
+
+    name: str
+
+    def check(self, run: Run) -> list[tuple[str, str]]:
+        """All that is missing for this run, each with the command that provides it."""
+        ...
+
+    def identity(self, run: Run) -> dict[str, str]:
+        """Everything besides the Run that determines its result: hashes of kernel, agent and modules."""
+        ...
+
+    def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        """Carry the run out; `directory` holds run.json and receives the other files."""
+        ...

@@ -1,0 +1,52 @@
+"""How a guest died, from how its process ended and the end of its log. Each cause has a name, and a named few are retried.
+
+UML ends with SIGABRT on a panic and with code 0 on a power-off whatever happened inside, so a guest that powered off
+without a status counts as dead too.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+from orchestrator.errors import GuestDied
+from orchestrator.process import GuardReport
+
+# Deaths that say nothing about the experiment: a known, rare fault of time travel itself.
+RETRYABLE = frozenset({"time_went_backwards"})
+
+_LOG_TAIL_BYTES = 16_384
+
+# In this order: the first pattern found in the end of the log names the cause.
+_CAUSES: tuple[tuple[str, str, str], ...] = (
+    ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
+    ("host_memory_full", r"Bus error - the host|ran out of space|no space left on device", "free some of the host's shared memory or set TMPDIR"),
+    ("out_of_memory", r"Out of memory|System is deadlocked on memory", "it needs more memory than the plan gave it; please report the experiment"),
+    ("panic", r"Kernel panic - not syncing: .*", "see log.txt; please report the experiment and the log"),
+    ("bad_command_line", r"Unable to mount root|No working init found", "run `make clean kernel agent`"),
+)
+
+
+def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
+    """The error that names this death."""
+    tail = _tail(log)
+    for cause, pattern, hint in _CAUSES:
+        if found := re.search(pattern, tail, re.IGNORECASE):
+            return GuestDied(subject, cause, f"the guest died ({cause.replace('_', ' ')}): {found.group(0).strip()}", hint)
+    if report.signal is not None:
+        name = signal.Signals(report.signal).name
+        return GuestDied(subject, "killed", f"the guest was killed by {name}", "run it again if that was not meant")
+    if report.reason == "cancelled":
+        return GuestDied(subject, "cancelled", "the guest was cancelled")
+    last = tail.strip().splitlines()[-1:] or ["its log is empty"]
+    return GuestDied(subject, "no_status", f"the guest ended with {report.exit_code} without a status: {last[0]}", "see log.txt")
+
+
+def _tail(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _LOG_TAIL_BYTES))
+            return file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,207 @@
+"""The sandbox: one run in one User-Mode-Linux guest with virtual time, as an ordinary process of an ordinary user.
+
+    this process --pipe--> guard (longhaul-agent) --ptrace--> guest kernel
+                                                               `-- /init = longhaul-agent as PID 1
+
+It promises that the same Run gives the same bytes: the kernel's command line depends on the Run alone (paths reach the
+guest through its working directory and an inherited descriptor). It refuses to run without the kernel and agent it is
+told to use, and names the death of a guest that ends before its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+from functools import cached_property
+from pathlib import Path
+
+from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.cpus import claim_cpu
+from orchestrator.backends.deaths import RETRYABLE, name_death
+from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, RunTimedOut
+from orchestrator.plan import Run
+from orchestrator.process import Guard, GuardReport, start_guard
+from orchestrator.settings import Settings
+from orchestrator.trace import TraceTail
+
+AGENT = Path(__file__).resolve().parent.parent / "agent" / "build" / "longhaul-agent"
+
+# An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
+_EPOCH_NS = 1_700_000_000_000_000_000
+# How often the trace's end is looked at while a guest runs. Only people see this; the end of a run is noticed at once.
+_LOOK_EVERY_S = 0.1
+
+
+class Sandbox:
+    """The virtual-time backend."""
+
+    name = "sandbox"
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._hashes: dict[Path, str] = {}
+
+    def check(self, run: Run) -> list[tuple[str, str]]:
+        missing = []
+        if not AGENT.is_file():
+            missing.append(("the agent", "run `make agent`"))
+        if not (self._kernel(run) / "linux").is_file():
+            missing.append((f"the sandbox kernel {run.kernel}", f"run `longhaul kernel build {run.kernel}`"))
+        elif not (self._modules(run) / "lh_trace.ko").is_file():
+            missing.append((f"the kernel modules for {run.kernel}", f"run `longhaul modules build --kernel {run.kernel}`"))
+        memory = self._memory_directory
+        if os.statvfs(memory).f_flag & os.ST_NOEXEC:
+            missing.append((f"a {memory} without noexec", "set TMPDIR to a folder on a file system mounted exec"))
+        return missing
+
+    def identity(self, run: Run) -> dict[str, str]:
+        missing = self.check(run)
+        if missing:
+            raise BackendUnavailable(self.name, missing)
+        manifest = json.loads((self._kernel(run) / "manifest.json").read_text())
+        found = {"kernel": manifest["hash"], "agent": self._hash(AGENT), "lh_trace": self._hash(self._module_file(run, "lh_trace"))}
+        for module in run.modules:
+            if not module.builtin:
+                found[module.name] = self._hash(self._module_file(run, module.name))
+        return found
+
+    def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        try:
+            return self._attempt(run, directory, progress)
+        except GuestDied as death:
+            if death.cause not in RETRYABLE:
+                raise
+        cost = self._attempt(run, directory, progress)
+        return Cost(cost.wall_s, cost.cpu_s, cost.max_rss_kb, retries=1)
+
+    def _attempt(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        self._furnish(run, directory)
+        with claim_cpu(self._settings.cache) as cpu:
+            guard = start_guard(self._command(run, directory, cpu), directory / "log.txt", self._environment(directory))
+            try:
+                report = self._follow(run, directory, guard, progress)
+            finally:
+                guard.close()
+        self._collect(run, directory, report)
+        return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)
+
+    def _command(self, run: Run, directory: Path, cpu: int) -> list[str]:
+        guard = ["guard", "--cpu", str(cpu), "--wall-s", str(self._settings.wall_limit_s), "--dir", str(directory), "--remove", "--"]
+        kernel = [
+            str(self._kernel(run) / "linux"),
+            f"mem={run.memory_mb}M",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/proc/self/cwd/guest",
+            "rw",
+            "init=/init",
+            "time-travel=inf-cpu",
+            f"time-travel-start={_EPOCH_NS}",
+            f"rng-seed={run.seed}",
+            f"umid=lh-{os.urandom(8).hex()}",
+            "con0=null,fd:1",
+            "con=null",
+            "ssl=null",
+            "quiet",
+            "loglevel=4",
+            "panic=-1",
+        ]
+        return [str(AGENT), *guard, *kernel]
+
+    def _environment(self, directory: Path) -> dict[str, str]:
+        return {"HOME": str(directory / "home"), "TMPDIR": str(self._memory_directory), "PATH": "/usr/bin:/bin"}
+
+    @cached_property
+    def _memory_directory(self) -> Path:
+        """Where the guest's RAM lives: what the user named, else shared memory."""
+        return self._settings.guest_memory_dir
+
+    def _furnish(self, run: Run, directory: Path) -> None:
+        """Lay out what the guest will see; nothing of an earlier attempt stays."""
+        guest = directory / "guest"
+        for old in (guest, directory / "home"):
+            shutil.rmtree(old, ignore_errors=True)
+        for old in ("trace.bin", "facts.json", "status.json", "log.txt"):
+            (directory / old).unlink(missing_ok=True)
+        for folder in ("modules", "proc", "sys", "dev", "run"):
+            (guest / folder).mkdir(parents=True)
+        (directory / "home").mkdir()
+        _place(AGENT, guest / "init")
+        _place(directory / "run.json", guest / "run.json")
+        for name in ["lh_trace", *(module.name for module in run.modules if not module.builtin)]:
+            _place(self._module_file(run, name), guest / "modules" / f"{name}.ko")
+
+    def _follow(self, run: Run, directory: Path, guard: Guard, progress: Progress) -> GuardReport:
+        tail = TraceTail(directory / "trace.bin")
+        seen_ns, seen_at = -1, time.monotonic()
+        while (report := guard.wait(_LOOK_EVERY_S)) is None:
+            now_ns = tail.virtual_ns()
+            if now_ns > seen_ns:
+                seen_ns, seen_at = now_ns, time.monotonic()
+                progress(now_ns)
+            elif time.monotonic() - seen_at > self._settings.stall_limit_s:
+                raise RunTimedOut(
+                    "running guest",
+                    run.experiment,
+                    f"no virtual progress in {self._settings.stall_limit_s} s of wall time, at virtual {max(seen_ns, 0) / 1e9:.3f} s",
+                    "see the end of its log, or raise LONGHAUL_STALL_LIMIT_S",
+                )
+        return report
+
+    def _collect(self, run: Run, directory: Path, report: GuardReport) -> None:
+        guest = directory / "guest"
+        if report.reason == "wall_limit":
+            raise RunTimedOut(
+                "running guest",
+                run.experiment,
+                f"not finished after {self._settings.wall_limit_s} s of wall time",
+                "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
+            )
+        for name in ("facts.json", "status.json"):
+            with contextlib.suppress(FileNotFoundError):
+                (guest / name).rename(directory / name)
+        status = _read_status(directory / "status.json")
+        if status is None:
+            raise name_death(run.experiment, report, directory / "log.txt")
+        if status["status"] != "done":
+            raise BackendError(status["attempting"], status["subject"], status["what"], status["hint"])
+        shutil.rmtree(guest)
+        shutil.rmtree(directory / "home")
+
+    def _kernel(self, run: Run) -> Path:
+        return self._settings.cache / "kernels" / f"current-{run.kernel}"
+
+    def _modules(self, run: Run) -> Path:
+        return self._settings.cache / "modules" / f"current-{run.kernel}"
+
+    def _module_file(self, run: Run, name: str) -> Path:
+        own = self._modules(run) / f"{name}.ko"
+        return own if own.is_file() else self._kernel(run) / "modules" / f"{name}.ko"
+
+    def _hash(self, file: Path) -> str:
+        if file not in self._hashes:
+            try:
+                self._hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
+            except FileNotFoundError as error:
+                raise BackendUnavailable(self.name, [(str(file.name), "run `make kernel modules`")]) from error
+        return self._hashes[file]
+
+
+def _place(source: Path, target: Path) -> None:
+    """A hard link where the file system allows one (it costs nothing), else a copy."""
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _read_status(file: Path) -> dict[str, str] | None:
+    try:
+        found: dict[str, str] = json.loads(file.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return found

@@ -1,0 +1,219 @@
+"""`longhaul`: each verb parses its words and calls one function. Heavy imports wait until a verb needs them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.errors import LonghaulError
+
+app = typer.Typer(
+    name="longhaul",
+    help="A congestion-control laboratory: real Linux TCP over long fast paths, in virtual time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+kernel_app = typer.Typer(help="The sandbox kernel.", no_args_is_help=True)
+modules_app = typer.Typer(help="Congestion-control modules for the sandbox.", no_args_is_help=True)
+app.add_typer(kernel_app, name="kernel")
+app.add_typer(modules_app, name="modules")
+
+
+class Noun(StrEnum):
+    """What can be listed."""
+
+    experiments = "experiments"
+    topologies = "topologies"
+    modules = "modules"
+    measures = "measures"
+    backends = "backends"
+    runs = "runs"
+
+
+class ExportFormat(StrEnum):
+    """What a run can be exported to."""
+
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+ExperimentArgument = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, or the start of one.")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, as in path.rtt=100ms.")]
+SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
+RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
+BackendOption = Annotated[str, typer.Option(help="Where to run: sandbox.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
+
+
+@app.command()
+def run(
+    experiment: ExperimentArgument,
+    changes: SetOption = None,
+    backend: BackendOption = "sandbox",
+    seed: SeedOption = None,
+    repeats: RepeatsOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the documents and traces into this folder.")] = None,
+    as_json: JsonOption = False,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test a run.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")] = False,
+) -> None:
+    """Run an experiment: every point of its sweep, every repeat."""
+    from orchestrator.verbs import run_experiment
+
+    raise typer.Exit(
+        run_experiment(
+            experiment, changes or [], backend=backend, seed=seed, repeats=repeats, jobs=jobs, out=out, as_json=as_json, junit=junit,
+            report=report, use_cache=not no_cache,
+        )
+    )  # fmt: skip
+
+
+@app.command()
+def plan(
+    experiment: ExperimentArgument,
+    changes: SetOption = None,
+    backend: BackendOption = "sandbox",
+    seed: SeedOption = None,
+    repeats: RepeatsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the resolved plan: every number, where each impairment sits, cost, lint."""
+    from orchestrator.verbs import show_plan
+
+    show_plan(experiment, changes or [], backend=backend, seed=seed, repeats=repeats, as_json=as_json)
+
+
+@app.command("list")
+def list_(
+    noun: Annotated[Noun, typer.Argument(help="What to list.")] = Noun.experiments,
+    as_json: JsonOption = False,
+    limit: Annotated[int, typer.Option(min=1, help="At most this many runs, newest first.")] = 50,
+) -> None:
+    """List what there is."""
+    from orchestrator.verbs import list_nouns
+
+    list_nouns(noun.value, as_json=as_json, limit=limit)
+
+
+@app.command()
+def show(run: RunArgument, as_json: JsonOption = False) -> None:
+    """Show a kept run: summary, chart, fidelity."""
+    from orchestrator.verbs import show_run
+
+    show_run(run, as_json=as_json)
+
+
+@app.command()
+def compare(a: RunArgument, b: RunArgument, as_json: JsonOption = False) -> None:
+    """Compare two kept runs, measure by measure."""
+    from orchestrator.verbs import compare_runs
+
+    compare_runs(a, b, as_json=as_json)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, or their beginnings.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .html, .svg or .png.")] = Path("report.html"),
+) -> None:
+    """Write a report of kept runs."""
+    from orchestrator.verbs import write_report
+
+    write_report(runs, output)
+
+
+@app.command()
+def export(
+    run: RunArgument,
+    to: Annotated[ExportFormat, typer.Option("--to", help="The format.")] = ExportFormat.csv,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder to write into; ./<run> by default.")] = None,
+) -> None:
+    """Export a kept run's trace."""
+    from orchestrator.verbs import export_run
+
+    export_run(run, to.value, output)
+
+
+@app.command()
+def rerun(run: RunArgument, as_json: JsonOption = False) -> None:
+    """Run a kept run again from its manifest; says identical, or what differs (exit code 1)."""
+    from orchestrator.verbs import rerun_run
+
+    raise typer.Exit(rerun_run(run, as_json=as_json))
+
+
+@app.command()
+def doctor(as_json: JsonOption = False) -> None:
+    """Check what this machine has and lacks for each backend."""
+    from orchestrator.verbs import check_machine
+
+    raise typer.Exit(check_machine(as_json=as_json))
+
+
+@kernel_app.command("build")
+def kernel_build(version: KernelArgument = "6.12") -> None:
+    """Build the sandbox kernel, or find it in the cache."""
+    from orchestrator.toolchain import build_kernel
+
+    typer.echo(build_kernel(version))
+
+
+@kernel_app.command("info")
+def kernel_info(as_json: JsonOption = False) -> None:
+    """Show the kernels that can be built and those that are."""
+    from orchestrator.verbs import show_kernels
+
+    show_kernels(as_json=as_json)
+
+
+@modules_app.command("build")
+def modules_build(kernel: Annotated[str, typer.Option(help="For this kernel.")] = "6.12") -> None:
+    """Build the project's kernel modules for the sandbox."""
+    from orchestrator.toolchain import build_modules
+
+    typer.echo(build_modules(kernel))
+
+
+@modules_app.command("list")
+def modules_list(as_json: JsonOption = False) -> None:
+    """List the congestion controls with their parameters."""
+    from orchestrator.verbs import list_nouns
+
+    list_nouns("modules", as_json=as_json, limit=0)
+
+
+def main() -> None:
+    """The entry point: one handler for every error, one exit code each."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        app(standalone_mode=True)
+    except LonghaulError as error:
+        _say(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("longhaul: cancelled; what was finished is kept", file=sys.stderr)
+        sys.exit(130)
+
+
+def _say(error: LonghaulError) -> None:
+    if "--json" in sys.argv:
+        document: dict[str, Any] = {"error": error.as_dict()}
+        print(json.dumps(document))
+    for line in str(error).splitlines():
+        print(f"longhaul: {line}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

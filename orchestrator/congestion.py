@@ -1,0 +1,220 @@
+"""The congestion controls an experiment may name: the one list, with the module and the parameters of each.
+
+Names are the kernel's (`net/ipv4/tcp_<name>.c`, Linux 6.12) plus the project's own (`kmod/tcp_<name>.c`). Parameters belong to
+a module and thus to a whole guest: two flows of one control cannot differ in them. Values are given to the module as text.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator.units import format_duration, parse_duration, parse_packets
+
+_MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6}
+_SWITCH = {True: 1, False: 0, "on": 1, "off": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`unit` is switch, number, packets, us, ms or s; low and high bound the module's own number."""
+
+    name: str
+    unit: str
+    default: int
+    low: int
+    high: int
+    about: str
+
+    def read(self, written: object) -> str:
+        """The module's text for what a person wrote; ValueError says what is allowed."""
+        if self.unit == "switch":
+            value = _SWITCH.get(written) if isinstance(written, bool | str) else None
+        elif self.unit == "packets" and isinstance(written, str):
+            value = parse_packets(written)
+        elif self.unit in _MICROSECONDS and isinstance(written, str):
+            value, rest = divmod(parse_duration(written), _MICROSECONDS[self.unit])
+            if rest:
+                raise ValueError(f"whole {self.unit} are allowed")
+        else:
+            value = written if self.unit == "number" and isinstance(written, int) and not isinstance(written, bool) else None
+        if value is None or not self.low <= value <= self.high:
+            raise ValueError(self.allowed)
+        return str(value)
+
+    @property
+    def allowed(self) -> str:
+        """One phrase for error messages and documentation."""
+        if self.unit == "switch":
+            return "on or off"
+        if self.unit == "number":
+            return f"a whole number from {self.low} to {self.high}"
+        if self.unit == "packets":
+            return f"{self.low} packets to {self.high} packets"
+        scale = _MICROSECONDS[self.unit]
+        return f"{format_duration(self.low * scale)} to {format_duration(self.high * scale)}, in whole {self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionControl:
+    """`module` is None where the kernel has it built in; `needs` are modules to load first."""
+
+    name: str
+    about: str
+    builtin: bool = False
+    needs: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    # Loses a window's share for every lost packet, so that its rate falls with 1/sqrt(loss) or a little slower.
+    loss_based: bool = True
+    # The parameter that switches hybrid slow start, and its values for off and on.
+    hystart: tuple[str, str, str] | None = None
+
+    @property
+    def module(self) -> str:
+        """The kernel object's name without its ending."""
+        return f"tcp_{self.name}"
+
+    def parameter(self, name: str) -> Parameter | None:
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
+
+
+def _switch(name: str, default: int, about: str) -> Parameter:
+    return Parameter(name, "switch", default, 0, 1, about)
+
+
+def _number(name: str, default: int, low: int, high: int, about: str) -> Parameter:
+    return Parameter(name, "number", default, low, high, about)
+
+
+def _packets(name: str, default: int, low: int, high: int, about: str) -> Parameter:
+    return Parameter(name, "packets", default, low, high, about)
+
+
+_HYSTART_DETECT = _number("hystart_detect", 3, 0, 3, "hybrid slow start: 1 ACK train, 2 delay, 3 both")
+_FAST_CONVERGENCE = _switch("fast_convergence", 1, "release bandwidth when a loss comes below the last maximum")
+_INITIAL_SSTHRESH = _packets("initial_ssthresh", 0, 0, 2**30, "slow start threshold at the start; 0: none")
+
+_TABLE = (
+    CongestionControl("reno", "NewReno: one packet a round trip, half at a loss", builtin=True),
+    CongestionControl(
+        "cubic",
+        "CUBIC: a cubic function of the time since the last loss; Linux's default",
+        builtin=True,
+        hystart=("hystart", "0", "1"),
+        parameters=(
+            _FAST_CONVERGENCE,
+            _number("beta", 717, 512, 1023, "window kept at a loss, in 1/1024"),
+            _INITIAL_SSTHRESH,
+            _switch("tcp_friendliness", 1, "at least as fast as Reno would be"),
+            _switch("hystart", 1, "hybrid slow start"),
+            _HYSTART_DETECT,
+            _packets("hystart_low_window", 16, 2, 2**20, "hybrid slow start acts above this window"),
+            Parameter("hystart_ack_delta_us", "us", 2000, 1, 10**6, "largest spacing of ACKs that still counts as a train"),
+        ),
+    ),
+    CongestionControl(
+        "bic",
+        "BIC: binary search for the window of the last loss",
+        parameters=(
+            _FAST_CONVERGENCE,
+            _packets("max_increment", 16, 1, 2**16, "largest step of the search, a round trip"),
+            _packets("low_window", 14, 1, 2**16, "Reno below this window"),
+            _number("beta", 819, 1, 1023, "window kept at a loss, in 1/1024"),
+            _INITIAL_SSTHRESH,
+            _number("smooth_part", 20, 5, 1000, "round trips spent near the last maximum"),
+        ),
+    ),
+    CongestionControl(
+        "htcp",
+        "H-TCP: faster the longer the last loss is ago",
+        parameters=(
+            _switch("use_rtt_scaling", 1, "scale the increase with the round trip"),
+            _switch("use_bandwidth_switch", 1, "halve the window when the achieved bandwidth changed"),
+        ),
+    ),
+    CongestionControl("highspeed", "HighSpeed TCP, RFC 3649"),
+    CongestionControl("scalable", "Scalable TCP: a fixed share up an ACK, an eighth down a loss"),
+    CongestionControl("westwood", "Westwood+: back to the estimated bandwidth at a loss"),
+    CongestionControl(
+        "vegas",
+        "Vegas: keeps a few packets queued, by delay",
+        loss_based=False,
+        parameters=(
+            _packets("alpha", 2, 1, 1000, "fewest packets to keep in the queue"),
+            _packets("beta", 4, 1, 1000, "most packets to keep in the queue"),
+            _packets("gamma", 1, 1, 1000, "queued packets that end slow start"),
+        ),
+    ),
+    CongestionControl("veno", "Veno: Reno that tells random loss by delay"),
+    CongestionControl(
+        "hybla",
+        "Hybla: as fast as a flow of the reference round trip",
+        parameters=(Parameter("rtt0", "ms", 25, 1, 1000, "reference round trip"),),
+    ),
+    CongestionControl(
+        "illinois",
+        "Illinois: steps by loss, their size by delay",
+        parameters=(
+            _packets("win_thresh", 15, 1, 2**16, "adaptive steps above this window"),
+            _number("theta", 5, 1, 1000, "fast round trips before the full step"),
+        ),
+    ),
+    CongestionControl("lp", "TCP-LP: yields to all other traffic, by one-way delay", loss_based=False),
+    CongestionControl("yeah", "YeAH: Scalable while the queue is short, else Reno", needs=("tcp_vegas",)),
+    CongestionControl(
+        "nv",
+        "NV: Vegas for data centres, by measured bandwidth",
+        loss_based=False,
+        parameters=(
+            _packets("nv_pad", 10, 1, 1000, "most packets to keep in the queue"),
+            Parameter("nv_reset_period", "s", 5, 1, 1000, "how often the smallest round trip is measured again"),
+            _packets("nv_min_cwnd", 2, 2, 1000, "smallest window without loss"),
+        ),
+    ),
+    CongestionControl(
+        "cdg",
+        "CDG: backs off by the gradient of delay",
+        loss_based=False,
+        hystart=("hystart_detect", "0", "3"),
+        parameters=(
+            _number("window", 8, 1, 256, "samples of the gradient, a power of two"),
+            _number("backoff_beta", 724, 0, 1024, "window kept at a back-off, in 1/1024"),
+            _number("backoff_factor", 42, 1, 1000, "scale of the back-off's probability"),
+            _HYSTART_DETECT,
+            _number("use_ineff", 5, 0, 1000, "back-offs without effect that stop further ones; 0: off"),
+            _switch("use_shadow", 1, "remember the window the loss-based part would have"),
+            _switch("use_tolerance", 0, "take some losses for random ones"),
+        ),
+    ),
+    CongestionControl(
+        "dctcp",
+        "DCTCP: back-off in proportion to the marks; needs ECN and a marking queue",
+        parameters=(
+            _number("dctcp_shift_g", 4, 0, 10, "weight of a new share of marks, 1/2^g"),
+            _number("dctcp_alpha_on_init", 1024, 0, 1024, "share of marks assumed at the start, in 1/1024"),
+        ),
+    ),
+    CongestionControl("bbr", "BBR: paces at the measured bandwidth, bounded by the measured round trip", loss_based=False),
+    CongestionControl(
+        "lhfixed",
+        "a constant window, for runs whose result is known",
+        loss_based=False,
+        parameters=(_packets("cwnd", 10, 1, 10**6, "the window"),),
+    ),
+)
+
+CONGESTION_CONTROLS: Mapping[str, CongestionControl] = {control.name: control for control in _TABLE}
+
+# Names of papers and of other programs that mean one of the above.
+ALIASES: Mapping[str, str] = {"hstcp": "highspeed", "stcp": "scalable", "newreno": "reno"}
+
+
+def find_control(name: str) -> CongestionControl:
+    """The control of that name or alias; ValueError lists the known names and the nearest one."""
+    control = CONGESTION_CONTROLS.get(ALIASES.get(name, name))
+    if control is not None:
+        return control
+    near = difflib.get_close_matches(name, [*CONGESTION_CONTROLS, *ALIASES], 1)
+    hint = f", nearest: {near[0]}" if near else ""
+    raise ValueError(f"one of {', '.join(CONGESTION_CONTROLS)}{hint}")

@@ -1,0 +1,162 @@
+"""What a person sees in a terminal: progress while runs go on, then tables and charts. Nothing here computes a number."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Table
+
+from orchestrator.pipeline import Document, Watcher
+from orchestrator.plan import Plan, Run
+from orchestrator.units import format_rate
+
+# More than this many lines of progress or result are counted instead of listed.
+_MANY = 12
+
+
+class RunProgress:
+    """A bar a run with its virtual and wall time; one bar for all when there are many."""
+
+    def __init__(self, plan: Plan, console: Console) -> None:
+        self._plan = plan
+        self._many = len(plan.runs) > _MANY
+        self._done = 0
+        self._started: dict[int, float] = {}
+        self._tasks: dict[int, TaskID] = {}
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[clock]}"),
+            console=console,
+            transient=True,
+            refresh_per_second=5,
+        )
+
+    def __enter__(self) -> Watcher:
+        self._bars.start()
+        if self._many:
+            self._tasks[-1] = self._bars.add_task(self._plan.experiment.experiment, total=len(self._plan.runs), clock="")
+            self._started[-1] = time.monotonic()
+        return Watcher(self._on_started, self._on_progress, self._on_finished)
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def _on_started(self, index: int, run: Run) -> None:
+        self._started[index] = time.monotonic()
+        if not self._many:
+            self._tasks[index] = self._bars.add_task(run.title, total=run.duration_us / 1e6, clock="starting")
+
+    def _on_progress(self, index: int, virtual_ns: int) -> None:
+        if index in self._tasks:
+            virtual_s, wall_s = virtual_ns / 1e9, time.monotonic() - self._started[index]
+            self._bars.update(self._tasks[index], completed=virtual_s, clock=f"{virtual_s:.1f} s virtual, {wall_s:.1f} s wall")
+
+    def _on_finished(self, index: int, document: Document) -> None:
+        self._done += 1
+        if self._many:
+            wall_s = time.monotonic() - self._started[-1]
+            self._bars.update(self._tasks[-1], completed=self._done, clock=f"{self._done} of {len(self._plan.runs)} runs, {wall_s:.0f} s wall")
+        elif index in self._tasks:
+            self._bars.remove_task(self._tasks.pop(index))
+
+
+def progress_console() -> Console:
+    """Progress goes to standard error, so that standard output holds results only."""
+    return Console(stderr=True, quiet=not sys.stderr.isatty())
+
+
+def flow_table(documents: Sequence[Document]) -> Table:
+    """One line a flow and run: the numbers people ask for first."""
+    table = Table(title=None, header_style="bold", pad_edge=False, box=None)
+    for column in ("run", "point", "seed", "flow", "cc"):
+        table.add_column(column, no_wrap=True)
+    for column in ("goodput", "RTT p50", "RTT p95", "cwnd mean", "retransmits", "completion"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for document in documents:
+        start = [document["run"][:8], point_text(document), str(document["seed"])]
+        if document["status"] == "failed":
+            table.add_row(*start, "[red]failed[/red]", "", "", "", "", "", "", "")
+        for flow in document.get("flows", []):
+            rtt, cwnd = flow.get("rtt_ms") or {}, flow.get("cwnd_packets") or {}
+            table.add_row(
+                *start,
+                flow["name"],
+                flow["cc"] or "-",
+                format_rate(flow["goodput_bps"]),
+                _number(rtt.get("p50"), " ms"),
+                _number(rtt.get("p95"), " ms"),
+                _number(cwnd.get("mean"), ""),
+                _number(flow.get("retransmits"), "", digits=0),
+                _number(flow.get("completion_s"), " s", digits=3),
+            )
+            start = ["", "", ""]
+    return table
+
+
+def path_line(document: Document) -> str:
+    """The bottleneck in one line."""
+    path = document["path"]
+    queue = path["queue_packets"]
+    jain = document.get("jain")
+    fair = "" if jain is None else f" · Jain {jain:.4f}"
+    return (
+        f"bottleneck: utilisation {path['utilisation']:.1%} · {path['drops']} drops · {path['marks']} marks · "
+        f"queue mean {queue['mean']:.1f}, p95 {queue['p95']:.0f}, max {queue['max']} packets{fair}"
+    )
+
+
+def clock_line(document: Document) -> str:
+    """What the run cost, or that it cost nothing."""
+    if document["cached"]:
+        return f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
+    speed = document["virtual_s"] / max(document["wall_s"], 1e-9)
+    return f"{document['virtual_s']:g} s of virtual time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}"
+
+
+def fidelity_line(document: Document) -> str:
+    """That the run's own checks hold, and how many there were."""
+    return f"fidelity: {len(document['fidelity']['checks'])} checks hold"
+
+
+def expectation_lines(document: Document) -> list[str]:
+    """One line an expectation."""
+    return [f"{'met   ' if expectation['ok'] else 'MISSED'} {expectation['text']}" for expectation in document["expect"]]
+
+
+def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Aggregates over repeats."""
+    table = Table(header_style="bold", pad_edge=False, box=None)
+    for column in ("point", "flow", "measure"):
+        table.add_column(column, no_wrap=True)
+    for column in ("value", "low", "high", "n"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        point = ", ".join(f"{key}={value}" for key, value in row["point"].items())
+        table.add_row(point, row["flow"] or "", row["measure"], *(f"{row[key]:.6g}" for key in ("value", "low", "high")), str(row["n"]))
+    return table
+
+
+def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Rows of one shape, a column a key."""
+    table = Table(header_style="bold", pad_edge=False, box=None)
+    for column in rows[0] if rows else ():
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()))
+    return table
+
+
+def point_text(document: Document) -> str:
+    """The sweep's point of this run."""
+    return ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in document["point"].items())
+
+
+def _number(value: float | None, unit: str, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:.{digits}f}{unit}"

@@ -1,0 +1,213 @@
+"""An experiment's text as plain data, with the line each field stands on; what the fields mean is experiment.py's business.
+
+Only the harmless part of YAML is read (JSON is part of it): mappings, lists and scalars. Tags, anchors, repeated keys and
+oversized files are refused; a number in a spelling with two readings (010, 1:30, 1_000) stays text, so that the field it
+stands in refuses it. A field path joins names with dots; an item of a list is addressed by its `name`, or by its position.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchestrator.errors import SpecError
+
+Location = tuple[str | int, ...]
+
+_LARGEST_BYTES = 256 * 1024
+_DEEPEST = 12
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,18})")
+_DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*([eE][+-]?[0-9]{1,2})?")
+_TRUE = ("true", "yes", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`subject` is how errors call it; `lines` knows the fields that were read from a file."""
+
+    subject: str
+    data: dict[str, Any]
+    lines: dict[Location, int] = field(default_factory=dict)
+
+    def line(self, location: Location) -> int | None:
+        """The line of a field, or of the nearest field around it."""
+        for length in range(len(location), 0, -1):
+            if location[:length] in self.lines:
+                return self.lines[location[:length]]
+        return None
+
+
+def read_document(path: Path) -> Document:
+    """The document in a file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_BYTES + 1)
+        text = content.decode()
+    except OSError as error:
+        raise SpecError(str(path), [error.strerror or str(error)]) from error
+    except UnicodeDecodeError as error:
+        raise SpecError(str(path), ["not UTF-8 text"]) from error
+    if len(content) > _LARGEST_BYTES:
+        raise SpecError(str(path), [f"larger than {_LARGEST_BYTES // 1024} KiB"])
+    return parse_document(str(path), text)
+
+
+def parse_document(subject: str, text: str) -> Document:
+    """The document in a text."""
+    lines: dict[Location, int] = {}
+    problems: list[str] = []
+    data = _compose(subject, text, lines, problems)
+    if not problems and not isinstance(data, dict):
+        problems.append("not an experiment: a mapping of fields is needed, as in 'experiment: my-first'")
+    if problems:
+        raise SpecError(subject, problems)
+    return Document(subject, data, lines)
+
+
+def change_document(document: Document, changes: Sequence[str]) -> Document:
+    """The document with `path.rtt=100ms` and the like applied, in order."""
+    data = copy.deepcopy(document.data)
+    for change in changes:
+        path, equals, value = change.partition("=")
+        subject = f"--set {change}"
+        if not equals or not path.strip():
+            raise SpecError(subject, ["a field and its value are needed, as in path.rtt=100ms"])
+        problems: list[str] = []
+        read = _compose(subject, value, {}, problems)
+        if problems:
+            raise SpecError(subject, problems)
+        put(data, path.strip(), read)
+    return Document(document.subject, data, document.lines)
+
+
+def put(data: dict[str, Any], path: str, value: object) -> None:
+    """Set the field at a path, making the mappings on the way; KeyError where a list has no such item."""
+    *way, last = locate(data, path)
+    place: Any = data
+    for key in way:
+        if isinstance(place, dict):
+            if not isinstance(place.get(key), dict | list):
+                place[key] = {}
+        place = place[key]
+    place[last] = value
+
+
+def locate(data: Mapping[str, Any], path: str) -> Location:
+    """The keys and positions of a path."""
+    location: list[str | int] = []
+    place: Any = data
+    for part in path.split("."):
+        key = _position(place, part, path) if isinstance(place, list) else part
+        location.append(key)
+        place = place[key] if isinstance(place, list) else place.get(key) if isinstance(place, dict) else None
+    return tuple(location)
+
+
+def path_of(data: object, location: Location) -> str:
+    """A location as people write it: flows.app.cc."""
+    parts: list[str] = []
+    place: Any = data
+    for key in location:
+        inside = isinstance(place, list) and isinstance(key, int) and key < len(place)
+        item = place[key] if inside else place.get(key) if isinstance(place, dict) else None
+        name = item.get("name") if inside and isinstance(item, dict) else None
+        parts.append(name if isinstance(name, str) and _unique(place, name) else str(key))
+        place = item
+    return ".".join(parts)
+
+
+def _unique(items: Sequence[object], name: str) -> bool:
+    return sum(1 for item in items if isinstance(item, dict) and item.get("name") == name) == 1
+
+
+def _position(items: Sequence[object], part: str, path: str) -> int:
+    for position, item in enumerate(items):
+        if isinstance(item, dict) and item.get("name") == part:
+            return position
+    if part.isascii() and part.isdigit() and int(part) < len(items):
+        return int(part)
+    names = [str(item["name"]) for item in items if isinstance(item, dict) and "name" in item]
+    raise KeyError(f"{path}: no {part!r} there; allowed: {', '.join(names) or f'positions 0 to {len(items) - 1}'}")
+
+
+def _compose(subject: str, text: str, lines: dict[Location, int], problems: list[str]) -> Any:
+    try:
+        loader = _LOADER(text)
+        try:
+            root = loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise SpecError(subject, [f"{place}not YAML: {error.problem or error.context}"]) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise SpecError(subject, [f"not YAML: {' '.join(str(error).split())}"]) from error
+    return None if root is None else _Reader(lines, problems).read(root, ())
+
+
+class _Reader:
+    """Walks the node tree once; nodes met twice are aliases."""
+
+    def __init__(self, lines: dict[Location, int], problems: list[str]) -> None:
+        self._lines = lines
+        self._problems = problems
+        self._seen: set[int] = set()
+
+    def read(self, node: yaml.Node, location: Location) -> Any:
+        line = node.start_mark.line + 1
+        if id(node) in self._seen or len(location) > _DEEPEST:
+            self._refuse(line, "anchors and aliases are not read" if id(node) in self._seen else "nested too deeply")
+            return None
+        self._seen.add(id(node))
+        self._lines.setdefault(location, line)
+        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
+            return self._mapping(node, location)
+        if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
+            return [self.read(item, (*location, position)) for position, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        self._refuse(line, f"tags are not read ({node.tag})")
+        return None
+
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._refuse(line, "the name of a field is a word")
+                continue
+            # The text, not what YAML takes it for: `on`, `off`, `no` and 5 are good names of fields.
+            key = str(key_node.value)
+            if key in data:
+                self._refuse(line, f"{'.'.join(map(str, (*location, key)))}: given twice")
+                continue
+            self._lines[*location, key] = line
+            data[key] = self.read(value_node, (*location, key))
+        return data
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        text, kind = str(node.value), node.tag.removeprefix(_TAG)
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return text.lower() in _TRUE
+        if kind == "int" and _INTEGER.fullmatch(text):
+            return int(text)
+        if kind == "float" and _DECIMAL.fullmatch(text):
+            return float(text)
+        if kind in ("str", "int", "float", "timestamp", "merge", "value"):
+            return text
+        self._refuse(node.start_mark.line + 1, f"tags are not read ({node.tag})")
+        return None
+
+    def _refuse(self, line: int, what: str) -> None:
+        self._problems.append(f"line {line}: {what}")

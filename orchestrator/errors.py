@@ -1,0 +1,138 @@
+"""The error tree: what can go wrong on the road, said once.
+
+    LonghaulError
+    |-- SpecError            the experiment as written is not valid            exit 2, HTTP 422
+    |-- PlanError            valid, but cannot be turned into runs             exit 2, HTTP 422
+    |-- BackendError         a run could not be carried out                    exit 4, HTTP 500
+    |   |-- BackendUnavailable   something is missing on this machine          exit 3, HTTP 503
+    |   |-- GuestDied            the guest kernel ended before its work        exit 4
+    |   |-- RunTimedOut          no progress, or past a limit of time          exit 4
+    |   |-- ReadBackMismatch     the kernel did not take what it was given     exit 4
+    |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
+    |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
+    |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
+    |   `-- NotFound             no such run or experiment                     exit 2, HTTP 404
+    |-- AuthError            who is asking, or may they                        exit 2, HTTP 401
+    `-- HostBusy             somebody else holds the host                      exit 3, HTTP 409
+
+Each error says what was attempted, on which thing, what happened, and what to do. One handler renders each of them as
+command-line text, as JSON and as a server-sent event.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LonghaulError(Exception):
+    """Root of the tree: one sentence made of four parts."""
+
+    exit_code: ClassVar[int] = 4
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, attempting: str, subject: str, what: str, hint: str = "") -> None:
+        super().__init__(attempting, subject, what, hint)
+        self.attempting = attempting
+        self.subject = subject
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        sentence = f"{self.attempting} {self.subject}: {self.what}" if self.subject else f"{self.attempting}: {self.what}"
+        return f"{sentence}; {self.hint}" if self.hint else sentence
+
+    def as_dict(self) -> dict[str, str]:
+        """The error for JSON documents and events."""
+        return {
+            "error": type(self).__name__,
+            "attempting": self.attempting,
+            "subject": self.subject,
+            "what": self.what,
+            "hint": self.hint,
+        }
+
+
+class SpecError(LonghaulError):
+    """The experiment as written is not valid; `problems` has one line a field."""
+
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, subject: str, problems: list[str]) -> None:
+        super().__init__("reading experiment", subject, "; ".join(problems), "")
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self.subject}: {problem}" for problem in self.problems)
+
+
+class PlanError(LonghaulError):
+    """A valid experiment that cannot be turned into runs."""
+
+    exit_code = 2
+    http_status = 422
+
+
+class BackendError(LonghaulError):
+    """A run could not be carried out."""
+
+
+class BackendUnavailable(BackendError):
+    """Something a backend needs is missing; `missing` has one (piece, remedy) each."""
+
+    exit_code = 3
+    http_status = 503
+
+    def __init__(self, backend: str, missing: list[tuple[str, str]]) -> None:
+        what = "; ".join(f"{piece} is missing: {remedy}" for piece, remedy in missing)
+        super().__init__("preparing the backend", backend, what)
+        self.missing = missing
+
+
+class GuestDied(BackendError):
+    """The guest kernel ended before its work; `cause` is one of a named set."""
+
+    def __init__(self, subject: str, cause: str, what: str, hint: str = "") -> None:
+        super().__init__("running guest", subject, what, hint)
+        self.cause = cause
+
+
+class RunTimedOut(BackendError):
+    """No virtual progress, or past a limit of wall time."""
+
+
+class ReadBackMismatch(BackendError):
+    """The kernel did not take what it was given."""
+
+
+class FidelityBroken(BackendError):
+    """It ran, but its numbers cannot be believed."""
+
+
+class TraceError(LonghaulError):
+    """A trace cannot be read."""
+
+
+class ResultsError(LonghaulError):
+    """The store cannot keep or find something."""
+
+
+class NotFound(ResultsError):
+    """No such run or experiment."""
+
+    exit_code = 2
+    http_status = 404
+
+
+class AuthError(LonghaulError):
+    """Who is asking, or whether they may."""
+
+    exit_code = 2
+    http_status = 401
+
+
+class HostBusy(LonghaulError):
+    """Somebody else holds the host."""
+
+    exit_code = 3
+    http_status = 409

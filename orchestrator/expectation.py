@@ -1,0 +1,90 @@
+"""What an `expect` line means: which measure, whose, and the bounds it has to keep, in the measure's own unit.
+
+The names are those of the results' measures; how each is computed is the analysis' business.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from orchestrator.experiment import Expected
+from orchestrator.run import Expectation
+from orchestrator.units import format_share, parse_duration, parse_packets, parse_rate, parse_share, parse_size
+
+# Measure -> (whose it is, what kind of quantity). Bounds become bit/s, seconds, milliseconds, packets, bytes or plain numbers.
+MEASURES: Mapping[str, tuple[str, str]] = {
+    "goodput": ("flow", "rate"),
+    "throughput": ("flow", "rate"),
+    "goodput_cv": ("flow", "number"),
+    "stability_sd": ("flow", "rate"),
+    "loss_ratio": ("flow", "share"),
+    "pdr": ("flow", "share"),
+    "tpp": ("flow", "number"),
+    "share": ("flow", "share"),
+    "rate_error": ("flow", "share"),
+    "completion_s": ("flow", "seconds"),
+    "retransmits": ("flow", "number"),
+    "bytes": ("flow", "size"),
+    "rtt_min": ("flow", "milliseconds"),
+    "rtt_mean": ("flow", "milliseconds"),
+    "rtt_p50": ("flow", "milliseconds"),
+    "rtt_p95": ("flow", "milliseconds"),
+    "rtt_p99": ("flow", "milliseconds"),
+    "cwnd_mean": ("flow", "packets"),
+    "cwnd_max": ("flow", "packets"),
+    "utilisation": ("path", "share"),
+    "efficiency": ("path", "share"),
+    "drops": ("path", "number"),
+    "marks": ("path", "number"),
+    "queue_mean": ("path", "packets"),
+    "queue_p95": ("path", "packets"),
+    "queue_max": ("path", "packets"),
+    "queue_delay": ("path", "milliseconds"),
+    "jain": ("run", "share"),
+    "convergence_s": ("run", "seconds"),
+    "recovery_ratio": ("run", "number"),
+}
+
+_QUANTITIES = {
+    "rate": (parse_rate, 1, "a rate with its unit, as in 256 Mbit/s"),
+    "seconds": (parse_duration, 10**6, "a duration with its unit, as in 12 s"),
+    "milliseconds": (parse_duration, 10**3, "a duration with its unit, as in 40 ms"),
+    "packets": (parse_packets, 1, "a number of packets, as in 20 packets"),
+    "size": (parse_size, 1, "a size with its unit, as in 2 GB"),
+}
+
+
+def read_amount(measure: str, written: object) -> float:
+    """A bound in the measure's unit; ValueError says what is allowed."""
+    kind = MEASURES[measure][1]
+    if kind in _QUANTITIES:
+        parse, scale, allowed = _QUANTITIES[kind]
+        try:
+            return parse(written) / scale if scale > 1 else parse(written)  # type: ignore[arg-type]
+        except ValueError:
+            raise ValueError(allowed) from None
+    if kind == "share":
+        return parse_share(written)  # type: ignore[arg-type]
+    if isinstance(written, bool) or not isinstance(written, int | float):
+        raise ValueError("a plain number")
+    return written
+
+
+def known_measure(name: str) -> None:
+    """ValueError with the known names and the nearest one unless it is a measure."""
+    if name not in MEASURES:
+        near = difflib.get_close_matches(name, MEASURES, 1)
+        raise ValueError(f"one of {', '.join(MEASURES)}{f', nearest: {near[0]}' if near else ''}")
+
+
+def resolve(expected: Expected) -> Expectation:
+    """The expectation in numbers."""
+    name = f"{expected.measure}({expected.flow})" if expected.flow else expected.measure
+    if expected.within is not None:
+        share, middle = parse_share(expected.within), read_amount(expected.measure, expected.of)
+        text = f"{name} within {format_share(share)} of {expected.of}"
+        return Expectation(expected.measure, expected.flow, middle * (1 - share), middle * (1 + share), text)
+    low, high = (None if bound is None else read_amount(expected.measure, bound) for bound in (expected.at_least, expected.at_most))
+    bounds = [f"at least {expected.at_least}"] * (low is not None) + [f"at most {expected.at_most}"] * (high is not None)
+    return Expectation(expected.measure, expected.flow, low, high, f"{name} {' and '.join(bounds)}")

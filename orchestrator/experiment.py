@@ -1,0 +1,164 @@
+"""The experiment as a person writes it: every field of the format, with what it means; still text, nothing resolved.
+
+    Experiment --- path: Path            the bottleneck
+                |- flows: Flow*          what uses it
+                |- schedule: Change*     what happens to the path on the way
+                `- expect: Expected*     the gate
+
+Rules that tie fields together are in rules.py, reading and error lines in spec.py, numbers in plan.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from orchestrator.fields import (
+    Amount,
+    BufferSize,
+    Duration,
+    Name,
+    OneWayTime,
+    ParameterValue,
+    Period,
+    Rate,
+    RoundTrip,
+    Sample,
+    Share,
+    Size,
+    StartJitter,
+    Sweep,
+    Switch,
+    WindowSize,
+    one_of,
+)
+
+KERNELS = ("6.12", "6.1")
+QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake")
+AGGREGATES = ("mean", "median", "trimmed_mean")
+TOOLS = ("lh-flow", "iperf3")
+RECOVERIES = ("rack", "dupthresh")
+
+
+class Part(BaseModel):
+    """Every part of an experiment: no unknown keys, no silent conversions, no changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class OneWay(Part):
+    forward: OneWayTime = Field(description="delay from the senders to the receivers")
+    reverse: OneWayTime = Field(description="delay of the acknowledgements")
+
+
+class Burst(Part):
+    """Gilbert-Elliott: a good and a bad state, drawn anew for every packet."""
+
+    p: Share = Field(description="chance to go from good to bad")
+    r: Share = Field(description="chance to go from bad to good")
+    good: Share = Field(0.0, description="loss in the good state")
+    bad: Share = Field(1.0, description="loss in the bad state")
+
+
+class PathNumbers(Part):
+    """What a schedule may change."""
+
+    bandwidth: Rate | None = Field(None, description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
+    rtt: RoundTrip | None = Field(None, description="base round trip, half in each direction")
+    one_way: OneWay | None = Field(None, description="instead of rtt: each direction's delay")
+    buffer: BufferSize | None = Field(None, description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate")
+    loss: Share | None = Field(None, description="random loss a packet, forward, in front of the queue")
+    reverse_loss: Share | None = Field(None, description="random loss a packet, of the acknowledgements")
+    burst: Burst | None = Field(None, description="instead of loss: losses in bursts")
+    jitter: Duration | None = Field(None, description="forward delay varies by up to this, uniformly, both ways; order is kept unless reorder is given")
+    reorder: Share | None = Field(None, description="packets that overtake, by skipping the forward delay")
+    duplicate: Share | None = Field(None, description="packets that arrive twice")
+    corrupt: Share | None = Field(None, description="packets with one bit turned over")
+    reverse_bandwidth: Rate | None = Field(None, description="rate of the reverse direction; without it, acknowledgements wait for nothing")
+
+
+class Path(PathNumbers):
+    bandwidth: Rate = Field(description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
+    buffer: BufferSize = Field("1 BDP", description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate")
+    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the bottleneck's queue")  # type: ignore[valid-type]
+    ecn: Switch = Field(False, description="senders ask for ECN, and the queue marks instead of dropping where it can")
+    mtu: int = Field(1500, ge=576, le=9000, description="largest IP packet")
+
+
+class OnOff(Part):
+    rate: Rate = Field(description="rate while on")
+    on: Period = Field(description="mean time on, exponential")
+    off: Period = Field(description="mean time off, exponential")
+
+
+class Web(Part):
+    mean: Size = Field("100 KB", description="mean size of an object, Pareto")
+    shape: float = Field(1.2, gt=1, le=10, description="shape of the Pareto distribution")
+    think: Period = Field("1 s", description="mean time between objects, exponential")
+
+
+class Flow(Part):
+    """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`)."""
+
+    name: Name = Field(description="what tables, expectations and --set call it")
+    cc: str | None = Field(None, description="congestion control of the sender; web flows use cubic unless told")
+    variant: Name | None = Field(None, description="what a study calls this congestion control")
+    params: dict[str, ParameterValue] = Field(default_factory=dict, description="parameters of the congestion-control module")
+    udp: Rate | None = Field(None, description="constant bit rate, with the frame's headers")
+    on_off: OnOff | None = Field(None, description="seeded bursts of UDP")
+    web: Web | None = Field(None, description="seeded transfers with pauses")
+    count: int = Field(1, ge=1, le=1000, description="identical flows, named name-1 to name-n")
+    spread: Duration | None = Field(None, description="from the start of one of them to the next")
+    start: Duration = Field("0 s", description="when it begins; start_jitter comes on top")
+    stop: Duration | None = Field(None, description="when it ends; without it, the end of the run")
+    size: Size | None = Field(None, description="a transfer of this many bytes")
+    tool: one_of(*TOOLS) = Field("lh-flow", description="program that makes the traffic")  # type: ignore[valid-type]
+    rtt: RoundTrip | None = Field(None, description="base round trip of this flow, instead of the path's")
+    sack: Switch = Field(True, description="selective acknowledgements")
+    ecn: Switch | None = Field(None, description="ask for ECN; without it, as path.ecn says")
+    recovery: one_of(*RECOVERIES) = Field(  # type: ignore[valid-type]
+        "rack", description="what tells a loss: time (rack) or three duplicate acknowledgements (dupthresh)"
+    )
+    window: WindowSize | None = Field(None, description="window the receiver advertises at most")
+    hystart: Switch | None = Field(None, description="hybrid slow start, where the congestion control has it")
+    initial_window: int = Field(10, ge=1, le=1000, description="initial congestion window, packets")
+
+
+class Change(Part):
+    at: Period = Field(description="when")
+    path: PathNumbers = Field(description="the fields that change; a buffer keeps its size unless it is named")
+
+
+class Expected(Part):
+    measure: str = Field(description="a measure's name")
+    flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    at_least: Amount = Field(None, description="lowest value that will do")
+    at_most: Amount = Field(None, description="highest value that will do")
+    within: Share | None = Field(None, description="largest deviation, as a share of `of`")
+    of: Amount = Field(None, description="value that `within` is about")
+
+
+class Experiment(Part):
+    experiment: Name = Field(description="its name")
+    about: str = Field("", description="what it shows, for a reader")
+    topology: str = Field("dumbbell", description="a name of the topology catalogue")
+    path: Path = Field(description="the bottleneck")
+    flows: list[Flow] = Field(min_length=1, max_length=1000, description="what uses the path")
+    schedule: list[Change] = Field(default_factory=list, max_length=1000, description="path changes during the run")
+    duration: Period = Field(description="length of the run")
+    warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
+    window: list[Duration] | None = Field(None, min_length=2, max_length=2, description="instead of warmup: from when to when summaries look")
+    repeats: int = Field(1, ge=1, le=1000, description="runs of each point, each with the next seed")
+    aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summed up")  # type: ignore[valid-type]
+    seed: int = Field(1, ge=0, le=2**32 - 1, description="where all randomness of the first repeat comes from")
+    sample: Sample = Field("every-ack", description="how often the trace holds the state of a sender")
+    kernel: one_of(*KERNELS) = Field("6.12", description="kernel of the sandbox, in quotes")  # type: ignore[valid-type]
+    start_jitter: StartJitter = Field(
+        "1 RTT", description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step"
+    )
+    sweep: Sweep = Field(None, description="fields and the values they take: every combination, or a list of points")
+    expect: list[Expected] = Field(default_factory=list, max_length=1000, description="what must hold for exit code 0")
+
+    # The data this was read from: a point of a sweep is that data with some fields replaced, read again.
+    _data: dict[str, Any] = PrivateAttr(default_factory=dict)

@@ -1,0 +1,190 @@
+"""The kinds of field an experiment has, each checked but kept as written: "622 Mbit/s" stays text until plan.py.
+
+A value that is refused raises with one phrase, what is allowed there; spec.py puts the field's path and what was read in front.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from orchestrator.units import (
+    DURATION_UNITS,
+    RATE_UNITS,
+    SIZE_UNITS,
+    format_duration,
+    format_rate,
+    format_size,
+    parse_duration,
+    parse_multiple,
+    parse_packets,
+    parse_rate,
+    parse_share,
+    parse_size,
+)
+
+# What a field's own check raises; spec.py renders it.
+REFUSED = "refused"
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_NAME = 60
+_LARGEST_BDP = 1000
+
+
+def refuse(allowed: str) -> PydanticCustomError:
+    """The error of a value that is not allowed."""
+    return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed})
+
+
+def buffer_size(text: str) -> None:
+    """ValueError unless the text is a buffer: BDP, packets, bytes, or time at the line's rate."""
+    for parse in (parse_packets, parse_size, parse_duration):
+        try:
+            if parse(text) > 0:
+                return
+        except ValueError:
+            continue
+    multiple = parse_multiple(text, "BDP")
+    if multiple is None or not 0 < multiple <= _LARGEST_BDP:
+        raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
+
+
+def window_size(text: str) -> None:
+    """ValueError unless the text is a window in packets or bytes."""
+    for parse in (parse_packets, parse_size):
+        try:
+            if parse(text) > 0:
+                return
+        except ValueError:
+            continue
+    raise ValueError("a window in packets or KB, above 0, as in 20 packets")
+
+
+def _quantity(
+    parse: Callable[[str], int], noun: str, units: Iterable[str], form: Callable[[int], str], low: int, high: int
+) -> BeforeValidator:
+    def check(value: object) -> object:
+        allowed = f"a {noun} from {form(low)} to {form(high)}"
+        if not isinstance(value, str):
+            raise refuse(f"{allowed}, with its unit ({', '.join(units)})")
+        try:
+            number = parse(value)
+        except ValueError as error:
+            raise refuse(f"{allowed}; {error}") from error
+        if not low <= number <= high:
+            raise refuse(allowed)
+        return value.strip()
+
+    return BeforeValidator(check)
+
+
+def _checked(parse: Callable[[str], object]) -> BeforeValidator:
+    def check(value: object) -> object:
+        if not isinstance(value, str):
+            value = "" if value is None else str(value)
+        try:
+            parse(value)
+        except ValueError as error:
+            raise refuse(str(error)) from error
+        return value.strip()
+
+    return BeforeValidator(check)
+
+
+def _share(value: object) -> object:
+    try:
+        parse_share(value)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise refuse(str(error)) from error
+    return value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+
+
+def _switch(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if value in ("on", "off"):
+        return value == "on"
+    raise refuse("on or off")
+
+
+def _name(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME:
+        raise refuse(f"a name of a-z, 0-9 and single dashes between them, up to {_LONGEST_NAME} characters")
+    return value
+
+
+def _sample(value: object) -> object:
+    if value == "every-ack":
+        return value
+    try:
+        if isinstance(value, str) and parse_duration(value) > 0:
+            return value
+    except ValueError:
+        pass
+    raise refuse("every-ack, or an interval as in 10 ms")
+
+
+def _jitter_of_start(text: str) -> None:
+    try:
+        if parse_multiple(text, "RTT") is None:
+            parse_duration(text)
+    except ValueError:
+        raise ValueError("a duration, or a multiple of the base round trip as in 1 RTT; 0 s switches it off") from None
+
+
+def _amount(value: object) -> object:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+        raise refuse("a number, or a quantity with its unit")
+    return value
+
+
+def _parameter_value(value: object) -> object:
+    if not isinstance(value, bool | int | str):
+        raise refuse("on, off, a whole number, or a quantity with its unit")
+    return value
+
+
+def _sweep(value: object) -> object:
+    if value is None or (isinstance(value, dict) and value and all(isinstance(values, list) and values for values in value.values())):
+        return value
+    if isinstance(value, list) and value and all(isinstance(point, dict) and point for point in value):
+        return value
+    raise refuse("fields and a list of values each, as in {path.rtt: [2 ms, 32 ms]}, or a list of points as in [{path.rtt: 2 ms}]")
+
+
+def one_of(*values: str) -> Any:
+    """A field with a handful of known words."""
+
+    def check(value: object) -> object:
+        if value not in values:
+            quotes = ", in quotes" if isinstance(value, float) else ""
+            raise refuse(f"one of {', '.join(values)}{quotes}")
+        return value
+
+    return Annotated[str, BeforeValidator(check)]
+
+
+_SECOND = 10**6
+
+Name = Annotated[str, BeforeValidator(_name)]
+Rate = Annotated[str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11)]
+Duration = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND)]
+Period = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND)]
+RoundTrip = Annotated[str, _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND)]
+OneWayTime = Annotated[str, _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND)]
+Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15)]
+Share = Annotated[str | float, BeforeValidator(_share)]
+Switch = Annotated[bool, BeforeValidator(_switch)]
+BufferSize = Annotated[str, _checked(buffer_size)]
+WindowSize = Annotated[str, _checked(window_size)]
+StartJitter = Annotated[str, _checked(_jitter_of_start)]
+Amount = Annotated[Any, BeforeValidator(_amount)]
+ParameterValue = Annotated[Any, BeforeValidator(_parameter_value)]
+Sweep = Annotated[Any, BeforeValidator(_sweep)]
+Sample = Annotated[str, BeforeValidator(_sample)]

@@ -1,0 +1,157 @@
+"""Walks Runs along the road: check, prepare, run, decode, judge, keep.
+
+`execute` takes a Plan and gives one document a run (docs/experiment-format.md), in the plan's order, `jobs` at a time. An
+unchanged run is answered from the store. Work happens in a staging folder that belongs to this process by a lock; what a
+killed process left there is swept by the next one. A failed run becomes a document with `status: failed` and its error,
+never a number; the other runs go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis.expect import evaluate
+from orchestrator.analysis.fidelity import check_fidelity
+from orchestrator.analysis.measures import summarise
+from orchestrator.backends.base import Backend, Cost
+from orchestrator.errors import BackendError, FidelityBroken, LonghaulError
+from orchestrator.plan import Plan, Run, run_id
+from orchestrator.results.staging import Staging
+from orchestrator.results.store import Store
+from orchestrator.trace import read_trace, trace_sha256
+
+Document = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Watcher:
+    """What the person in front of it wants to hear; every call may come from any worker thread."""
+
+    started: Callable[[int, Run], None] = lambda index, run: None
+    progress: Callable[[int, int], None] = lambda index, virtual_ns: None
+    finished: Callable[[int, Document], None] = lambda index, document: None
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Where runs are carried out and kept."""
+
+    backend: Backend
+    store: Store
+    use_cache: bool = True
+    watcher: Watcher = field(default_factory=Watcher)
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def execute(self, plan: Plan, jobs: int = 1) -> list[Document]:
+        """One document a run, in the plan's order. A Ctrl-C ends the guests and keeps what was finished."""
+        spec = plan.experiment.model_dump(mode="json", exclude_none=True)
+        with Staging(self.store.home) as staging, ThreadPoolExecutor(max(1, jobs), "run") as workers:
+            work: list[Future[Document]] = []
+            try:
+                for index, run in enumerate(plan.runs):
+                    work.append(workers.submit(self._walk, index, run, spec, staging))
+                wait(work, return_when=FIRST_EXCEPTION)
+                return [future.result() for future in work]
+            except BaseException:
+                self._cancelled.set()
+                for future in work:
+                    future.cancel()
+                raise
+
+    def rerun(self, run: Run, spec: Mapping[str, Any]) -> Document:
+        """Carry a kept Run out again, with today's kernel, agent and modules."""
+        identity = self.backend.identity(run)
+        with Staging(self.store.home) as staging:
+            return self._carry_out(0, run, run_id(run, identity), identity, spec, staging)
+
+    def _walk(self, index: int, run: Run, spec: Mapping[str, Any], staging: Staging) -> Document:
+        identity = self.backend.identity(run)
+        key = run_id(run, identity)
+        if self.use_cache and (known := self.store.find(key)) is not None:
+            known["cached"] = True
+            self.watcher.finished(index, known)
+            return known
+        self.watcher.started(index, run)
+        try:
+            document = self._carry_out(index, run, key, identity, spec, staging)
+        except LonghaulError as error:
+            document = failed_document(run, key, error)
+        self.watcher.finished(index, document)
+        return document
+
+    def _carry_out(
+        self, index: int, run: Run, key: str, identity: Mapping[str, str], spec: Mapping[str, Any], staging: Staging
+    ) -> Document:
+        with staging.directory(key) as directory, _disk_errors(directory):
+            (directory / "run.json").write_text(json.dumps(run.as_json()))
+            cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
+            document = judge(run, key, directory, cost)
+            document["identity"] = dict(identity)
+            self.store.keep(directory, run, key, identity, spec, document)
+        return document
+
+    def _report(self, index: int, virtual_ns: int) -> None:
+        if self._cancelled.is_set():
+            raise BackendError("running", f"run {index + 1}", "cancelled")
+        self.watcher.progress(index, virtual_ns)
+
+
+def judge(run: Run, key: str, directory: Path, cost: Cost) -> Document:
+    """The document of a finished run directory; FidelityBroken where its numbers cannot be believed."""
+    facts = json.loads((directory / "facts.json").read_text())
+    trace = read_trace(directory / "trace.bin")
+    checks = check_fidelity(run, trace, facts)
+    if broken := [check for check in checks if not check.ok]:
+        what = "; ".join(f"{check.name}: {check.text}" for check in broken)
+        raise FidelityBroken("checking the fidelity of", f"run {key}", what, "nothing was kept; see `longhaul plan` and docs/fidelity.md")
+    document: Document = {
+        "run": key,
+        "experiment": run.experiment,
+        "status": "done",
+        "backend": run.backend,
+        "kernel": facts["kernel"],
+        "seed": run.seed,
+        "point": dict(run.point),
+        "virtual_s": run.duration_us / 1e6,
+        "wall_s": round(cost.wall_s, 3),
+        "cpu_s": round(cost.cpu_s, 3),
+        "max_rss_kb": cost.max_rss_kb,
+        "retries": cost.retries,
+        "trace_sha256": trace_sha256(directory / "trace.bin"),
+        "cached": False,
+    }
+    document |= summarise(run, trace, facts)
+    document["fidelity"] = {"ok": True, "checks": [check.as_dict() for check in checks]}
+    document["expect"] = evaluate(run.expect, document)
+    if not all(expectation["ok"] for expectation in document["expect"]):
+        document["status"] = "missed"
+    return document
+
+
+def failed_document(run: Run, key: str, error: LonghaulError) -> Document:
+    """What is said of a run that gave no numbers."""
+    return {
+        "run": key,
+        "experiment": run.experiment,
+        "status": "failed",
+        "backend": run.backend,
+        "seed": run.seed,
+        "point": dict(run.point),
+        "cached": False,
+        "error": error.as_dict(),
+    }
+
+
+@contextlib.contextmanager
+def _disk_errors(directory: Path) -> Any:
+    try:
+        yield
+    except OSError as error:
+        raise BackendError("writing the run in", str(directory), error.strerror or str(error), "free some space or set LONGHAUL_HOME") from error

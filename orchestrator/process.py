@@ -1,0 +1,131 @@
+"""The only module that starts processes: the guest's guard, and the project's own build scripts.
+
+A guest never runs as a direct child. It runs under a guard (`longhaul-agent guard`), a small program that holds one end of
+a pipe: when the other end closes, because a run was cancelled or because this process was killed, the guard kills the
+guest. No guest outlives the person who asked for it, whatever way that person left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import BackendError
+
+# Where the guard writes its one line when the guest has ended.
+_REPORT_FD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GuardReport:
+    """How a guest ended, and what it cost."""
+
+    exit_code: int | None
+    signal: int | None
+    reason: str
+    cpu_s: float
+    wall_s: float
+    max_rss_kb: int
+
+
+class Guard:
+    """A running guest behind its guard. Closing it is what ends the guest."""
+
+    def __init__(self, pid: int, control: int, report: int) -> None:
+        self.pid = pid
+        self._control = control
+        self._report = report
+        self._ended: GuardReport | None = None
+
+    def wait(self, timeout_s: float) -> GuardReport | None:
+        """The report if the guest has ended within the timeout, else None."""
+        if self._ended is None and select.select([self._report], [], [], timeout_s)[0]:
+            self._ended = self._read_report()
+        return self._ended
+
+    def cancel(self) -> None:
+        """Ask the guard to end the guest; it answers through `wait`."""
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
+
+    def close(self) -> None:
+        """End the guest if it still runs, and let go of everything."""
+        self.cancel()
+        if self._report >= 0:
+            if self._ended is None:
+                self._ended = self._read_report()
+            os.close(self._report)
+            self._report = -1
+
+    def _read_report(self) -> GuardReport:
+        line = b""
+        while chunk := os.read(self._report, 4096):
+            line += chunk
+        _, status = os.waitpid(self.pid, 0)
+        if not line:
+            # The guard itself was killed; the guest died with it (PR_SET_PDEATHSIG).
+            return GuardReport(None, _signal_of(status), "guard_killed", 0.0, 0.0, 0)
+        said = json.loads(line)
+        return GuardReport(
+            exit_code=said["exit"],
+            signal=said["signal"],
+            reason=said["reason"],
+            cpu_s=said["user_s"] + said["sys_s"],
+            wall_s=said["wall_s"],
+            max_rss_kb=said["max_rss_kb"],
+        )
+
+
+def _signal_of(wait_status: int) -> int | None:
+    return os.WTERMSIG(wait_status) if os.WIFSIGNALED(wait_status) else None
+
+
+def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> Guard:
+    """Start a guard whose output goes to `log`; the caller must close what it gets."""
+    control_read, control_write = os.pipe()
+    report_read, report_write = os.pipe()
+    actions = [
+        (os.POSIX_SPAWN_DUP2, control_read, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.fspath(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_DUP2, report_write, _REPORT_FD),
+    ]
+    try:
+        # A process group of its own: a Ctrl-C at the terminal reaches this process alone, which then cancels in order.
+        pid = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions, setpgroup=0)
+    except OSError as error:
+        os.close(control_write)
+        os.close(report_read)
+        raise BackendError("starting the guest's guard", argv[0], error.strerror or str(error)) from error
+    finally:
+        os.close(control_read)
+        os.close(report_write)
+    return Guard(pid, control_write, report_read)
+
+
+def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:
+    """Run one of the project's own scripts with its progress on standard error; its last line of output."""
+    env = {**os.environ, **(environment or {})}
+    with subprocess.Popen(list(argv), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env, text=True) as child:
+        try:
+            output, _ = child.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGTERM)
+            raise
+    lines = output.strip().splitlines()
+    if child.returncode != 0:
+        last = lines[-1] if lines else f"it ended with {child.returncode}"
+        raise BackendError(attempting, Path(argv[0]).name, last, "its messages are above")
+    for line in lines[:-1]:
+        print(line, file=sys.stderr)
+    return lines[-1] if lines else ""

@@ -1,0 +1,176 @@
+"""What ties the fields of an experiment together: each rule yields (where, what was read, what is allowed)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from orchestrator.congestion import find_control
+from orchestrator.document import Location
+from orchestrator.expectation import MEASURES, known_measure, read_amount
+from orchestrator.experiment import Expected, Experiment, Flow, PathNumbers
+from orchestrator.units import parse_duration, parse_share
+from topologies import CATALOG
+
+# The field's place, what stands there (None: say nothing about it), and what is allowed.
+Breach = tuple[Location, object, str]
+
+# netem's probabilities are 32 bits wide.
+SMALLEST_SHARE = 2.0**-32
+
+_TCP_FIELDS = ("cc", "variant", "params", "size", "sack", "ecn", "recovery", "window", "hystart", "initial_window", "rtt")
+_SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
+
+
+def flow_names(flow: Flow) -> list[str]:
+    """The names of the flows that an entry stands for."""
+    return [flow.name] if flow.count == 1 else [f"{flow.name}-{number}" for number in range(1, flow.count + 1)]
+
+
+def flow_kind(flow: Flow) -> str:
+    """tcp, udp or web."""
+    return "udp" if flow.udp is not None or flow.on_off is not None else "web" if flow.web is not None else "tcp"
+
+
+def breaches(experiment: Experiment) -> Iterator[Breach]:
+    """Every broken rule, in the order of the fields."""
+    if experiment.topology not in CATALOG:
+        yield ("topology",), experiment.topology, f"one of {', '.join(CATALOG)}{_nearest(experiment.topology, list(CATALOG))}"
+    path = experiment.path
+    if path.rtt is None and path.one_way is None:
+        yield ("path",), None, "one of rtt and one_way is needed"
+    yield from _path(path, ("path",))
+    duration_us = parse_duration(experiment.duration)
+    for position, flow in enumerate(experiment.flows):
+        yield from _flow(flow, ("flows", position), duration_us)
+    yield from _names(experiment)
+    yield from _window(experiment, duration_us)
+    for position, change in enumerate(experiment.schedule):
+        at: Location = ("schedule", position)
+        if parse_duration(change.at) >= duration_us:
+            yield (*at, "at"), change.at, f"before the end of the run, {experiment.duration}"
+        if not change.path.model_fields_set:
+            yield (*at, "path"), None, "at least one field that changes is needed"
+        if change.path.reverse_bandwidth is not None and path.reverse_bandwidth is None:
+            yield (*at, "path", "reverse_bandwidth"), change.path.reverse_bandwidth, "only where path.reverse_bandwidth is given from the start"
+        yield from _path(change.path, (*at, "path"))
+    names = {name for flow in experiment.flows for name in flow_names(flow)}
+    for position, expected in enumerate(experiment.expect):
+        yield from _expected(expected, ("expect", position), names)
+
+
+def _path(path: PathNumbers, at: Location) -> Iterator[Breach]:
+    if path.rtt is not None and path.one_way is not None:
+        yield (*at, "one_way"), None, "rtt and one_way exclude each other"
+    if path.loss is not None and path.burst is not None:
+        yield (*at, "burst"), None, "loss and burst exclude each other"
+    for name in _SHARES:
+        written = getattr(path, name)
+        share = 0.0 if written is None else parse_share(written)
+        if 0 < share < SMALLEST_SHARE or share == 1:
+            yield (*at, name), written, f"0, or from {SMALLEST_SHARE:.1e} (the kernel's smallest step) to below 1"
+
+
+def _flow(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
+    kinds = [name for name in ("udp", "on_off", "web") if getattr(flow, name) is not None]
+    if len(kinds) > 1:
+        yield (*at, kinds[1]), None, f"{' and '.join(kinds)} exclude each other"
+    if flow_kind(flow) == "udp":
+        for name in _TCP_FIELDS:
+            if getattr(flow, name) != Flow.model_fields[name].get_default(call_default_factory=True):
+                yield (*at, name), None, "only for a TCP flow, this one is UDP"
+    elif flow_kind(flow) == "tcp" and flow.cc is None:
+        yield at, None, "one of cc, udp, on_off and web is needed"
+    else:
+        yield from _control(flow, at)
+    if flow.size is not None and flow.web is not None:
+        yield (*at, "size"), flow.size, "not with web, which draws its sizes"
+    yield from _times(flow, at, duration_us)
+
+
+def _control(flow: Flow, at: Location) -> Iterator[Breach]:
+    try:
+        control = find_control(flow.cc or "cubic")
+    except ValueError as error:
+        yield (*at, "cc"), flow.cc, str(error)
+        return
+    known = [parameter.name for parameter in control.parameters]
+    for name, written in flow.params.items():
+        parameter = control.parameter(name)
+        if parameter is None:
+            yield (*at, "params", name), None, f"{control.name} takes {', '.join(known) or 'no parameters'}{_nearest(name, known)}"
+            continue
+        try:
+            parameter.read(written)
+        except ValueError as error:
+            yield (*at, "params", name), written, str(error)
+    if flow.hystart is not None and control.hystart is None:
+        yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"
+    if flow.hystart is not None and control.hystart is not None and control.hystart[0] in flow.params:
+        yield (*at, "hystart"), None, f"hystart and params.{control.hystart[0]} exclude each other"
+
+
+def _times(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
+    spread_us = parse_duration(flow.spread) if flow.spread is not None else 0
+    if flow.spread is not None and flow.count == 1:
+        yield (*at, "spread"), flow.spread, "only with a count above 1"
+    start_us = parse_duration(flow.start)
+    stop_us = duration_us if flow.stop is None else parse_duration(flow.stop)
+    if stop_us > duration_us:
+        yield (*at, "stop"), flow.stop, "not after the end of the run"
+    elif start_us >= stop_us:
+        yield (*at, "start"), flow.start, "before the flow's end"
+    elif start_us + spread_us * (flow.count - 1) >= stop_us:
+        yield (*at, "spread"), flow.spread, "small enough for the last of them to start before its end"
+
+
+def _names(experiment: Experiment) -> Iterator[Breach]:
+    seen: set[str] = set()
+    for position, flow in enumerate(experiment.flows):
+        for name in {flow.name, *flow_names(flow)}:
+            if name in seen:
+                yield ("flows", position, "name"), name, "a name that no other flow has"
+                break
+        seen |= {flow.name, *flow_names(flow)}
+
+
+def _window(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
+    if experiment.warmup is not None and experiment.window is not None:
+        yield ("window",), None, "warmup and window exclude each other"
+    if experiment.warmup is not None and parse_duration(experiment.warmup) >= duration_us:
+        yield ("warmup",), experiment.warmup, f"shorter than the run, {experiment.duration}"
+    if experiment.window is not None:
+        begin_us, end_us = map(parse_duration, experiment.window)
+        if not begin_us < end_us <= duration_us:
+            yield ("window",), experiment.window, f"[from, to] with from before to, and to not after {experiment.duration}"
+
+
+def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Breach]:
+    try:
+        known_measure(expected.measure)
+    except ValueError as error:
+        yield (*at, "measure"), expected.measure, str(error)
+        return
+    scope = MEASURES[expected.measure][0]
+    if scope == "flow" and expected.flow is None:
+        yield (*at, "flow"), None, f"{expected.measure} is a measure of a flow: one of {', '.join(sorted(names))} is needed"
+    elif scope != "flow" and expected.flow is not None:
+        yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
+    elif expected.flow is not None and expected.flow not in names:
+        yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{_nearest(expected.flow, sorted(names))}"
+    if (expected.within is None) != (expected.of is None):
+        yield (*at, "of" if expected.of is None else "within"), None, "within and of come together, as in within: 2 %, of: 256 Mbit/s"
+    elif (expected.within is None) == (expected.at_least is None and expected.at_most is None):
+        yield at, None, "either at_least or at_most or both, or within and of are needed"
+    for name in ("at_least", "at_most", "of"):
+        written = getattr(expected, name)
+        try:
+            if written is not None:
+                read_amount(expected.measure, written)
+        except ValueError as error:
+            yield (*at, name), written, str(error)
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f", nearest: {near[0]}" if near else ""

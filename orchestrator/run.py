@@ -1,0 +1,279 @@
+"""The Run: everything that determines one run, as frozen integers; `as_json` is run.json of docs/run-directory.md exactly.
+
+    Run --- Node*            network namespaces
+         |- Wire* - End*     veth pairs; each End has its Qdisc*
+         |- Route* Link* Module* Flow* ScheduledChange* Expectation*
+         `- Meaning          what the numbers came from, for tables and reports; nothing below the plan computes with text
+
+Field names equal the keys of run.json, except `from_node` and `to_node` of a flow (`from` and `to` there).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+FORMAT = 1
+
+Option = int | bool | None | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Qdisc:
+    """One queueing discipline; its options lie beside `kind` in run.json."""
+
+    kind: str
+    handle: str
+    parent: str
+    options: Mapping[str, Option]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    forward: bool
+    sysctls: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    node: str
+    dev: str
+    mac: str
+    address: str
+    mtu: int
+    qdiscs: tuple[Qdisc, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    ends: tuple[End, End]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`initcwnd` and `cwnd_clamp` 0 leave the kernel's own."""
+
+    node: str
+    to: str
+    via: str
+    initcwnd: int = 0
+    cwnd_clamp: int = 0
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A queue that the trace follows; `one_way_us` is the propagation delay in front of it."""
+
+    id: int
+    name: str
+    node: str
+    dev: str
+    queue: str
+    rate_bps: int
+    one_way_us: int
+    queue_limit_packets: int
+    queue_limit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A congestion-control module; `builtin` ones get their parameters through /sys/module."""
+
+    name: str
+    params: Mapping[str, str]
+    builtin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOptions:
+    """Socket options; 0 leaves the kernel's own. The clamp is locked in at the receiver."""
+
+    max_pacing_bps: int = 0
+    window_clamp_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OnOff:
+    """Means of the exponential times."""
+
+    on_us: int
+    off_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """`kind` is tcp, udp or web; the fields of other kinds keep their defaults and are left out of run.json."""
+
+    id: int
+    name: str
+    kind: str
+    cc: str | None
+    variant: str | None
+    from_node: str = field(metadata={"key": "from"})
+    to_node: str = field(metadata={"key": "to"})
+    address: str
+    port: int
+    start_us: int
+    stop_us: int | None
+    bytes: int | None
+    options: FlowOptions
+    seed: int
+    rate_bps: int = 0
+    payload_bytes: int = 0
+    on_off: OnOff | None = None
+    mean_bytes: int = 0
+    shape_milli: int = 0
+    think_us: int = 0
+
+
+_KIND_KEYS = {"udp": ("rate_bps", "payload_bytes", "on_off"), "web": ("mean_bytes", "shape_milli", "think_us")}
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledChange:
+    """Qdiscs of one device, changed in place: same handles, new options."""
+
+    at_us: int
+    node: str
+    dev: str
+    qdiscs: tuple[Qdisc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """`ack_us` 0 records every ACK."""
+
+    ack_us: int
+    tick_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A measure in its own unit, and the bounds it has to keep; None leaves that side open."""
+
+    measure: str
+    flow: str | None
+    low: float | None
+    high: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What was resolved: a buffer of `1 BDP` and the integers it became, the base path, how repeats are summed up."""
+
+    about: str
+    topology: str
+    bandwidth_bps: int
+    rtt_us: int
+    forward_us: int
+    reverse_us: int
+    mtu: int
+    frame_bytes: int
+    mss_bytes: int
+    bdp_bytes: int
+    bdp_packets: int
+    queue: str
+    buffer_text: str
+    buffer_packets: int
+    buffer_bytes: int
+    aggregate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    format: int
+    experiment: str
+    backend: str
+    kernel: str
+    seed: int
+    point: Mapping[str, str]
+    duration_us: int
+    window_us: tuple[int, int]
+    memory_mb: int
+    sysctls: tuple[tuple[str, str], ...]
+    nodes: tuple[Node, ...]
+    wires: tuple[Wire, ...]
+    routes: tuple[Route, ...]
+    links: tuple[Link, ...]
+    modules: tuple[Module, ...]
+    flows: tuple[Flow, ...]
+    schedule: tuple[ScheduledChange, ...]
+    trace: TraceOptions
+    expect: tuple[Expectation, ...]
+    meaning: Meaning
+
+    @property
+    def title(self) -> str:
+        """A short name for progress lines and charts."""
+        point = " ".join(f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items())
+        return " ".join(part for part in (self.experiment, point, f"seed {self.seed}") if part)
+
+    def as_json(self) -> dict[str, Any]:
+        """run.json as plain data."""
+        data: dict[str, Any] = _encode(self)
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Run:
+        """The Run of a run.json; ValueError for another format."""
+        if data.get("format") != FORMAT:
+            raise ValueError(f"run.json of format {data.get('format')!r}, this version reads {FORMAT}")
+        run: Run = _decode(Run, data)
+        return run
+
+
+def run_id(run: Run, identity: Mapping[str, str]) -> str:
+    """The name of a result: a hash over all that determines it, the run and the programs that carry it out."""
+    canonical = json.dumps([run.as_json(), dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:20]
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Qdisc):
+        return {"kind": value.kind, "handle": value.handle, "parent": value.parent, **_encode(value.options)}
+    if is_dataclass(value):
+        data = {part.metadata.get("key", part.name): _encode(getattr(value, part.name)) for part in fields(value)}
+        if isinstance(value, Flow):
+            for kind, keys in _KIND_KEYS.items():
+                for key in keys if kind != value.kind else ():
+                    del data[key]
+        return data
+    if isinstance(value, Mapping):
+        return {key: _encode(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    return value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    if kind is Qdisc:
+        options = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+        return Qdisc(options.pop("kind"), options.pop("handle"), options.pop("parent"), options)
+    if is_dataclass(kind):
+        hints = _hints(kind)  # type: ignore[arg-type]
+        parts = {}
+        for part in fields(kind):
+            key = part.metadata.get("key", part.name)
+            if key in value or part.default is MISSING:
+                parts[part.name] = _decode(hints[part.name], value[key])
+        return kind(**parts)  # type: ignore[operator]
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return None if value is None else _decode(next(arg for arg in args if arg is not type(None)), value)
+    if origin is tuple:
+        kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
+        return tuple(_decode(item_kind, item) for item_kind, item in zip(kinds, value, strict=True))
+    return value

@@ -1,0 +1,68 @@
+"""The environment as one frozen value; the only reader of os.environ in the project.
+
+    LONGHAUL_HOME            kept runs and their catalogue      $XDG_DATA_HOME/longhaul, ~/.local/share/longhaul
+    LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/longhaul, ~/.cache/longhaul
+    LONGHAUL_JOBS            runs at a time                     one a processor
+    LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
+    LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
+    LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import PlanError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where things live and how much a run may cost."""
+
+    home: Path
+    cache: Path
+    jobs: int
+    wall_limit_s: int
+    stall_limit_s: int
+    guest_memory_dir: Path
+
+
+def load_settings() -> Settings:
+    """Settings of this process; a value that cannot be read is a PlanError naming the variable."""
+    environment = os.environ
+    return Settings(
+        home=_folder(environment, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share"),
+        cache=_folder(environment, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache"),
+        jobs=_positive(environment, "LONGHAUL_JOBS", len(os.sched_getaffinity(0))),
+        wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
+        stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
+        guest_memory_dir=_guest_memory(environment),
+    )
+
+
+def _folder(environment: Mapping[str, str], name: str, base: str, below_home: str) -> Path:
+    if named := environment.get(name):
+        return Path(named).expanduser().absolute()
+    # The XDG rule: a base folder that is not absolute is ignored.
+    xdg = Path(environment.get(base) or "")
+    return (xdg if xdg.is_absolute() else Path.home() / below_home) / "longhaul"
+
+
+def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
+    written = environment.get(name)
+    if not written:
+        return default
+    if not written.isascii() or not written.isdigit() or int(written) == 0:
+        raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
+    return int(written)
+
+
+def _guest_memory(environment: Mapping[str, str]) -> Path:
+    if named := environment.get("LONGHAUL_GUEST_MEMORY"):
+        return Path(named).expanduser().absolute()
+    shared = Path("/dev/shm")
+    return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())

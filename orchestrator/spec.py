@@ -1,0 +1,198 @@
+"""The door to the road: a shipped name, a file or data from the API becomes a validated Experiment, or one error a line.
+
+    text --document.py--> data --change--> experiment.py: fields --> rules.py: what ties fields --> sweep.py: every point
+
+An error line is the field's path (and line), what was read, what is allowed, the nearest known name. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from orchestrator.document import Document, Location, change_document, path_of, put, read_document
+from orchestrator.errors import SpecError
+from orchestrator.experiment import Experiment
+from orchestrator.fields import REFUSED
+from orchestrator.rules import breaches
+from orchestrator.sweep import MOST_POINTS, Point, check_field, count_points, expand, inner_model
+
+__all__ = ["Experiment", "at_point", "load_experiment", "parse_experiment", "shipped_experiments"]
+
+_SHIPPED = Path(__file__).parent / "experiments"
+_LONGEST_READ = 60
+_MOST_LINES = 50
+
+_EXPECTED_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "text",
+    "list": "a list",
+    "dict": "a mapping of fields",
+    "model": "a mapping of fields",
+    "model_attributes": "a mapping of fields",
+}
+
+
+def shipped_experiments() -> dict[str, Path]:
+    """Name -> file of the experiments that come with the project."""
+    return {path.relative_to(_SHIPPED).with_suffix("").as_posix(): path for path in sorted(_SHIPPED.rglob("*.yaml"))}
+
+
+def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experiment:
+    """The experiment of a shipped name or a file, with `path.rtt=100ms` and the like applied; SpecError."""
+    path = Path(name_or_path)
+    shipped = _SHIPPED / f"{name_or_path}.yaml"
+    if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
+        known = shipped_experiments()
+        if name_or_path not in known:
+            near = difflib.get_close_matches(name_or_path, known, 1)
+            hint = f", nearest: {near[0]}" if near else ""
+            raise SpecError(name_or_path, [f"neither a file nor a shipped experiment; known: {', '.join(known)}{hint}"])
+        path = shipped
+    return _load(read_document(path), overrides)
+
+
+def parse_experiment(data: Mapping[str, Any], subject: str = "experiment", overrides: Sequence[str] = ()) -> Experiment:
+    """The experiment in plain data, as it comes from JSON; SpecError."""
+    return _load(Document(subject, deepcopy(dict(data))), overrides)
+
+
+def at_point(experiment: Experiment, point: Point) -> Experiment:
+    """The experiment with a point's values put in and no sweep."""
+    data = deepcopy(experiment._data)
+    data.pop("sweep", None)
+    for path, value in point.items():
+        put(data, path, value)
+    where = ", ".join(f"{path}={value}" for path, value in point.items())
+    return _validate(Document(f"{experiment.experiment} at {where}" if point else experiment.experiment, data))
+
+
+def _load(document: Document, overrides: Sequence[str]) -> Experiment:
+    for change in overrides:
+        # One by one: a later change may name a flow that an earlier one made.
+        try:
+            check_field(document.data, change.partition("=")[0].strip())
+            document = change_document(document, [change])
+        except KeyError as error:
+            raise SpecError(f"--set {change}", [str(error.args[0])]) from None
+    experiment = _validate(document)
+    _check_sweep(experiment, document)
+    return experiment
+
+
+def _validate(document: Document) -> Experiment:
+    try:
+        experiment = Experiment.model_validate(document.data)
+    except ValidationError as error:
+        raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
+    problems = [_problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed) for location, read, allowed in breaches(experiment)]
+    if problems:
+        raise SpecError(document.subject, _cut(problems))
+    experiment._data = document.data
+    return experiment
+
+
+def _check_sweep(experiment: Experiment, document: Document) -> None:
+    """Each value by itself, the other fields at their first value: combinations are read when they are compiled."""
+    sweep = experiment.sweep
+    if sweep is None:
+        return
+    problems: list[str] = []
+    if count_points(sweep) * experiment.repeats > MOST_POINTS:
+        problems.append(_problem(document, ("sweep",), None, f"more than {MOST_POINTS} runs"))
+    fields = dict.fromkeys(path for point in sweep for path in point) if isinstance(sweep, list) else sweep
+    for path in fields:
+        try:
+            check_field(document.data, path, swept=True)
+        except KeyError as error:
+            problems.append(_problem(document, ("sweep", path), None, str(error.args[0])))
+    if not problems:
+        for location, point in _probes(sweep):
+            try:
+                at_point(experiment, point)
+            except SpecError as error:
+                problems.extend(_problem(document, location, None, problem) for problem in error.problems)
+    if problems:
+        raise SpecError(document.subject, _cut(list(dict.fromkeys(problems))))
+
+
+def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple[Location, Point]]:
+    if isinstance(sweep, list):
+        return [(("sweep", position), point) for position, point in enumerate(expand(sweep))]
+    first = {path: values[0] for path, values in sweep.items()}
+    return [(("sweep", path, position), first | {path: value}) for path, values in sweep.items() for position, value in enumerate(values)]
+
+
+def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[str]:
+    """One line an error; a field that is missing because its name is misspelt is said once."""
+    meant = {(*error["loc"][:-1], *_near(error["loc"])) for error in errors if error["type"] == "extra_forbidden"}
+    return [_line(document, error) for error in errors if error["type"] != "missing" or error["loc"] not in meant]
+
+
+def _near(location: Location) -> list[str]:
+    return difflib.get_close_matches(str(location[-1]), _known_fields(location[:-1]), 1)
+
+
+def _line(document: Document, error: ErrorDetails) -> str:
+    location, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    if kind == "missing":
+        description = _describe(location)
+        return _problem(document, location, None, f"missing{f'; needed: {description}' if description else ''}")
+    if kind == "extra_forbidden":
+        near = _near(location)
+        hint = f", nearest: {near[0]}" if near else ""
+        return _problem(document, location, None, f"unknown field; known: {', '.join(_known_fields(location[:-1]))}{hint}")
+    if kind == REFUSED:
+        allowed = str(context["allowed"])
+    elif kind in ("greater_than_equal", "less_than_equal", "greater_than", "less_than"):
+        allowed = "a number " + " ".join(f"{_BOUNDS[name]} {value}" for name, value in context.items() if name in _BOUNDS)
+    elif kind in ("too_short", "too_long"):
+        allowed = f"{context['min_length']} or more entries" if kind == "too_short" else f"{context['max_length']} entries at most"
+    else:
+        allowed = _EXPECTED_TYPES.get(kind.removesuffix("_type"), error["msg"])
+    return _problem(document, location, error["input"], f"allowed: {allowed}", null=error["input"] is None)
+
+
+_BOUNDS = {"ge": "from", "le": "up to", "gt": "above", "lt": "below"}
+
+
+def _problem(document: Document, location: Location, read: object, what: str, *, null: bool = False) -> str:
+    line = document.line(location)
+    place = path_of(document.data, location) + (f" (line {line})" if line else "")
+    if read is None and not null:
+        return f"{place}: {what}"
+    shown = json.dumps(read, ensure_ascii=False, default=str) if read is not None else "nothing"
+    shown = shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
+    return f"{place}: read {shown}; {what}"
+
+
+def _known_fields(location: Location) -> list[str]:
+    model = _model_at(location)
+    return list(model.model_fields) if model else []
+
+
+def _describe(location: Location) -> str:
+    model = _model_at(location[:-1])
+    field = model.model_fields.get(str(location[-1])) if model else None
+    return (field.description or "") if field else ""
+
+
+def _model_at(location: Location) -> type[BaseModel] | None:
+    model: type[BaseModel] | None = Experiment
+    for key in location:
+        if isinstance(key, str) and model is not None:
+            model = inner_model(model, key) if key in model.model_fields else None
+    return model
+
+
+def _cut(problems: list[str]) -> list[str]:
+    rest = len(problems) - _MOST_LINES
+    return [*problems[:_MOST_LINES], f"and {rest} more"] if rest > 0 else problems

@@ -1,0 +1,71 @@
+"""The points of a sweep: every combination of the fields' values, or the list of points as it was written."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from orchestrator.document import locate
+from orchestrator.experiment import Experiment
+
+# A point says what differs between runs; these name the experiment, or say how its runs are counted and judged.
+_FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "expect")
+MOST_POINTS = 100_000
+
+Point = Mapping[str, Any]
+
+
+def expand(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> Iterator[Point]:
+    """Each point, the last field varying fastest; one empty point without a sweep."""
+    if isinstance(sweep, list):
+        yield from sweep
+        return
+    fields = sweep or {}
+    for values in itertools.product(*fields.values()):
+        yield dict(zip(fields, values, strict=True))
+
+
+def count_points(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> int:
+    """How many points there are, without making them."""
+    if isinstance(sweep, list):
+        return len(sweep)
+    count = 1
+    for values in (sweep or {}).values():
+        count *= len(values)
+    return count
+
+
+def point_text(point: Point) -> dict[str, str]:
+    """A point as tables show it."""
+    return {path: ("on" if value else "off") if isinstance(value, bool) else str(value) for path, value in point.items()}
+
+
+def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:
+    """KeyError, saying what is known, unless the path leads to a field of the format."""
+    known: type[BaseModel] | None = Experiment
+    parts = path.split(".")
+    if swept and parts[0] in _FIXED:
+        raise KeyError(f"{path}: not a field that runs of a sweep may differ in")
+    for depth, key in enumerate(locate(data, path)):
+        if isinstance(key, int) or known is None:
+            continue
+        if key not in known.model_fields:
+            near = difflib.get_close_matches(key, known.model_fields, 1)
+            hint = f", nearest: {near[0]}" if near else ""
+            raise KeyError(f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}{hint}")
+        known = inner_model(known, key)
+
+
+def inner_model(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The part that a field holds, by itself, optionally or in a list; None for plain values."""
+    pending = [model.model_fields[key].annotation]
+    while pending:
+        annotation = pending.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return annotation
+        pending.extend(get_args(annotation))
+    return None

@@ -1,0 +1,252 @@
+"""What each verb of the command line does, in the words of the modules of the road; printing is console.py's."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from orchestrator.backends import BACKENDS, open_backend
+from orchestrator.errors import PlanError
+from orchestrator.pipeline import Document, Pipeline
+from orchestrator.plan import Plan, Run, compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
+from orchestrator.spec import load_experiment
+
+EXIT_DONE, EXIT_MISSED, EXIT_FAILED = 0, 1, 4
+
+
+def run_experiment(
+    name: str,
+    changes: Sequence[str],
+    *,
+    backend: str,
+    seed: int | None,
+    repeats: int | None,
+    jobs: int | None,
+    out: Path | None,
+    as_json: bool,
+    junit: Path | None,
+    report: Path | None,
+    use_cache: bool,
+) -> int:
+    """Compile, carry out, print; the exit code."""
+    from orchestrator.analysis.aggregate import summarise_repeats
+
+    settings = load_settings()
+    plan = compile_plan(load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend)
+    store = Store(settings)
+    pipeline = Pipeline(open_backend(backend, settings), store, use_cache)
+    documents = _execute(pipeline, plan, jobs or settings.jobs, quiet=as_json)
+    result = {
+        "experiment": plan.experiment.experiment,
+        "runs": documents,
+        "summary": summarise_repeats([d for d in documents if d["status"] != "failed"], plan.experiment.aggregate),
+    }
+    if as_json:
+        print(json.dumps(result))
+    else:
+        _print_result(result, plan, store)
+    _write_extras(result, store, out=out, junit=junit, report=report)
+    return _exit_code(documents)
+
+
+def _execute(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list[Document]:
+    if quiet:
+        return pipeline.execute(plan, jobs)
+    from orchestrator.console import RunProgress, progress_console
+
+    with RunProgress(plan, progress_console()) as watcher:
+        pipeline.watcher = watcher
+        return pipeline.execute(plan, jobs)
+
+
+def _exit_code(documents: Sequence[Document]) -> int:
+    statuses = {document["status"] for document in documents}
+    if "failed" in statuses:
+        return EXIT_FAILED
+    return EXIT_MISSED if "missed" in statuses else EXIT_DONE
+
+
+def _print_result(result: Document, plan: Plan, store: Store) -> None:
+    from orchestrator import console as screen
+
+    console = Console()
+    documents: list[Document] = result["runs"]
+    for line in plan.lint:
+        console.print(f"note: {line}", style="yellow", highlight=False)
+    if len(documents) == 1 and documents[0]["status"] != "failed":
+        _print_run(console, documents[0], store)
+        return
+    console.print(screen.flow_table(documents))
+    for document in documents:
+        if document["status"] == "failed":
+            error = document["error"]
+            console.print(f"{document['run'][:8]} failed: {error['attempting']} {error['subject']}: {error['what']}", style="red", highlight=False)
+        for line in screen.expectation_lines(document) if document["status"] == "missed" else []:
+            console.print(f"{document['run'][:8]} {line}", highlight=False)
+    if result["summary"] and plan.experiment.repeats > 1:
+        console.print()
+        console.print(screen.summary_table(result["summary"]))
+
+
+def _print_run(console: Console, document: Document, store: Store) -> None:
+    from orchestrator import console as screen
+    from orchestrator.analysis.chart import run_charts
+
+    manifest = store.manifest(document["run"])
+    console.print(run_charts(Run.from_json(manifest["run"]), store.trace(document["run"]), width=min(console.width, 110)), highlight=False)
+    console.print(screen.flow_table([document]))
+    lines = [screen.path_line(document), screen.fidelity_line(document), *screen.expectation_lines(document), screen.clock_line(document)]
+    for line in lines:
+        console.print(line, highlight=False)
+    console.print(f"run {document['run']}", highlight=False)
+
+
+def _write_extras(result: Document, store: Store, *, out: Path | None, junit: Path | None, report: Path | None) -> None:
+    if junit is not None:
+        from orchestrator.analysis.junit import junit_xml
+
+        junit.write_text(junit_xml(result))
+    if report is not None:
+        write_report([document["run"] for document in result["runs"] if document["status"] != "failed"], report, store)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "result.json").write_text(json.dumps(result, indent=1))
+        for document in result["runs"]:
+            if document["status"] != "failed":
+                shutil.copytree(store.directory(document["run"]), out / document["run"], dirs_exist_ok=True)
+
+
+def show_plan(name: str, changes: Sequence[str], *, backend: str, seed: int | None, repeats: int | None, as_json: bool) -> None:
+    """Print the resolved plan."""
+    from orchestrator.describe import describe_plan
+
+    plan = compile_plan(load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend)
+    if as_json:
+        print(json.dumps({"experiment": plan.experiment.experiment, "lint": list(plan.lint), "runs": [run.as_json() for run in plan.runs]}))
+        return
+    print(describe_plan(plan))
+
+
+def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
+    """Print one catalogue."""
+    from orchestrator.catalogues import catalogue
+
+    rows = Store(load_settings()).list_runs(limit=limit) if noun == "runs" else catalogue(noun, sorted(BACKENDS))
+    if as_json:
+        print(json.dumps(rows))
+        return
+    from orchestrator.console import plain_table
+
+    Console().print(plain_table(rows))
+
+
+def show_run(key: str, *, as_json: bool) -> None:
+    """Print a kept run."""
+    store = Store(load_settings())
+    document = store.get(key)
+    if as_json:
+        print(json.dumps(document))
+    else:
+        _print_run(Console(), {**document, "cached": True}, store)
+
+
+def compare_runs(a: str, b: str, *, as_json: bool) -> None:
+    """Print two kept runs side by side."""
+    from orchestrator.analysis.compare import compare_documents
+
+    store = Store(load_settings())
+    rows = compare_documents(store.get(a), store.get(b))
+    if as_json:
+        print(json.dumps(rows))
+        return
+    from orchestrator.console import plain_table
+
+    Console().print(plain_table(rows["measures"]))
+    print(rows["verdict"])
+
+
+def write_report(keys: Sequence[str], output: Path, store: Store | None = None) -> None:
+    """Write kept runs as HTML, SVG or PNG, by the file's ending."""
+    from orchestrator.analysis.report import write_report as write
+
+    store = store or Store(load_settings())
+    runs = []
+    for key in keys:
+        document = store.get(key)
+        run = Run.from_json(store.manifest(document["run"])["run"])
+        runs.append((document, run, store.trace(document["run"])))
+    if not runs:
+        raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
+    write(runs, output)
+    print(f"report: {output}", file=os.sys.stderr)  # type: ignore[attr-defined]
+
+
+def export_run(key: str, to: str, output: Path | None) -> None:
+    """Write a kept run's trace in another format."""
+    from orchestrator.results.export import export_trace
+
+    store = Store(load_settings())
+    document = store.get(key)
+    folder = output or Path(document["run"])
+    for file in export_trace(store, document["run"], to, folder):
+        print(file)
+
+
+def rerun_run(key: str, *, as_json: bool) -> int:
+    """Run again from the manifest and say whether every byte of the trace is the same."""
+    settings = load_settings()
+    store = Store(settings)
+    kept = store.get(key)
+    manifest = store.manifest(kept["run"])
+    run = Run.from_json(manifest["run"])
+    pipeline = Pipeline(open_backend(run.backend, settings), store, use_cache=False)
+    again = pipeline.rerun(run, manifest["spec"])
+    differences = [f"{name}: {kept['identity'][name][:12]} then, {value[:12]} now" for name, value in again["identity"].items() if kept["identity"].get(name) != value]
+    same = again["trace_sha256"] == kept["trace_sha256"]
+    if as_json:
+        print(json.dumps({"run": kept["run"], "identical": same, "trace_sha256": again["trace_sha256"], "differences": differences}))
+    else:
+        print(f"{kept['run']}: identical, trace {again['trace_sha256'][:16]}" if same else f"{kept['run']}: differs, trace {kept['trace_sha256'][:16]} then, {again['trace_sha256'][:16]} now")
+        for line in differences:
+            print(line)
+    return EXIT_DONE if same else EXIT_MISSED
+
+
+def check_machine(*, as_json: bool) -> int:
+    """Print what each backend lacks here; exit code 3 where something is missing."""
+    from orchestrator.toolchain import known_kernels
+
+    settings = load_settings()
+    probe = compile_plan(load_experiment("quick")).runs[0]
+    rows: list[dict[str, Any]] = []
+    for name in sorted(BACKENDS):
+        missing = open_backend(name, settings).check(probe)
+        rows.append({"backend": name, "ready": not missing, "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing]})
+    if as_json:
+        print(json.dumps({"kernels": known_kernels(), "backends": rows}))
+    else:
+        for row in rows:
+            print(f"{row['backend']}: {'ready' if row['ready'] else 'not ready'}")
+            for piece in row["missing"]:
+                print(f"  {piece['piece']} is missing: {piece['remedy']}")
+    return EXIT_DONE if all(row["ready"] for row in rows) else 3
+
+
+def show_kernels(*, as_json: bool) -> None:
+    """Print the kernels that can be built."""
+    from orchestrator.toolchain import built_kernels
+
+    rows = built_kernels(load_settings())
+    if as_json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        print(f"{row['version']}: {row['kernelrelease']}, {row['hash'][:16]}" if row["built"] else f"{row['version']}: not built")

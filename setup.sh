@@ -1,0 +1,41 @@
+#!/bin/bash
+# Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
+set -euo pipefail
+
+# What provides what: a command or a file, and Debian's package for it.
+needs=(
+	gcc:gcc make:make flex:flex bison:bison bc:bc xz:xz-utils patch:patch git:git cpio:cpio
+	ip:iproute2 iperf3:iperf3 clang-format:clang-format setpriv:util-linux
+	/usr/include/linux/tcp.h:linux-libc-dev /usr/lib/x86_64-linux-gnu/libc.a:libc6-dev
+	/usr/src/linux-source-6.12.tar.xz:linux-source-6.12 /usr/src/linux-source-6.1.tar.xz:linux-source-6.1
+)
+PATH=$PATH:/usr/sbin:/sbin
+missing=()
+for need in "${needs[@]}"; do
+	what=${need%:*} package=${need##*:}
+	case $what in
+	/*) [ -e "$what" ] || missing+=("$package") ;;
+	*) command -v "$what" >/dev/null || missing+=("$package") ;;
+	esac
+done
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+	echo "setup: Longhaul needs Python 3.11 or later; this is $(python3 --version 2>&1)" >&2
+	exit 3
+}
+[ ${#missing[@]} = 0 ] && exit 0
+
+echo "setup: missing ${missing[*]}" >&2
+if [ "$(id -u)" != 0 ]; then
+	echo "setup: run this, then make again: sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+	exit 3
+fi
+export DEBIAN_FRONTEND=noninteractive
+echo "setup: installing them through apt-get" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+	tail -n 5 "$log" >&2
+	echo "setup: apt-get could not install them; its last words are above" >&2
+	exit 3
+fi

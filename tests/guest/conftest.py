@@ -1,0 +1,83 @@
+"""Real guests for tests: every experiment here boots a kernel and moves packets."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.backends import open_backend
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import Plan, Run, compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import Settings, load_settings
+from orchestrator.spec import Experiment, parse_experiment
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run with everything it left."""
+
+    document: dict[str, Any]
+    run: Run
+    trace: Any
+    facts: dict[str, Any]
+
+
+Runner = Callable[..., Finished]
+
+
+def experiment(**changes: Any) -> Experiment:
+    """A one-flow dumbbell, changed at top-level keys; path is merged."""
+    written: dict[str, Any] = {
+        "experiment": "test",
+        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"},
+        "flows": [{"name": "one", "cc": "cubic"}],
+        "duration": "5 s",
+        "start_jitter": "0 s",
+    }
+    changes = copy.deepcopy(changes)
+    written["path"] |= changes.pop("path", {})
+    return parse_experiment(written | changes, "test")
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """This machine's kernel cache, and a store of the session's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LONGHAUL_HOME", str(tmp_path_factory.mktemp("home")))
+        yield load_settings()
+
+
+@pytest.fixture(scope="session")
+def pipeline(settings: Settings) -> Pipeline:
+    return Pipeline(open_backend("sandbox", settings), Store(settings))
+
+
+@pytest.fixture(scope="session")
+def execute(pipeline: Pipeline) -> Callable[[Plan], list[dict[str, Any]]]:
+    return lambda plan: pipeline.execute(plan, jobs=2)
+
+
+@pytest.fixture(scope="session")
+def finish(pipeline: Pipeline) -> Runner:
+    """Run one experiment's only run and insist that it ended well."""
+
+    def run(**changes: Any) -> Finished:
+        plan = compile_plan(experiment(**changes))
+        (only,) = plan.runs
+        (document,) = pipeline.execute(plan)
+        assert document["status"] in ("done", "missed"), document.get("error")
+        manifest = pipeline.store.manifest(document["run"])
+        return Finished(document, only, pipeline.store.trace(document["run"]), manifest["facts"])
+
+    return run
+
+
+@pytest.fixture
+def kernel_caches(settings: Settings) -> Path:
+    return settings.cache

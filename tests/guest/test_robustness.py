@@ -1,0 +1,187 @@
+"""What happens when things die: one clear sentence, the right exit code, nothing left behind, no half result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import Plan, compile_plan
+from orchestrator.settings import Settings
+from tests.guest.conftest import experiment
+
+LONG = {"path": {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, "duration": "1000 s", "sample": "10 ms"}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A run of minutes, as a file."""
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(experiment(**LONG).model_dump(mode="json", exclude_none=True)))
+    return file
+
+
+def longhaul(file: Path, home: Path, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "orchestrator.cli", "run", str(file), "--json"],
+        env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def guests(home: Path) -> list[int]:
+    """Processes whose working directory lies in this home: guards, kernels and their children."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "cwd").startswith(str(home)):
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def kernels(home: Path) -> list[int]:
+    return [pid for pid in guests(home) if b"time-travel" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def assert_nothing_left(home: Path) -> None:
+    wait_until(lambda: not guests(home))
+    assert not list(home.glob("runs/*/*"))
+    assert not [entry for folder in home.glob("staging/*") if folder.is_dir() for entry in folder.iterdir() if entry.name != "lock"]
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.3, 1.5])
+def test_a_killed_guest_is_named(written: Path, tmp_path: Path, delay_s: float) -> None:
+    home = tmp_path / "home"
+    command = longhaul(written, home)
+    wait_until(lambda: kernels(home))
+    time.sleep(delay_s)
+    os.kill(kernels(home)[0], signal.SIGKILL)
+    output, errors = command.communicate(timeout=30)
+    assert command.returncode == 4, errors
+    (run,) = json.loads(output)["runs"]
+    assert run["status"] == "failed"
+    assert "SIGKILL" in run["error"]["what"]
+    assert_nothing_left(home)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.4, 1.5])
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_killed_longhaul_leaves_nothing(written: Path, tmp_path: Path, sent: int, code: int, delay_s: float) -> None:
+    home = tmp_path / "home"
+    command = longhaul(written, home)
+    wait_until(lambda: kernels(home))
+    time.sleep(delay_s)
+    command.send_signal(sent)
+    command.communicate(timeout=30)
+    assert command.returncode == code
+    assert_nothing_left(home)
+
+
+def test_a_killed_guard_takes_its_guest_along(written: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = longhaul(written, home)
+    wait_until(lambda: kernels(home))
+    (guard,) = [pid for pid in guests(home) if b"guard" in _command(pid)]
+    os.kill(guard, signal.SIGKILL)
+    output, _ = command.communicate(timeout=30)
+    assert command.returncode == 4
+    assert json.loads(output)["runs"][0]["status"] == "failed"
+    assert_nothing_left(home)
+
+
+def test_a_hanging_guest_is_ended(written: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = longhaul(written, home, LONGHAUL_STALL_LIMIT_S="2")
+    wait_until(lambda: kernels(home))
+    time.sleep(0.3)
+    os.kill(kernels(home)[0], signal.SIGSTOP)
+    output, _ = command.communicate(timeout=30)
+    assert command.returncode == 4
+    assert "no virtual progress" in json.loads(output)["runs"][0]["error"]["what"]
+    assert_nothing_left(home)
+
+
+def test_a_run_past_its_wall_limit_is_ended(written: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = longhaul(written, home, LONGHAUL_WALL_LIMIT_S="2")
+    output, _ = command.communicate(timeout=30)
+    assert command.returncode == 4
+    assert "2 s of wall time" in json.loads(output)["runs"][0]["error"]["what"]
+    assert_nothing_left(home)
+
+
+def test_a_guest_without_memory_dies_by_name(pipeline: Pipeline) -> None:
+    plan = compile_plan(experiment())
+    starved = replace(plan.runs[0], memory_mb=14)
+    (document,) = pipeline.execute(Plan(plan.experiment, (starved,), ()))
+    assert document["status"] == "failed"
+    assert document["error"]["error"] in ("GuestDied", "BackendError")
+    assert document["error"]["what"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Path:
+    """A real file system of 4 MB in memory, which the trace of a fast run overflows."""
+    if os.geteuid() != 0:
+        pytest.fail("mounting a small file system needs root: run the tests as root")
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "longhaul-test", str(place)], check=True)
+    return place
+
+
+def test_a_full_disk_is_said(small_disk: Path, written: Path) -> None:
+    written.write_text(written.read_text().replace('"10 ms"', '"every-ack"'))
+    try:
+        command = longhaul(written, small_disk / "home")
+        output, errors = command.communicate(timeout=120)
+        assert command.returncode == 4, errors
+        said = json.loads(output)["runs"][0]["error"]
+        assert "No space left" in said["what"] or "disk" in said["what"]
+        assert_nothing_left(small_disk / "home")
+    finally:
+        subprocess.run(["umount", "-l", str(small_disk)], check=True)
+
+
+def test_a_home_that_cannot_be_written_is_said(settings: Settings, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where a folder should be")
+    command = longhaul(Path("quick"), blocked / "home")
+    _, errors = command.communicate(timeout=30)
+    assert command.returncode == 4
+    assert "LONGHAUL_HOME" in errors
+    assert "Traceback" not in errors
+
+
+def test_two_at_once_do_not_collide(tmp_path: Path) -> None:
+    both = [longhaul(Path("quick"), tmp_path / "home") for _ in range(2)]
+    documents = [json.loads(command.communicate(timeout=60)[0]) for command in both]
+    assert len({document["runs"][0]["trace_sha256"] for document in documents}) == 1
+    assert all(command.returncode == 0 for command in both)

@@ -1,0 +1,41 @@
+"""A staging folder belongs to its process by a lock; what the dead left is swept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ResultsError
+from orchestrator.results.staging import Staging
+
+
+def test_a_directory_is_gone_afterwards(tmp_path: Path) -> None:
+    with Staging(tmp_path) as staging:
+        with staging.directory("a") as directory:
+            (directory / "trace.bin").write_bytes(b"x")
+        assert not directory.exists()
+    assert [entry.name for entry in (tmp_path / "staging").iterdir()] == [".lock"]
+
+
+def test_a_directory_that_was_moved_away_stays(tmp_path: Path) -> None:
+    with Staging(tmp_path) as staging, staging.directory("a") as directory:
+        directory.rename(tmp_path / "kept")
+    assert (tmp_path / "kept").is_dir()
+
+
+def test_what_a_dead_process_left_is_swept_and_the_living_stays(tmp_path: Path) -> None:
+    dead = tmp_path / "staging" / "1-dead"
+    dead.mkdir(parents=True)
+    (dead / "lock").touch()
+    with Staging(tmp_path) as living, living.directory("mine") as mine:
+        with Staging(tmp_path):
+            assert mine.is_dir()
+        assert not dead.exists()
+
+
+def test_a_home_that_is_a_file_is_said(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("")
+    with pytest.raises(ResultsError, match="LONGHAUL_HOME"), Staging(home):
+        pass
