@@ -18,6 +18,8 @@ from orchestrator.fields import (
     Amount,
     BufferSize,
     Duration,
+    Jitter,
+    LineRate,
     Name,
     OneWayTime,
     ParameterValue,
@@ -64,22 +66,22 @@ class Burst(Part):
 class PathNumbers(Part):
     """What a schedule may change."""
 
-    bandwidth: Rate | None = Field(None, description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
+    bandwidth: LineRate | None = Field(None, description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
     rtt: RoundTrip | None = Field(None, description="base round trip, half in each direction")
     one_way: OneWay | None = Field(None, description="instead of rtt: each direction's delay")
     buffer: BufferSize | None = Field(None, description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate")
     loss: Share | None = Field(None, description="random loss a packet, forward, in front of the queue")
     reverse_loss: Share | None = Field(None, description="random loss a packet, of the acknowledgements")
     burst: Burst | None = Field(None, description="instead of loss: losses in bursts")
-    jitter: Duration | None = Field(None, description="forward delay varies by up to this, uniformly, both ways; order is kept unless reorder is given")
+    jitter: Jitter | None = Field(None, description="forward delay varies by up to this, uniformly, both ways; order is kept unless reorder is given")
     reorder: Share | None = Field(None, description="packets that overtake, by skipping the forward delay")
     duplicate: Share | None = Field(None, description="packets that arrive twice")
     corrupt: Share | None = Field(None, description="packets with one bit turned over")
-    reverse_bandwidth: Rate | None = Field(None, description="rate of the reverse direction; without it, acknowledgements wait for nothing")
+    reverse_bandwidth: LineRate | None = Field(None, description="rate of the reverse direction; without it, acknowledgements wait for nothing")
 
 
 class Path(PathNumbers):
-    bandwidth: Rate = Field(description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
+    bandwidth: LineRate = Field(description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
     buffer: BufferSize = Field("1 BDP", description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate")
     queue: one_of(*QUEUES) = Field("droptail", description="discipline of the bottleneck's queue")  # type: ignore[valid-type]
     ecn: Switch = Field(False, description="senders ask for ECN, and the queue marks instead of dropping where it can")

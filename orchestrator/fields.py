@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from orchestrator.units import (
@@ -80,6 +80,12 @@ def _quantity(
         return value.strip()
 
     return BeforeValidator(check)
+
+
+def _whole_bytes(value: str) -> str:
+    if parse_rate(value) % 8:
+        raise refuse("a rate that is a multiple of 8 bit/s: the kernel counts bytes")
+    return value
 
 
 def _checked(parse: Callable[[str], object]) -> BeforeValidator:
@@ -174,8 +180,10 @@ _SECOND = 10**6
 
 Name = Annotated[str, BeforeValidator(_name)]
 Rate = Annotated[str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11)]
+LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
 Duration = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND)]
 Period = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND)]
+Jitter = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND)]
 RoundTrip = Annotated[str, _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND)]
 OneWayTime = Annotated[str, _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND)]
 Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15)]

@@ -17,15 +17,18 @@ from fractions import Fraction
 
 from orchestrator.errors import PlanError
 from orchestrator.experiment import Path, PathNumbers
-from orchestrator.qdiscs import NETEM, QUEUE, RATE, Impairment, netem, queue, share_2p32, tbf
+from orchestrator.qdiscs import NETEM, QUEUE, RATE, SKB_BYTES, Impairment, netem, queue, share_2p32, tbf
 from orchestrator.run import Qdisc
 from orchestrator.seeds import derive_seed
-from orchestrator.units import format_duration, parse_duration, parse_multiple, parse_packets, parse_rate, parse_share, parse_size
+from orchestrator.units import format_duration, format_size, parse_duration, parse_multiple, parse_packets, parse_rate, parse_share, parse_size
 
 # Ethernet header; no frame check sequence or preamble crosses a veth.
 FRAME_HEADER_BYTES = 14
 # IP and TCP headers, with timestamps.
 HEADER_BYTES = 52
+
+# Limits of queues in bytes are 32 bits wide.
+_LARGEST_BYTES = 2**32 - 1
 
 # Acknowledgements that may wait for the reverse rate.
 _REVERSE_QUEUE_PACKETS = 1000
@@ -125,6 +128,10 @@ def _meaning(qdisc: Qdisc) -> dict[str, object]:
 
 
 def _queue(state: PathState) -> Qdisc:
+    counted = state.buffer.packets * SKB_BYTES if state.queue == "cake" else state.buffer.size_bytes
+    if counted > _LARGEST_BYTES and (state.queue in ("red", "cake") or state.buffer.in_bytes):
+        what = f"{state.buffer.text} is {format_size(state.buffer.size_bytes)}, more than a queue that counts bytes can hold"
+        raise PlanError("resolving", "path.buffer", what, "give it in packets or BDP, with a queue that counts packets")
     return queue(
         state.queue,
         packets=state.buffer.packets,

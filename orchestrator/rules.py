@@ -18,6 +18,9 @@ Breach = tuple[Location, object, str]
 # netem's probabilities are 32 bits wide.
 SMALLEST_SHARE = 2.0**-32
 
+# Ports are 10000 + the flow's number.
+MOST_FLOWS = 5000
+
 _TCP_FIELDS = ("cc", "variant", "params", "size", "sack", "ecn", "recovery", "window", "hystart", "initial_window", "rtt")
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
 
@@ -44,6 +47,8 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     for position, flow in enumerate(experiment.flows):
         yield from _flow(flow, ("flows", position), duration_us)
     yield from _names(experiment)
+    if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
+        yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
     yield from _window(experiment, duration_us)
     for position, change in enumerate(experiment.schedule):
         at: Location = ("schedule", position)

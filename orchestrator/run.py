@@ -198,7 +198,6 @@ class Run:
     duration_us: int
     window_us: tuple[int, int]
     memory_mb: int
-    sysctls: tuple[tuple[str, str], ...]
     nodes: tuple[Node, ...]
     wires: tuple[Wire, ...]
     routes: tuple[Route, ...]
@@ -241,6 +240,8 @@ def _encode(value: Any) -> Any:
         return {"kind": value.kind, "handle": value.handle, "parent": value.parent, **_encode(value.options)}
     if is_dataclass(value):
         data = {part.metadata.get("key", part.name): _encode(getattr(value, part.name)) for part in fields(value)}
+        if isinstance(value, Module) and not value.builtin:
+            del data["builtin"]
         if isinstance(value, Flow):
             for kind, keys in _KIND_KEYS.items():
                 for key in keys if kind != value.kind else ():

@@ -65,19 +65,16 @@ class Pipe:
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))
 
 
-_QUIET: Sysctls = (("net/ipv6/conf/all/disable_ipv6", "1"), ("net/ipv6/conf/default/disable_ipv6", "1"))
-
-
-def router_sysctls() -> Sysctls:
-    """A router forwards and says nothing itself."""
-    return (*_QUIET, ("net/ipv4/ip_forward", "1"), ("net/ipv4/conf/all/send_redirects", "0"))
+def router_sysctls(memory_mb: int) -> Sysctls:
+    """The router's, and with it those that a kernel has only once: all its memory may be socket buffers."""
+    pages = memory_mb * 2**20 // _PAGE_BYTES
+    return (("net/ipv4/tcp_mem", f"{pages} {pages} {pages}"), ("net/ipv4/udp_mem", f"{pages} {pages} {pages}"))
 
 
 def end_sysctls(pipe: Pipe, options: HostOptions | None) -> Sysctls:
     """An end host; the receiver has no options: it takes what the sender asks for."""
     ecn = "2" if options is None else "1" if options.ecn else "0"
     return (
-        *_QUIET,
         ("net/ipv4/tcp_no_metrics_save", "1"),
         ("net/ipv4/tcp_timestamps", "1"),
         ("net/ipv4/tcp_window_scaling", "1"),
@@ -89,16 +86,4 @@ def end_sysctls(pipe: Pipe, options: HostOptions | None) -> Sysctls:
         # The receive buffer starts at its largest: a window that has to be tuned up would hold back slow start.
         ("net/ipv4/tcp_rmem", f"4096 {pipe.read_bytes} {pipe.read_bytes}"),
         ("net/ipv4/tcp_wmem", f"4096 131072 {pipe.write_bytes}"),
-    )
-
-
-def guest_sysctls(memory_mb: int) -> Sysctls:
-    """Limits of the whole kernel: all its memory may be socket buffers, and a burst of UDP finds room."""
-    pages = memory_mb * 2**20 // _PAGE_BYTES
-    return (
-        ("net/ipv4/tcp_mem", f"{pages} {pages} {pages}"),
-        ("net/ipv4/udp_mem", f"{pages} {pages} {pages}"),
-        ("net/core/rmem_default", "4194304"),
-        ("net/core/rmem_max", str(_INT_MAX)),
-        ("net/core/wmem_max", str(_INT_MAX)),
     )
