@@ -38,7 +38,11 @@ class Parameter:
             if rest:
                 raise ValueError(f"whole {self.unit} are allowed")
         else:
-            value = written if self.unit == "number" and isinstance(written, int) and not isinstance(written, bool) else None
+            value = (
+                written
+                if self.unit == "number" and isinstance(written, int) and not isinstance(written, bool)
+                else None
+            )
         if value is None or not self.low <= value <= self.high:
             raise ValueError(self.allowed)
         return str(value)
@@ -110,7 +114,9 @@ _TABLE = (
             _switch("hystart", 1, "hybrid slow start"),
             _HYSTART_DETECT,
             _packets("hystart_low_window", 16, 2, 2**20, "hybrid slow start acts above this window"),
-            Parameter("hystart_ack_delta_us", "us", 2000, 1, 10**6, "largest spacing of ACKs that still counts as a train"),
+            Parameter(
+                "hystart_ack_delta_us", "us", 2000, 1, 10**6, "largest spacing of ACKs that still counts as a train"
+            ),
         ),
     ),
     CongestionControl(
@@ -195,7 +201,9 @@ _TABLE = (
             _number("dctcp_alpha_on_init", 1024, 0, 1024, "share of marks assumed at the start, in 1/1024"),
         ),
     ),
-    CongestionControl("bbr", "BBR: paces at the measured bandwidth, bounded by the measured round trip", loss_based=False),
+    CongestionControl(
+        "bbr", "BBR: paces at the measured bandwidth, bounded by the measured round trip", loss_based=False
+    ),
     CongestionControl(
         "lhfixed",
         "a constant window, for runs whose result is known",

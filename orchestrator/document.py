@@ -93,9 +93,8 @@ def put(data: dict[str, Any], path: str, value: object) -> None:
     *way, last = locate(data, path)
     place: Any = data
     for key in way:
-        if isinstance(place, dict):
-            if not isinstance(place.get(key), dict | list):
-                place[key] = {}
+        if isinstance(place, dict) and not isinstance(place.get(key), dict | list):
+            place[key] = {}
         place = place[key]
     place[last] = value
 
@@ -105,9 +104,13 @@ def locate(data: Mapping[str, Any], path: str) -> Location:
     location: list[str | int] = []
     place: Any = data
     for part in path.split("."):
-        key = _position(place, part, path) if isinstance(place, list) else part
-        location.append(key)
-        place = place[key] if isinstance(place, list) else place.get(key) if isinstance(place, dict) else None
+        if isinstance(place, list):
+            position = _position(place, part, path)
+            location.append(position)
+            place = place[position]
+        else:
+            location.append(part)
+            place = place.get(part) if isinstance(place, dict) else None
     return tuple(location)
 
 

@@ -12,10 +12,10 @@ from orchestrator.experiment import Expected
 from orchestrator.run import Expectation
 from orchestrator.units import format_share, parse_duration, parse_packets, parse_rate, parse_share, parse_size
 
-# Measure -> (whose it is, what kind of quantity). Bounds become bit/s, seconds, milliseconds, packets, bytes or plain numbers.
+# Measure -> (whose it is, a flow's, the path's, either's or the run's; what kind of quantity). Bounds become bit/s, seconds, milliseconds, packets, bytes or plain numbers.
 MEASURES: Mapping[str, tuple[str, str]] = {
     "goodput": ("flow", "rate"),
-    "throughput": ("flow", "rate"),
+    "throughput": ("either", "rate"),
     "goodput_cv": ("flow", "number"),
     "stability_sd": ("flow", "rate"),
     "loss_ratio": ("flow", "share"),
@@ -85,6 +85,11 @@ def resolve(expected: Expected) -> Expectation:
         share, middle = parse_share(expected.within), read_amount(expected.measure, expected.of)
         text = f"{name} within {format_share(share)} of {expected.of}"
         return Expectation(expected.measure, expected.flow, middle * (1 - share), middle * (1 + share), text)
-    low, high = (None if bound is None else read_amount(expected.measure, bound) for bound in (expected.at_least, expected.at_most))
-    bounds = [f"at least {expected.at_least}"] * (low is not None) + [f"at most {expected.at_most}"] * (high is not None)
+    low, high = (
+        None if bound is None else read_amount(expected.measure, bound)
+        for bound in (expected.at_least, expected.at_most)
+    )
+    bounds = [f"at least {expected.at_least}"] * (low is not None) + [f"at most {expected.at_most}"] * (
+        high is not None
+    )
     return Expectation(expected.measure, expected.flow, low, high, f"{name} {' and '.join(bounds)}")

@@ -50,6 +50,8 @@ class Part(BaseModel):
 
 
 class OneWay(Part):
+    """The two directions of a path whose delays differ."""
+
     forward: OneWayTime = Field(description="delay from the senders to the receivers")
     reverse: OneWayTime = Field(description="delay of the acknowledgements")
 
@@ -66,35 +68,54 @@ class Burst(Part):
 class PathNumbers(Part):
     """What a schedule may change."""
 
-    bandwidth: LineRate | None = Field(None, description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
+    bandwidth: LineRate | None = Field(
+        None, description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header"
+    )
     rtt: RoundTrip | None = Field(None, description="base round trip, half in each direction")
     one_way: OneWay | None = Field(None, description="instead of rtt: each direction's delay")
-    buffer: BufferSize | None = Field(None, description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate")
+    buffer: BufferSize | None = Field(
+        None, description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate"
+    )
     loss: Share | None = Field(None, description="random loss a packet, forward, in front of the queue")
     reverse_loss: Share | None = Field(None, description="random loss a packet, of the acknowledgements")
     burst: Burst | None = Field(None, description="instead of loss: losses in bursts")
-    jitter: Jitter | None = Field(None, description="forward delay varies by up to this, uniformly, both ways; order is kept unless reorder is given")
+    jitter: Jitter | None = Field(
+        None,
+        description="forward delay varies by up to this, uniformly, both ways; order is kept unless reorder is given",
+    )
     reorder: Share | None = Field(None, description="packets that overtake, by skipping the forward delay")
     duplicate: Share | None = Field(None, description="packets that arrive twice")
     corrupt: Share | None = Field(None, description="packets with one bit turned over")
-    reverse_bandwidth: LineRate | None = Field(None, description="rate of the reverse direction; without it, acknowledgements wait for nothing")
+    reverse_bandwidth: LineRate | None = Field(
+        None, description="rate of the reverse direction; without it, acknowledgements wait for nothing"
+    )
 
 
 class Path(PathNumbers):
-    bandwidth: LineRate = Field(description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header")
-    buffer: BufferSize = Field("1 BDP", description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate")
+    """The bottleneck and what lies around it."""
+
+    bandwidth: LineRate = Field(
+        description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header"
+    )
+    buffer: BufferSize = Field(
+        "1 BDP", description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate"
+    )
     queue: one_of(*QUEUES) = Field("droptail", description="discipline of the bottleneck's queue")  # type: ignore[valid-type]
     ecn: Switch = Field(False, description="senders ask for ECN, and the queue marks instead of dropping where it can")
     mtu: int = Field(1500, ge=576, le=9000, description="largest IP packet")
 
 
 class OnOff(Part):
+    """UDP that comes in bursts."""
+
     rate: Rate = Field(description="rate while on")
     on: Period = Field(description="mean time on, exponential")
     off: Period = Field(description="mean time off, exponential")
 
 
 class Web(Part):
+    """Objects one after the other, each on a connection of its own."""
+
     mean: Size = Field("100 KB", description="mean size of an object, Pareto")
     shape: float = Field(1.2, gt=1, le=10, description="shape of the Pareto distribution")
     think: Period = Field("1 s", description="mean time between objects, exponential")
@@ -106,7 +127,9 @@ class Flow(Part):
     name: Name = Field(description="what tables, expectations and --set call it")
     cc: str | None = Field(None, description="congestion control of the sender; web flows use cubic unless told")
     variant: Name | None = Field(None, description="what a study calls this congestion control")
-    params: dict[str, ParameterValue] = Field(default_factory=dict, description="parameters of the congestion-control module")
+    params: dict[str, ParameterValue] = Field(
+        default_factory=dict, description="parameters of the congestion-control module"
+    )
     udp: Rate | None = Field(None, description="constant bit rate, with the frame's headers")
     on_off: OnOff | None = Field(None, description="seeded bursts of UDP")
     web: Web | None = Field(None, description="seeded transfers with pauses")
@@ -128,11 +151,15 @@ class Flow(Part):
 
 
 class Change(Part):
+    """One moment of the schedule."""
+
     at: Period = Field(description="when")
     path: PathNumbers = Field(description="the fields that change; a buffer keeps its size unless it is named")
 
 
 class Expected(Part):
+    """One line of the gate: bounds on a measure."""
+
     measure: str = Field(description="a measure's name")
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
     at_least: Amount = Field(None, description="lowest value that will do")
@@ -142,6 +169,8 @@ class Expected(Part):
 
 
 class Experiment(Part):
+    """The whole file."""
+
     experiment: Name = Field(description="its name")
     about: str = Field("", description="what it shows, for a reader")
     topology: str = Field("dumbbell", description="a name of the topology catalogue")
@@ -150,14 +179,17 @@ class Experiment(Part):
     schedule: list[Change] = Field(default_factory=list, max_length=1000, description="path changes during the run")
     duration: Period = Field(description="length of the run")
     warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
-    window: list[Duration] | None = Field(None, min_length=2, max_length=2, description="instead of warmup: from when to when summaries look")
+    window: list[Duration] | None = Field(
+        None, min_length=2, max_length=2, description="instead of warmup: from when to when summaries look"
+    )
     repeats: int = Field(1, ge=1, le=1000, description="runs of each point, each with the next seed")
     aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summed up")  # type: ignore[valid-type]
     seed: int = Field(1, ge=0, le=2**32 - 1, description="where all randomness of the first repeat comes from")
     sample: Sample = Field("every-ack", description="how often the trace holds the state of a sender")
     kernel: one_of(*KERNELS) = Field("6.12", description="kernel of the sandbox, in quotes")  # type: ignore[valid-type]
     start_jitter: StartJitter = Field(
-        "1 RTT", description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step"
+        "1 RTT",
+        description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step",
     )
     sweep: Sweep = Field(None, description="fields and the values they take: every combination, or a list of points")
     expect: list[Expected] = Field(default_factory=list, max_length=1000, description="what must hold for exit code 0")

@@ -157,11 +157,15 @@ def _parameter_value(value: object) -> object:
 
 
 def _sweep(value: object) -> object:
-    if value is None or (isinstance(value, dict) and value and all(isinstance(values, list) and values for values in value.values())):
+    if value is None or (
+        isinstance(value, dict) and value and all(isinstance(values, list) and values for values in value.values())
+    ):
         return value
     if isinstance(value, list) and value and all(isinstance(point, dict) and point for point in value):
         return value
-    raise refuse("fields and a list of values each, as in {path.rtt: [2 ms, 32 ms]}, or a list of points as in [{path.rtt: 2 ms}]")
+    raise refuse(
+        "fields and a list of values each, as in {path.rtt: [2 ms, 32 ms]}, or a list of points as in [{path.rtt: 2 ms}]"
+    )
 
 
 def one_of(*values: str) -> Any:
@@ -184,8 +188,12 @@ LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
 Duration = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND)]
 Period = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND)]
 Jitter = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND)]
-RoundTrip = Annotated[str, _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND)]
-OneWayTime = Annotated[str, _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND)]
+RoundTrip = Annotated[
+    str, _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND)
+]
+OneWayTime = Annotated[
+    str, _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND)
+]
 Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15)]
 Share = Annotated[str | float, BeforeValidator(_share)]
 Switch = Annotated[bool, BeforeValidator(_switch)]

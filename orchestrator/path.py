@@ -20,7 +20,16 @@ from orchestrator.experiment import Path, PathNumbers
 from orchestrator.qdiscs import NETEM, QUEUE, RATE, SKB_BYTES, Impairment, netem, queue, share_2p32, tbf
 from orchestrator.run import Qdisc
 from orchestrator.seeds import derive_seed
-from orchestrator.units import format_duration, format_size, parse_duration, parse_multiple, parse_packets, parse_rate, parse_share, parse_size
+from orchestrator.units import (
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_multiple,
+    parse_packets,
+    parse_rate,
+    parse_share,
+    parse_size,
+)
 
 # Ethernet header; no frame check sequence or preamble crosses a veth.
 FRAME_HEADER_BYTES = 14
@@ -29,6 +38,8 @@ HEADER_BYTES = 52
 
 # Limits of queues in bytes are 32 bits wide.
 _LARGEST_BYTES = 2**32 - 1
+
+_ALTERNATIVES = {"rtt": "one_way", "one_way": "rtt", "loss": "burst", "burst": "loss"}
 
 # Acknowledgements that may wait for the reverse rate.
 _REVERSE_QUEUE_PACKETS = 1000
@@ -95,14 +106,17 @@ def forward_qdiscs(states: Sequence[PathState], seed: int) -> list[tuple[Qdisc, 
     return devices
 
 
-def reverse_qdiscs(states: Sequence[PathState], flow_rtt_us: int | None, sender: str, seed: int) -> list[tuple[Qdisc, ...]]:
+def reverse_qdiscs(
+    states: Sequence[PathState], flow_rtt_us: int | None, sender: str, seed: int
+) -> list[tuple[Qdisc, ...]]:
     """Device r-<sender>, for each state."""
     impairments = [Impairment(state.reverse_us(flow_rtt_us), loss_2p32=state.reverse_loss_2p32) for state in states]
     if all(impairment.nothing for impairment in impairments):
         return [() for _ in states]
     keep_order = len({impairment.delay_us for impairment in impairments}) > 1
     return [
-        (netem(impairment, keep_order=keep_order, seed=derive_seed(seed, f"reverse {sender} {index}")),) for index, impairment in enumerate(impairments)
+        (netem(impairment, keep_order=keep_order, seed=derive_seed(seed, f"reverse {sender} {index}")),)
+        for index, impairment in enumerate(impairments)
     ]
 
 
@@ -114,7 +128,9 @@ def receiver_qdiscs(states: Sequence[PathState]) -> list[tuple[Qdisc, ...]]:
             devices.append(())
             continue
         child = Qdisc("pfifo", QUEUE, f"{RATE}1", {"limit": _REVERSE_QUEUE_PACKETS})
-        devices.append((tbf(state.reverse_bandwidth_bps, state.frame_bytes, _REVERSE_QUEUE_PACKETS, below_netem=False), child))
+        devices.append(
+            (tbf(state.reverse_bandwidth_bps, state.frame_bytes, _REVERSE_QUEUE_PACKETS, below_netem=False), child)
+        )
     return devices
 
 
@@ -145,10 +161,9 @@ def _queue(state: PathState) -> Qdisc:
 
 def _merge(path: Path, change: PathNumbers) -> Path:
     update = {name: getattr(change, name) for name in change.model_fields_set if getattr(change, name) is not None}
-    for name, other in (("rtt", "one_way"), ("one_way", "rtt"), ("loss", "burst"), ("burst", "loss")):
-        if name in update:
-            update[other] = None
-    return path.model_copy(update=update)
+    # Of these, the one that is written takes the other's place.
+    replaced = {other: None for name, other in _ALTERNATIVES.items() if name in update}
+    return path.model_copy(update=update | replaced)
 
 
 def _resolve(path: Path, flow_rtts_us: Sequence[int], kept: Buffer | None) -> PathState:
@@ -163,7 +178,7 @@ def _resolve(path: Path, flow_rtts_us: Sequence[int], kept: Buffer | None) -> Pa
         if flow_rtt_us < forward_us:
             what = f"the flow's {format_duration(flow_rtt_us)} is shorter than the forward delay it shares, {format_duration(forward_us)}"
             raise PlanError("resolving", "flows.rtt", what, "give path.one_way a shorter forward delay")
-    state = PathState(
+    return PathState(
         bandwidth_bps=bandwidth_bps,
         rtt_us=rtt_us,
         forward_us=forward_us,
@@ -175,7 +190,6 @@ def _resolve(path: Path, flow_rtts_us: Sequence[int], kept: Buffer | None) -> Pa
         reverse_loss_2p32=share_2p32(parse_share(path.reverse_loss or 0)),
         reverse_bandwidth_bps=parse_rate(path.reverse_bandwidth) if path.reverse_bandwidth is not None else None,
     )
-    return state
 
 
 def resolve_buffer(text: str, bandwidth_bps: int, rtt_us: int, frame_bytes: int) -> Buffer:
@@ -194,7 +208,12 @@ def resolve_buffer(text: str, bandwidth_bps: int, rtt_us: int, frame_bytes: int)
     except ValueError:
         size_bytes = bandwidth_bps * parse_duration(text) // 8_000_000
     if size_bytes < frame_bytes:
-        raise PlanError("resolving", "path.buffer", f"{text} is {size_bytes} bytes, less than one frame of {frame_bytes}", "give it at least 1 packet")
+        raise PlanError(
+            "resolving",
+            "path.buffer",
+            f"{text} is {size_bytes} bytes, less than one frame of {frame_bytes}",
+            "give it at least 1 packet",
+        )
     return Buffer(text, size_bytes // frame_bytes, size_bytes, in_bytes=True)
 
 
@@ -205,10 +224,17 @@ def _impairment(path: Path, forward_us: int) -> Impairment:
         raise PlanError("resolving", "path.jitter", what, "no packet can arrive before it was sent")
     reorder = share_2p32(parse_share(path.reorder or 0))
     if reorder and not forward_us:
-        raise PlanError("resolving", "path.reorder", "packets overtake by skipping the forward delay, and there is none", "give the path a round trip")
+        raise PlanError(
+            "resolving",
+            "path.reorder",
+            "packets overtake by skipping the forward delay, and there is none",
+            "give the path a round trip",
+        )
     gemodel = None
     if path.burst is not None:
-        p, r, good, bad = (share_2p32(parse_share(share)) for share in (path.burst.p, path.burst.r, path.burst.good, path.burst.bad))
+        p, r, good, bad = (
+            share_2p32(parse_share(share)) for share in (path.burst.p, path.burst.r, path.burst.good, path.burst.bad)
+        )
         gemodel = (p, r, 2**32 - 1 - bad, good)
     return Impairment(
         delay_us=forward_us,

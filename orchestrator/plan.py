@@ -9,14 +9,24 @@ Nothing after this module reads the experiment's text again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from orchestrator import lint
 from orchestrator.congestion import find_control
 from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
-from orchestrator.experiment import Experiment, Flow as WrittenFlow
-from orchestrator.path import HEADER_BYTES, PathState, changed_qdiscs, forward_qdiscs, path_states, receiver_qdiscs, reverse_qdiscs
+from orchestrator.experiment import Experiment
+from orchestrator.experiment import Flow as WrittenFlow
+from orchestrator.path import (
+    HEADER_BYTES,
+    PathState,
+    changed_qdiscs,
+    forward_qdiscs,
+    path_states,
+    receiver_qdiscs,
+    reverse_qdiscs,
+)
 from orchestrator.qdiscs import QUEUE
 from orchestrator.rules import flow_kind, flow_names
 from orchestrator.run import (
@@ -61,12 +71,19 @@ class Plan:
     lint: tuple[str, ...]
 
 
-def compile_plan(experiment: Experiment, *, seed: int | None = None, repeats: int | None = None, backend: str = "sandbox") -> Plan:
+def compile_plan(
+    experiment: Experiment, *, seed: int | None = None, repeats: int | None = None, backend: str = "sandbox"
+) -> Plan:
     """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
     experiment = experiment.model_copy(update=changes)
     if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
-        raise PlanError("compiling", experiment.experiment, f"seed {experiment.seed} with {experiment.repeats} repeats", "seeds are 0 to 2^32 - 1")
+        raise PlanError(
+            "compiling",
+            experiment.experiment,
+            f"seed {experiment.seed} with {experiment.repeats} repeats",
+            "seeds are 0 to 2^32 - 1",
+        )
     runs: list[Run] = []
     notes: dict[str, list[str]] = {}
     for point in expand(experiment.sweep):
@@ -75,7 +92,9 @@ def compile_plan(experiment: Experiment, *, seed: int | None = None, repeats: in
         try:
             runs.extend(_compile(here, experiment.seed + repeat, text, backend) for repeat in range(experiment.repeats))
         except PlanError as error:
-            raise PlanError("compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint) from None
+            raise PlanError(
+                "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
+            ) from None
         for note in lint.notes(runs[-1], here):
             notes.setdefault(note, []).append(where)
     return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()))
@@ -92,7 +111,12 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     hosts = [_host_options(flow, experiment) for flow in experiment.flows]
     senders = {options: f"s{number}" for number, options in enumerate(dict.fromkeys(hosts), 1)}
     if len(senders) > _MOST_SENDERS:
-        raise PlanError("compiling", "flows", f"{len(senders)} different round trips and host options", f"{_MOST_SENDERS} are possible")
+        raise PlanError(
+            "compiling",
+            "flows",
+            f"{len(senders)} different round trips and host options",
+            f"{_MOST_SENDERS} are possible",
+        )
     schedule = sorted(experiment.schedule, key=lambda change: parse_duration(change.at))
     own_rtts_us = sorted({options.rtt_us for options in senders if options.rtt_us is not None})
     states = path_states(experiment.path, [change.path for change in schedule], own_rtts_us)
@@ -142,7 +166,9 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
     made: list[Flow] = []
     for written, sender in zip(experiment.flows, senders, strict=True):
         if written.tool == "iperf3":
-            raise PlanError("compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow")
+            raise PlanError(
+                "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
+            )
         kind = flow_kind(written)
         control = None if kind == "udp" else find_control(written.cc or "cubic").name
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
@@ -170,20 +196,23 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 bytes=None if written.size is None else parse_size(written.size),
                 options=FlowOptions(window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu)),
                 seed=derive_seed(seed, f"flow {name}"),
-                **_traffic(written, experiment.path.mtu),
             )
-            made.append(flow)
+            made.append(replace(flow, **_traffic(written, experiment.path.mtu)))
     return made
 
 
-def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, int | OnOff | None]:
+def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
     """The fields of a Flow that only its kind has."""
     if flow.udp is not None or flow.on_off is not None:
         rate_bps = parse_rate(flow.udp if flow.on_off is None else flow.on_off.rate)  # type: ignore[arg-type]
         on_off = None if flow.on_off is None else OnOff(parse_duration(flow.on_off.on), parse_duration(flow.on_off.off))
         return {"rate_bps": rate_bps, "payload_bytes": mtu - _UDP_HEADER_BYTES, "on_off": on_off}
     if flow.web is not None:
-        return {"mean_bytes": parse_size(flow.web.mean), "shape_milli": round(flow.web.shape * 1000), "think_us": parse_duration(flow.web.think)}
+        return {
+            "mean_bytes": parse_size(flow.web.mean),
+            "shape_milli": round(flow.web.shape * 1000),
+            "think_us": parse_duration(flow.web.think),
+        }
     return {}
 
 
@@ -200,7 +229,9 @@ def _pipe(states: Sequence[PathState], own_rtts_us: Sequence[int], mtu: int) -> 
     packets = 0
     for state in states:
         longest_us = max(state.rtt_us, *own_rtts_us) if own_rtts_us else state.rtt_us
-        packets = max(packets, state.bandwidth_bps * longest_us // (8_000_000 * state.frame_bytes) + state.buffer.packets)
+        packets = max(
+            packets, state.bandwidth_bps * longest_us // (8_000_000 * state.frame_bytes) + state.buffer.packets
+        )
     return Pipe(packets, mtu)
 
 
@@ -245,17 +276,44 @@ def _wires(senders: Mapping[HostOptions, str], devices: Devices, mtu: int) -> tu
 
 
 def _routes(senders: Mapping[HostOptions, str]) -> tuple[Route, ...]:
-    there = (Route(name, "10.0.0.0/24", f"10.0.{number}.2", options.initial_window) for number, (options, name) in enumerate(senders.items(), 1))
+    there = (
+        Route(name, "10.0.0.0/24", f"10.0.{number}.2", options.initial_window)
+        for number, (options, name) in enumerate(senders.items(), 1)
+    )
     return (*there, Route(_RECEIVER, "10.0.0.0/16", "10.0.0.2"))
 
 
 def _links(state: PathState, devices: Devices) -> tuple[Link, ...]:
     buffer = state.buffer
-    links = [Link(0, "bottleneck", _ROUTER, "r-d", QUEUE, state.bandwidth_bps, state.forward_us, buffer.packets, buffer.size_bytes)]
+    links = [
+        Link(
+            0,
+            "bottleneck",
+            _ROUTER,
+            "r-d",
+            QUEUE,
+            state.bandwidth_bps,
+            state.forward_us,
+            buffer.packets,
+            buffer.size_bytes,
+        )
+    ]
     if state.reverse_bandwidth_bps is not None:
         limit = devices[_RECEIVER, "d-r"][0][-1].options["limit"]
         assert isinstance(limit, int)
-        links.append(Link(1, "reverse", _RECEIVER, "d-r", QUEUE, state.reverse_bandwidth_bps, state.reverse_us(None), limit, limit * state.frame_bytes))
+        links.append(
+            Link(
+                1,
+                "reverse",
+                _RECEIVER,
+                "d-r",
+                QUEUE,
+                state.reverse_bandwidth_bps,
+                state.reverse_us(None),
+                limit,
+                limit * state.frame_bytes,
+            )
+        )
     return tuple(links)
 
 
@@ -274,7 +332,9 @@ def _modules(flows: Sequence[WrittenFlow]) -> tuple[Module, ...]:
         other, theirs = first.setdefault(control.name, (flow.name, params))
         if theirs != params:
             what = f"flow {other} gives {control.name} other parameters, and they belong to the module, so to all its flows of a run"
-            raise PlanError("compiling", f"flows.{flow.name}.params", what, "give both the same, or sweep them in runs of their own")
+            raise PlanError(
+                "compiling", f"flows.{flow.name}.params", what, "give both the same, or sweep them in runs of their own"
+            )
         for module in control.needs:
             modules.setdefault(module, Module(module, {}))
         if not control.builtin or params:

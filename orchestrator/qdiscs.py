@@ -74,7 +74,9 @@ def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool) -> Qd
     return Qdisc("tbf", RATE, f"{NETEM}1" if below_netem else "root", options)
 
 
-def queue(kind: str, *, packets: int, size_bytes: int, in_bytes: bool, rate_bps: int, frame_bytes: int, ecn: bool) -> Qdisc:
+def queue(
+    kind: str, *, packets: int, size_bytes: int, in_bytes: bool, rate_bps: int, frame_bytes: int, ecn: bool
+) -> Qdisc:
     """The queue below the rate, with room for what is waiting."""
     options: dict[str, Option]
     match kind:
@@ -83,7 +85,14 @@ def queue(kind: str, *, packets: int, size_bytes: int, in_bytes: bool, rate_bps:
         case "codel":
             options = {"limit": packets, "target_us": 5000, "interval_us": 100_000, "ecn": ecn}
         case "fq_codel":
-            options = {"limit": packets, "flows": 1024, "quantum": frame_bytes, "target_us": 5000, "interval_us": 100_000, "ecn": ecn}
+            options = {
+                "limit": packets,
+                "flows": 1024,
+                "quantum": frame_bytes,
+                "target_us": 5000,
+                "interval_us": 100_000,
+                "ecn": ecn,
+            }
         case "pie":
             options = {"limit": packets, "target_us": 15_000, "tupdate_us": 15_000, "ecn": ecn}
         case "red":
@@ -122,7 +131,9 @@ def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Opti
 
 def _red_plog(span_bytes: int) -> int:
     """-log2(probability / span), rounded down to the kernel's step."""
-    return next((log for log in range(_RED_WORD_BITS) if _RED_PROBABILITY / span_bytes * 2**log > 1), _RED_WORD_BITS - 1)
+    return next(
+        (log for log in range(_RED_WORD_BITS) if _RED_PROBABILITY / span_bytes * 2**log > 1), _RED_WORD_BITS - 1
+    )
 
 
 def _red_wlog(lowest_bytes: int, burst_packets: int) -> int:
@@ -148,18 +159,28 @@ def _red_idle(wlog: int, rate_bps: int) -> tuple[int, tuple[int, ...]]:
 def tc_command(dev: str, qdisc: Qdisc) -> str:
     """What a person would type for this qdisc."""
     options = qdisc.options
-    words = [f"tc qdisc add dev {dev}", "root" if qdisc.parent == "root" else f"parent {qdisc.parent}", f"handle {qdisc.handle} {qdisc.kind}"]
+    words = [
+        f"tc qdisc add dev {dev}",
+        "root" if qdisc.parent == "root" else f"parent {qdisc.parent}",
+        f"handle {qdisc.handle} {qdisc.kind}",
+    ]
     match qdisc.kind:
         case "netem":
             words += _netem_words(options)
         case "tbf":
             words.append(f"rate {options['rate_bps']}bit burst {options['burst_bytes']} limit {options['limit']}")
         case "red":
-            words.append(f"limit {options['limit']} min {options['min']} max {options['max']} avpkt {_RED_AVERAGE_PACKET_BYTES} probability {_RED_PROBABILITY}")
+            words.append(
+                f"limit {options['limit']} min {options['min']} max {options['max']} avpkt {_RED_AVERAGE_PACKET_BYTES} probability {_RED_PROBABILITY}"
+            )
         case "cake":
             words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
         case _:
-            words += [f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}" for name, value in options.items() if name != "ecn"]
+            words += [
+                f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}"
+                for name, value in options.items()
+                if name != "ecn"
+            ]
     if options.get("ecn"):
         words.append("ecn")
     return " ".join(words)
@@ -172,11 +193,18 @@ def _netem_words(options: object) -> list[str]:
     assert isinstance(options, dict)
     words = [f"limit {options['limit']}"]
     if options["delay_ns"] or options["jitter_ns"]:
-        words.append(f"delay {options['delay_ns'] // 1000}us" + (f" {options['jitter_ns'] // 1000}us" if options["jitter_ns"] else ""))
+        words.append(
+            f"delay {options['delay_ns'] // 1000}us"
+            + (f" {options['jitter_ns'] // 1000}us" if options["jitter_ns"] else "")
+        )
     if options["keep_order"]:
         words.append("rate 80tbit")
     if options["gemodel_2p32"]:
         p, r, h, k = (part / 2**32 * 100 for part in options["gemodel_2p32"])
         words.append(f"loss gemodel {p:g}% {r:g}% {100 - h:g}% {k:g}%")
-    words += [f"{name} {options[f'{name}_2p32'] / 2**32 * 100:g}%" for name in ("loss", "duplicate", "corrupt", "reorder") if options[f"{name}_2p32"]]
+    words += [
+        f"{name} {options[f'{name}_2p32'] / 2**32 * 100:g}%"
+        for name in ("loss", "duplicate", "corrupt", "reorder")
+        if options[f"{name}_2p32"]
+    ]
     return [*words, f"seed {options['seed']}"]

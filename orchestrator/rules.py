@@ -21,7 +21,19 @@ SMALLEST_SHARE = 2.0**-32
 # Ports are 10000 + the flow's number.
 MOST_FLOWS = 5000
 
-_TCP_FIELDS = ("cc", "variant", "params", "size", "sack", "ecn", "recovery", "window", "hystart", "initial_window", "rtt")
+_TCP_FIELDS = (
+    "cc",
+    "variant",
+    "params",
+    "size",
+    "sack",
+    "ecn",
+    "recovery",
+    "window",
+    "hystart",
+    "initial_window",
+    "rtt",
+)
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
 
 
@@ -38,7 +50,11 @@ def flow_kind(flow: Flow) -> str:
 def breaches(experiment: Experiment) -> Iterator[Breach]:
     """Every broken rule, in the order of the fields."""
     if experiment.topology not in CATALOG:
-        yield ("topology",), experiment.topology, f"one of {', '.join(CATALOG)}{_nearest(experiment.topology, list(CATALOG))}"
+        yield (
+            ("topology",),
+            experiment.topology,
+            f"one of {', '.join(CATALOG)}{_nearest(experiment.topology, list(CATALOG))}",
+        )
     path = experiment.path
     if path.rtt is None and path.one_way is None:
         yield ("path",), None, "one of rtt and one_way is needed"
@@ -57,7 +73,11 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
         if not change.path.model_fields_set:
             yield (*at, "path"), None, "at least one field that changes is needed"
         if change.path.reverse_bandwidth is not None and path.reverse_bandwidth is None:
-            yield (*at, "path", "reverse_bandwidth"), change.path.reverse_bandwidth, "only where path.reverse_bandwidth is given from the start"
+            yield (
+                (*at, "path", "reverse_bandwidth"),
+                change.path.reverse_bandwidth,
+                "only where path.reverse_bandwidth is given from the start",
+            )
         yield from _path(change.path, (*at, "path"))
     names = {name for flow in experiment.flows for name in flow_names(flow)}
     for position, expected in enumerate(experiment.expect):
@@ -103,7 +123,11 @@ def _control(flow: Flow, at: Location) -> Iterator[Breach]:
     for name, written in flow.params.items():
         parameter = control.parameter(name)
         if parameter is None:
-            yield (*at, "params", name), None, f"{control.name} takes {', '.join(known) or 'no parameters'}{_nearest(name, known)}"
+            yield (
+                (*at, "params", name),
+                None,
+                f"{control.name} takes {', '.join(known) or 'no parameters'}{_nearest(name, known)}",
+            )
             continue
         try:
             parameter.read(written)
@@ -147,7 +171,11 @@ def _window(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
     if experiment.window is not None:
         begin_us, end_us = map(parse_duration, experiment.window)
         if not begin_us < end_us <= duration_us:
-            yield ("window",), experiment.window, f"[from, to] with from before to, and to not after {experiment.duration}"
+            yield (
+                ("window",),
+                experiment.window,
+                f"[from, to] with from before to, and to not after {experiment.duration}",
+            )
 
 
 def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Breach]:
@@ -158,13 +186,21 @@ def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Bre
         return
     scope = MEASURES[expected.measure][0]
     if scope == "flow" and expected.flow is None:
-        yield (*at, "flow"), None, f"{expected.measure} is a measure of a flow: one of {', '.join(sorted(names))} is needed"
-    elif scope != "flow" and expected.flow is not None:
+        yield (
+            (*at, "flow"),
+            None,
+            f"{expected.measure} is a measure of a flow: one of {', '.join(sorted(names))} is needed",
+        )
+    elif scope in ("path", "run") and expected.flow is not None:
         yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
     elif expected.flow is not None and expected.flow not in names:
         yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{_nearest(expected.flow, sorted(names))}"
     if (expected.within is None) != (expected.of is None):
-        yield (*at, "of" if expected.of is None else "within"), None, "within and of come together, as in within: 2 %, of: 256 Mbit/s"
+        yield (
+            (*at, "of" if expected.of is None else "within"),
+            None,
+            "within and of come together, as in within: 2 %, of: 256 Mbit/s",
+        )
     elif (expected.within is None) == (expected.at_least is None and expected.at_most is None):
         yield at, None, "either at_least or at_most or both, or within and of are needed"
     for name in ("at_least", "at_most", "of"):

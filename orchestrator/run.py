@@ -35,6 +35,8 @@ class Qdisc:
 
 @dataclass(frozen=True, slots=True)
 class Node:
+    """A network namespace; sysctls that a kernel has only once stand with the router."""
+
     name: str
     forward: bool
     sysctls: tuple[tuple[str, str], ...]
@@ -42,6 +44,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class End:
+    """One end of a veth pair; without qdiscs it gets noqueue."""
+
     node: str
     dev: str
     mac: str
@@ -52,6 +56,8 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
+    """A veth pair."""
+
     ends: tuple[End, End]
 
 
@@ -189,6 +195,8 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Run:
+    """One run: same Run, same programs, same trace."""
+
     format: int
     experiment: str
     backend: str
@@ -261,8 +269,11 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _decode(kind: Any, value: Any) -> Any:
     if kind is Qdisc:
-        options = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
-        return Qdisc(options.pop("kind"), options.pop("handle"), options.pop("parent"), options)
+        head = ("kind", "handle", "parent")
+        options = {
+            key: tuple(item) if isinstance(item, list) else item for key, item in value.items() if key not in head
+        }
+        return Qdisc(*(value[key] for key in head), options)
     if is_dataclass(kind):
         hints = _hints(kind)  # type: ignore[arg-type]
         parts = {}

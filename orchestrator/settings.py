@@ -1,11 +1,11 @@
 """The environment as one frozen value; the only reader of os.environ in the project.
 
-    LONGHAUL_HOME            kept runs and their catalogue      $XDG_DATA_HOME/longhaul, ~/.local/share/longhaul
-    LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/longhaul, ~/.cache/longhaul
-    LONGHAUL_JOBS            runs at a time                     one a processor
-    LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
-    LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
-    LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+LONGHAUL_HOME            kept runs and their catalogue      $XDG_DATA_HOME/longhaul, ~/.local/share/longhaul
+LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/longhaul, ~/.cache/longhaul
+LONGHAUL_JOBS            runs at a time                     one a processor
+LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
+LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
+LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 """
 
 from __future__ import annotations
@@ -64,5 +64,5 @@ def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
 def _guest_memory(environment: Mapping[str, str]) -> Path:
     if named := environment.get("LONGHAUL_GUEST_MEMORY"):
         return Path(named).expanduser().absolute()
-    shared = Path("/dev/shm")
+    shared = Path("/dev/shm")  # noqa: S108 (the kernel puts RAM into an unnamed file there)
     return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())

@@ -93,7 +93,10 @@ def _validate(document: Document) -> Experiment:
         experiment = Experiment.model_validate(document.data)
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
-    problems = [_problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed) for location, read, allowed in breaches(experiment)]
+    problems = [
+        _problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed)
+        for location, read, allowed in breaches(experiment)
+    ]
     if problems:
         raise SpecError(document.subject, _cut(problems))
     experiment._data = document.data
@@ -128,7 +131,11 @@ def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple
     if isinstance(sweep, list):
         return [(("sweep", position), point) for position, point in enumerate(expand(sweep))]
     first = {path: values[0] for path, values in sweep.items()}
-    return [(("sweep", path, position), first | {path: value}) for path, values in sweep.items() for position, value in enumerate(values)]
+    return [
+        (("sweep", path, position), first | {path: value})
+        for path, values in sweep.items()
+        for position, value in enumerate(values)
+    ]
 
 
 def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[str]:
@@ -149,13 +156,21 @@ def _line(document: Document, error: ErrorDetails) -> str:
     if kind == "extra_forbidden":
         near = _near(location)
         hint = f", nearest: {near[0]}" if near else ""
-        return _problem(document, location, None, f"unknown field; known: {', '.join(_known_fields(location[:-1]))}{hint}")
+        return _problem(
+            document, location, None, f"unknown field; known: {', '.join(_known_fields(location[:-1]))}{hint}"
+        )
     if kind == REFUSED:
         allowed = str(context["allowed"])
     elif kind in ("greater_than_equal", "less_than_equal", "greater_than", "less_than"):
-        allowed = "a number " + " ".join(f"{_BOUNDS[name]} {value}" for name, value in context.items() if name in _BOUNDS)
+        allowed = "a number " + " ".join(
+            f"{_BOUNDS[name]} {value}" for name, value in context.items() if name in _BOUNDS
+        )
     elif kind in ("too_short", "too_long"):
-        allowed = f"{context['min_length']} or more entries" if kind == "too_short" else f"{context['max_length']} entries at most"
+        allowed = (
+            f"{context['min_length']} or more entries"
+            if kind == "too_short"
+            else f"{context['max_length']} entries at most"
+        )
     else:
         allowed = _EXPECTED_TYPES.get(kind.removesuffix("_type"), error["msg"])
     return _problem(document, location, error["input"], f"allowed: {allowed}", null=error["input"] is None)

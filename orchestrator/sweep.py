@@ -41,7 +41,9 @@ def count_points(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -
 
 def point_text(point: Point) -> dict[str, str]:
     """A point as tables show it."""
-    return {path: ("on" if value else "off") if isinstance(value, bool) else str(value) for path, value in point.items()}
+    return {
+        path: ("on" if value else "off") if isinstance(value, bool) else str(value) for path, value in point.items()
+    }
 
 
 def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:
@@ -56,7 +58,9 @@ def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> N
         if key not in known.model_fields:
             near = difflib.get_close_matches(key, known.model_fields, 1)
             hint = f", nearest: {near[0]}" if near else ""
-            raise KeyError(f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}{hint}")
+            raise KeyError(
+                f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}{hint}"
+            )
         known = inner_model(known, key)
 
 

@@ -26,12 +26,13 @@ SIZE_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB"
 _RATE_ALIASES = {"bps": "bit/s", "kbps": "kbit/s", "mbps": "Mbit/s", "gbps": "Gbit/s"}
 _DURATION_ALIASES = {"µs": "us", "μs": "us", "sec": "s"}
 
+_LONGEST_TEXT = 64
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*([^\s0-9].*?)?\s*")
 
 
 def split_quantity(text: str) -> tuple[Fraction, str]:
     """The exact number in front and the unit behind it ('' when there is none)."""
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text[:_LONGEST_TEXT])
     if match is None:
         raise ValueError("a number that is not negative is needed, with its unit behind it")
     return Fraction(match[1]), match[2] or ""
@@ -39,7 +40,9 @@ def split_quantity(text: str) -> tuple[Fraction, str]:
 
 def parse_rate(text: str) -> int:
     """'622.08 Mbit/s' -> 622080000."""
-    return _parse(text, "rate", {unit: Fraction(factor) for unit, factor in RATE_UNITS.items()}, _RATE_ALIASES, "1 bit/s")
+    return _parse(
+        text, "rate", {unit: Fraction(factor) for unit, factor in RATE_UNITS.items()}, _RATE_ALIASES, "1 bit/s"
+    )
 
 
 def parse_duration(text: str) -> int:
@@ -83,7 +86,7 @@ def format_rate(bps: float) -> str:
 
 def format_duration(us: int) -> str:
     """40000 -> '40 ms'."""
-    return _format(us, {"us": 1, "ms": 10**3, "s": 10**6})
+    return _format(us, {"us": 1, "ms": 10**3, "s": 10**6}) if us else "0 s"
 
 
 def format_size(count: int) -> str:
@@ -101,7 +104,7 @@ def _parse(text: str, noun: str, units: Mapping[str, Fraction], aliases: Mapping
     if not isinstance(text, str):
         raise ValueError(f"a {noun} needs its unit ({known})")
     number, written = split_quantity(text)
-    folded = {name.lower(): name for name in units} | aliases
+    folded = {**{name.lower(): name for name in units}, **aliases}
     unit = written if written in units else folded.get(written.lower())
     if unit is None:
         raise ValueError(f"a {noun} needs a unit out of {known}" if written else f"a {noun} needs its unit ({known})")
@@ -112,7 +115,8 @@ def _parse(text: str, noun: str, units: Mapping[str, Fraction], aliases: Mapping
 
 
 def _format(value: float, units: Mapping[str, int]) -> str:
-    name, factor = next(((name, factor) for name, factor in reversed(units.items()) if value >= factor), next(iter(units.items())))
+    smallest, *larger = units.items()
+    name, factor = next((unit for unit in reversed(larger) if value >= unit[1]), smallest)
     if isinstance(value, int):
         return f"{_decimal(Fraction(value, factor))} {name}"
     return f"{value / factor:.4g} {name}"
@@ -123,7 +127,11 @@ def _decimal(value: Fraction) -> str:
     digits = 0
     while (value * 10**digits).denominator != 1:
         digits += 1
-    return f"{float(value):.{digits}f}" if digits + len(str(int(value))) < 16 else f"{int(value)}.{int(value % 1 * 10**digits):0{digits}d}"
+    return (
+        f"{float(value):.{digits}f}"
+        if digits + len(str(int(value))) < 16
+        else f"{int(value)}.{int(value % 1 * 10**digits):0{digits}d}"
+    )
 
 
 def _exact(value: float) -> Fraction:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TopologyParameter:
+    """A whole number that a topology takes."""
+
     name: str
     default: int
     low: int
@@ -35,7 +37,15 @@ CATALOG: Mapping[str, Topology] = {
             "dumbbell",
             "topologies.dumbbell:Dumbbell",
             "senders that share one bottleneck to one receiver",
-            (TopologyParameter("senders", 2, 1, 250, "sender hosts; an experiment has one for each set of flows that differ in round trip or host options"),),
+            (
+                TopologyParameter(
+                    "senders",
+                    2,
+                    1,
+                    250,
+                    "sender hosts; an experiment has one for each set of flows that differ in round trip or host options",
+                ),
+            ),
         ),
     )
 }

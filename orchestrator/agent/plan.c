@@ -77,6 +77,24 @@ static void read_cidr(const struct json *value, struct in_addr *address, uint8_t
 	*prefix = (uint8_t)bits;
 }
 
+/* [["name", "value"], ...] */
+static struct pair *read_pairs(const struct json *list, size_t *count)
+{
+	struct pair *pairs;
+
+	*count = fields_expect(list, JSON_LIST)->count;
+	pairs = need_memory(*count, sizeof(*pairs));
+	for (EACH(pair, list)) {
+		if (fields_expect(pair, JSON_LIST)->count != 2)
+			fields_refuse(pair, "a name and a value are expected");
+		pairs[pair->index] = (struct pair){
+			fields_expect(pair->members, JSON_TEXT)->text,
+			fields_expect(pair->members->next, JSON_TEXT)->text,
+		};
+	}
+	return pairs;
+}
+
 static void read_nodes(struct plan *plan, const struct json *list)
 {
 	struct reading {
@@ -97,17 +115,8 @@ static void read_nodes(struct plan *plan, const struct json *list)
 
 		fields_read(item, fields, COUNT(fields), &reading);
 		*node = reading.node;
-		node->sysctl_count = fields_expect(reading.sysctls, JSON_LIST)->count;
-		node->sysctls = need_memory(node->sysctl_count, sizeof(*node->sysctls));
+		node->sysctls = read_pairs(reading.sysctls, &node->sysctl_count);
 		node->sysctls_read = need_memory(node->sysctl_count, sizeof(*node->sysctls_read));
-		for (EACH(pair, reading.sysctls)) {
-			if (fields_expect(pair, JSON_LIST)->count != 2)
-				fields_refuse(pair, "a name and a value are expected");
-			node->sysctls[pair->index] = (struct pair){
-				fields_expect(pair->members, JSON_TEXT)->text,
-				fields_expect(pair->members->next, JSON_TEXT)->text,
-			};
-		}
 	}
 }
 
@@ -224,10 +233,12 @@ static void read_modules(struct plan *plan, const struct json *list)
 	struct reading {
 		const char *name;
 		const struct json *params;
+		bool builtin;
 	};
 	static const struct field fields[] = {
 		NEED("name", struct reading, name, FIELD_TEXT),
 		NEED("params", struct reading, params, FIELD_VALUE),
+		MAYBE("builtin", struct reading, builtin, FIELD_BOOL, false),
 	};
 
 	plan->module_count = fields_expect(list, JSON_LIST)->count;
@@ -242,6 +253,7 @@ static void read_modules(struct plan *plan, const struct json *list)
 		if (strchr(reading.name, '/'))
 			fields_refuse(item, "'%s' is not a name of a module", reading.name);
 		module->name = reading.name;
+		module->builtin = reading.builtin;
 		module->param_count = fields_expect(reading.params, JSON_OBJECT)->count;
 		module->params = need_memory(module->param_count, sizeof(*module->params));
 		for (param = reading.params->members; param; param = param->next)
@@ -367,13 +379,13 @@ static char *read_whole(const char *path, size_t *length)
 void plan_read(const char *path, struct plan *plan)
 {
 	struct reading {
-		uint64_t format, duration_us, seed;
-		const struct json *nodes, *wires, *routes, *links, *modules, *flows, *schedule, *trace;
+		uint64_t format, duration_us;
+		const struct json *sysctls, *nodes, *wires, *routes, *links, *modules, *flows, *schedule, *trace;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
-		NEED("seed", struct reading, seed, FIELD_U64),
 		NEED("duration_us", struct reading, duration_us, FIELD_U64),
+		MAYBE("sysctls", struct reading, sysctls, FIELD_VALUE, 0),
 		NEED("nodes", struct reading, nodes, FIELD_VALUE),
 		NEED("wires", struct reading, wires, FIELD_VALUE),
 		NEED("routes", struct reading, routes, FIELD_VALUE),
@@ -385,6 +397,7 @@ void plan_read(const char *path, struct plan *plan)
 		IGNORE("experiment"),
 		IGNORE("backend"),
 		IGNORE("kernel"),
+		IGNORE("seed"),
 		IGNORE("point"),
 		IGNORE("window_us"),
 		IGNORE("memory_mb"),
@@ -407,10 +420,11 @@ void plan_read(const char *path, struct plan *plan)
 	if (reading.format != 1)
 		fields_refuse(json_member(root, "format"), "%llu is not 1, the format this agent reads",
 			      (unsigned long long)reading.format);
-	plan->seed = reading.seed;
 	plan->duration_us = reading.duration_us;
 	if (!plan->duration_us)
 		fields_refuse(json_member(root, "duration_us"), "nothing happens in no time");
+	if (reading.sysctls)
+		plan->sysctls = read_pairs(reading.sysctls, &plan->sysctl_count);
 	read_nodes(plan, reading.nodes);
 	read_wires(plan, reading.wires);
 	read_routes(plan, reading.routes);

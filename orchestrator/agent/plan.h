@@ -106,6 +106,7 @@ struct module {
 	const char *name;
 	struct pair *params;
 	size_t param_count;
+	bool builtin; /* part of the kernel: no file, parameters through /sys/module */
 };
 
 enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB };
@@ -139,7 +140,9 @@ struct change {
 };
 
 struct plan {
-	uint64_t duration_us, seed;
+	uint64_t duration_us;
+	struct pair *sysctls; /* of the whole guest */
+	size_t sysctl_count;
 	struct node *nodes;
 	size_t node_count;
 	struct wire *wires;

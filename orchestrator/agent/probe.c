@@ -36,6 +36,33 @@ static void load(const char *name, const char *parameters)
 	close(fd);
 }
 
+/* A module that is part of the kernel: its parameters are files. */
+static void set_parameters(const struct module *module)
+{
+	char path[256], read_back[128];
+
+	for (size_t i = 0; i < module->param_count; i++) {
+		const struct pair *param = &module->params[i];
+		ssize_t got = -1;
+		int fd;
+
+		snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", module->name, param->name);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && write(fd, param->value, strlen(param->value)) > 0)
+			got = pread(fd, read_back, sizeof(read_back) - 1, 0);
+		if (got < 0)
+			die("setting a parameter of module", module->name,
+			    "it is part of the guest kernel and may not have this parameter",
+			    "%s=%s: %s", param->name, param->value, strerror(errno));
+		close(fd);
+		read_back[got] = 0;
+		read_back[strcspn(read_back, "\n")] = 0;
+		if (strcmp(read_back, param->value))
+			die("reading back a parameter of module", module->name, "",
+			    "%s was asked to be %s and reads %s", param->name, param->value, read_back);
+	}
+}
+
 void modules_load(const struct plan *plan)
 {
 	char parameters[1024];
@@ -47,6 +74,10 @@ void modules_load(const struct plan *plan)
 		const struct module *module = &plan->modules[i];
 		size_t used = 0;
 
+		if (module->builtin) {
+			set_parameters(module);
+			continue;
+		}
 		*parameters = 0;
 		for (size_t j = 0; j < module->param_count && used < sizeof(parameters); j++)
 			used += (size_t)snprintf(parameters + used, sizeof(parameters) - used, "%s%s=%s",

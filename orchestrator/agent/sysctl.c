@@ -69,10 +69,12 @@ void sysctl_write(const char *node, const char *name, const char *value)
 	free((char *)write_and_read(node, name, value));
 }
 
-void sysctls_of_guest(void)
+void sysctls_of_guest(const struct plan *plan)
 {
 	/* A burst of one instant may be any size: the backlog of a softirq must take it. */
 	sysctl_write("(the guest)", "net/core/netdev_max_backlog", "10000000");
+	for (size_t i = 0; i < plan->sysctl_count; i++)
+		sysctl_write("(the guest)", plan->sysctls[i].name, plan->sysctls[i].value);
 }
 
 void sysctls_of_nodes(struct plan *plan)

@@ -4,8 +4,8 @@
 
 #include "plan.h"
 
-/* What no experiment may do without: queues between kernel stages that never overflow. */
-void sysctls_of_guest(void);
+/* The plan's settings of the whole guest, and what no experiment may do without. */
+void sysctls_of_guest(const struct plan *plan);
 /* The plan's settings of each node, forwarding, IPv6 off; all read back. */
 void sysctls_of_nodes(struct plan *plan);
 /* One setting of the node the caller is in. */

@@ -1,0 +1,251 @@
+/*
+ * TCP flows. A sender gives the kernel 8 MB at a time from one shared page of zeros and sleeps until
+ * they are gone; a receiver asks for a gigabyte that is thrown away. So a flow of any speed costs a
+ * handful of system calls a second. Socket buffers are never set: that would end their tuning.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "die.h"
+#include "flows.h"
+
+#define SEND_BYTES    (8u << 20)
+#define RECEIVE_BYTES (1u << 30)
+
+static struct sockaddr_in address_of(const struct flow *flow)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons(flow->port), .sin_addr = flow->address};
+}
+
+int tcp_listener(const struct flow *flow)
+{
+	int fd = flow_socket(SOCK_STREAM, RECEIVER_MARK(flow));
+	struct sockaddr_in address = address_of(flow);
+	uint32_t clamp = flow->window_clamp_bytes;
+
+	/* A clamp bounds the window the receiver offers; connections inherit it. */
+	if (clamp && setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)))
+		die("setting the window of flow", flow->name, "", "%s", strerror(errno));
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16))
+		die("listening for flow", flow->name, "", "port %u: %s", flow->port, strerror(errno));
+	return fd;
+}
+
+int tcp_sender(const struct flow *flow)
+{
+	int fd = flow_socket(SOCK_STREAM, SENDER_MARK(flow));
+	uint64_t pacing = flow->max_pacing_bps / 8;
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, (socklen_t)strlen(flow->cc)))
+		die("setting the congestion control of flow", flow->name,
+		    "its module must be among the plan's modules or in the kernel", "%s: %s", flow->cc,
+		    strerror(errno));
+	if (pacing && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pacing, sizeof(pacing)))
+		die("setting the pacing rate of flow", flow->name, "", "%s", strerror(errno));
+	return fd;
+}
+
+/* The algorithm really in use: the kernel may have fallen back. */
+static void check_congestion(struct flow *flow, int fd)
+{
+	char cc[16] = "";
+	socklen_t size = sizeof(cc) - 1;
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &size))
+		flow_error(flow, "reading its congestion control: %s", strerror(errno));
+	else if (strcmp(cc, flow->cc))
+		flow_error(flow, "congestion control %s was asked for, %s is in use", flow->cc, cc);
+	pthread_mutex_lock(&traffic_lock);
+	memcpy(flow->traffic->cc, cc, sizeof(cc));
+	pthread_mutex_unlock(&traffic_lock);
+}
+
+bool tcp_connect(struct flow *flow, int fd)
+{
+	struct sockaddr_in address = address_of(flow);
+
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		flow_error(flow, "connecting: %s",
+			   clock_interrupted() ? "not before its end" : strerror(errno));
+		return false;
+	}
+	flow_connected(flow);
+	check_congestion(flow, fd);
+	pthread_mutex_lock(&traffic_lock);
+	flow->traffic->connections++;
+	pthread_mutex_unlock(&traffic_lock);
+	return true;
+}
+
+void tcp_account_sender(struct flow *flow, int fd)
+{
+	struct traffic *traffic = flow->traffic;
+	struct tcp_info info = {0};
+	socklen_t size = sizeof(info);
+
+	check_congestion(flow, fd);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size)) {
+		flow_error(flow, "reading TCP_INFO: %s", strerror(errno));
+		return;
+	}
+	pthread_mutex_lock(&traffic_lock);
+	traffic->bytes_sent += info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+	traffic->packets_sent += info.tcpi_data_segs_out;
+	traffic->retransmits += info.tcpi_total_retrans;
+	traffic->busy_us += info.tcpi_busy_time;
+	traffic->rwnd_limited_us += info.tcpi_rwnd_limited;
+	traffic->sndbuf_limited_us += info.tcpi_sndbuf_limited;
+	if (info.tcpi_min_rtt < traffic->min_rtt_us)
+		traffic->min_rtt_us = info.tcpi_min_rtt;
+	traffic->mss = info.tcpi_snd_mss;
+	traffic->ecn = (info.tcpi_options & TCPI_OPT_ECN) != 0;
+	pthread_mutex_unlock(&traffic_lock);
+}
+
+void tcp_account_receiver(struct flow *flow, int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t size = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size)) {
+		flow_error(flow, "reading TCP_INFO of the receiver: %s", strerror(errno));
+		return;
+	}
+	pthread_mutex_lock(&traffic_lock);
+	flow->traffic->bytes_received += info.tcpi_bytes_received;
+	flow->traffic->packets_received += info.tcpi_data_segs_in;
+	pthread_mutex_unlock(&traffic_lock);
+}
+
+static const void *zeros(void)
+{
+	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+	static void *page;
+
+	pthread_mutex_lock(&once);
+	if (!page) {
+		page = mmap(NULL, SEND_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (page == MAP_FAILED)
+			die("allocating the data to send", "", "raise memory_mb", "%s", strerror(errno));
+	}
+	pthread_mutex_unlock(&once);
+	return page;
+}
+
+bool tcp_send(struct flow *flow, int fd, uint64_t bytes)
+{
+	while (bytes && !clock_interrupted()) {
+		size_t chunk = bytes < SEND_BYTES ? (size_t)bytes : SEND_BYTES;
+		ssize_t sent = send(fd, zeros(), chunk, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno != EINTR) {
+			flow_error(flow, "sending: %s", strerror(errno));
+			return false;
+		}
+		if (sent > 0 && bytes != NEVER)
+			bytes -= (uint64_t)sent;
+	}
+	return !bytes;
+}
+
+bool tcp_wait_end(struct flow *flow, int fd)
+{
+	char byte;
+
+	if (shutdown(fd, SHUT_WR)) {
+		flow_error(flow, "ending: %s", strerror(errno));
+		return false;
+	}
+	while (!clock_interrupted()) {
+		ssize_t got = recv(fd, &byte, sizeof(byte), 0);
+
+		if (got == 0)
+			return true;
+		if (got < 0 && errno != EINTR) {
+			flow_error(flow, "waiting for the receiver: %s", strerror(errno));
+			return false;
+		}
+	}
+	return false;
+}
+
+/* A reset: nothing of the flow stays behind in buffers, as when a person pulls the plug. */
+void tcp_abort(int fd)
+{
+	struct linger linger = {.l_onoff = 1, .l_linger = 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	close(fd);
+}
+
+void *tcp_send_thread(void *argument)
+{
+	struct flow *flow = argument;
+	struct traffic *traffic = flow->traffic;
+	int fd = traffic->sender_fd;
+	bool ended = false;
+
+	clock_wait(flow->start_us * NS_PER_US);
+	clock_interrupt_at(flow_end_us(flow) * NS_PER_US);
+	if (tcp_connect(flow, fd)) {
+		ended = tcp_send(flow, fd, flow->bytes) && tcp_wait_end(flow, fd);
+		tcp_account_sender(flow, fd);
+		pthread_mutex_lock(&traffic_lock);
+		traffic->accounted = true;
+		pthread_mutex_unlock(&traffic_lock);
+	}
+	clock_interrupt_never();
+	flow_stopped(flow);
+	if (ended)
+		close(fd);
+	else if (!flow_lasts(flow))
+		tcp_abort(fd);
+	return NULL;
+}
+
+static void receive_all(struct flow *flow, int fd)
+{
+	ssize_t got;
+
+	do
+		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC | MSG_WAITALL);
+	while (got > 0 || (got < 0 && errno == EINTR));
+	/* A reset is how a flow without a size ends. */
+	if (got < 0 && errno != ECONNRESET)
+		flow_error(flow, "receiving: %s", strerror(errno));
+	if (got == 0 && flow->kind == FLOW_TCP)
+		flow_completed(flow);
+}
+
+void *tcp_receive_thread(void *argument)
+{
+	struct flow *flow = argument;
+	struct traffic *traffic = flow->traffic;
+
+	do {
+		int fd = accept4(traffic->listener_fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd < 0) {
+			flow_error(flow, "accepting: %s", strerror(errno));
+			break;
+		}
+		pthread_mutex_lock(&traffic_lock);
+		traffic->receiver_fd = fd;
+		pthread_mutex_unlock(&traffic_lock);
+		receive_all(flow, fd);
+		tcp_account_receiver(flow, fd);
+		pthread_mutex_lock(&traffic_lock);
+		traffic->receiver_fd = -1;
+		pthread_mutex_unlock(&traffic_lock);
+		close(fd);
+	} while (flow->kind == FLOW_WEB);
+	return NULL;
+}

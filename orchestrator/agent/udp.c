@@ -1,0 +1,169 @@
+/*
+ * UDP flows of constant rate, always or in exponential periods. Packets leave at absolute times. The
+ * rate counts what the queues count: the payload and 42 bytes of UDP, IP and Ethernet headers.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "clock.h"
+#include "die.h"
+#include "flows.h"
+#include "probe.h"
+#include "random.h"
+
+#define HEADER_BYTES 42
+/* Waking for each packet would cost more than the packet: those due within this time go together. */
+#define TOGETHER_NS	(250 * NS_PER_US)
+#define MOST_TOGETHER	256
+#define DRAIN_EVERY_NS	(10000 * NS_PER_US)
+#define RECEIVE_BUFFER	(256 << 20)
+#define MOST_PAYLOAD	65507
+
+static void bind_to(const struct flow *flow, int fd,
+		    int (*attach)(int, const struct sockaddr *, socklen_t))
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_port = htons(flow->port), .sin_addr = flow->address};
+
+	if (attach(fd, (const struct sockaddr *)&address, sizeof(address)))
+		die("preparing flow", flow->name, "", "port %u: %s", flow->port, strerror(errno));
+}
+
+void udp_prepare_receiver(struct flow *flow)
+{
+	int size = RECEIVE_BUFFER, fd = flow_socket(SOCK_DGRAM, RECEIVER_MARK(flow));
+
+	/* What waits here between two looks must never be lost. */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
+		die("preparing flow", flow->name, "", "receive buffer: %s", strerror(errno));
+	bind_to(flow, fd, bind);
+	flow->traffic->receiver_fd = fd;
+}
+
+void udp_prepare_sender(struct flow *flow)
+{
+	flow->traffic->sender_fd = flow_socket(SOCK_DGRAM, SENDER_MARK(flow));
+	bind_to(flow, flow->traffic->sender_fd, connect);
+}
+
+static struct mmsghdr *make_messages(size_t payload)
+{
+	static char zeros[MOST_PAYLOAD];
+	struct mmsghdr *messages = need_memory(MOST_TOGETHER, sizeof(*messages));
+	struct iovec *piece = need_memory(1, sizeof(*piece));
+
+	*piece = (struct iovec){.iov_base = zeros, .iov_len = payload};
+	for (int i = 0; i < MOST_TOGETHER; i++)
+		messages[i].msg_hdr = (struct msghdr){.msg_iov = piece, .msg_iovlen = 1};
+	return messages;
+}
+
+struct pace {
+	uint64_t gap_numerator, rate_bps; /* time of packet n: n * gap_numerator / rate_bps */
+	uint64_t together;
+};
+
+static uint64_t due_ns(const struct pace *pace, uint64_t packet)
+{
+	return (uint64_t)((unsigned __int128)packet * pace->gap_numerator / pace->rate_bps);
+}
+
+/* Constant rate from one instant to another; false when the kernel refuses. */
+static bool send_period(struct flow *flow, const struct pace *pace, struct mmsghdr *messages,
+			uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint64_t packet = 0;;) {
+		uint64_t count = 0;
+		int sent;
+
+		while (count < pace->together && from_ns + due_ns(pace, packet + count) < to_ns)
+			count++;
+		if (!count)
+			return true;
+		clock_wait(from_ns + due_ns(pace, packet));
+		sent = sendmmsg(flow->traffic->sender_fd, messages, (unsigned int)count, 0);
+		if (sent < (int)count) {
+			flow_error(flow, "sending: %s", sent < 0 ? strerror(errno) : "not all packets");
+			return false;
+		}
+		flow->traffic->packets_sent += (uint64_t)sent;
+		flow->traffic->bytes_sent += (uint64_t)sent * flow->payload_bytes;
+		packet += count;
+	}
+}
+
+void *udp_send_thread(void *argument)
+{
+	struct flow *flow = argument;
+	struct mmsghdr *messages = make_messages(flow->payload_bytes);
+	uint64_t at_ns = flow->start_us * NS_PER_US, end_ns = flow_end_us(flow) * NS_PER_US;
+	struct pace pace = {
+		.gap_numerator = (flow->payload_bytes + HEADER_BYTES) * 8 * NS_PER_S,
+		.rate_bps = flow->rate_bps,
+	};
+	struct draws draws;
+
+	pace.together = TOGETHER_NS / (due_ns(&pace, 1) + 1);
+	if (pace.together < 1)
+		pace.together = 1;
+	if (pace.together > MOST_TOGETHER)
+		pace.together = MOST_TOGETHER;
+	draws_seed(&draws, flow->seed);
+	clock_wait(at_ns);
+	flow_connected(flow);
+	while (at_ns < end_ns) {
+		uint64_t pause_ns = end_ns;
+
+		if (flow->on_us) {
+			pause_ns = at_ns + draw_exponential(&draws, flow->on_us * NS_PER_US);
+			if (pause_ns > end_ns)
+				pause_ns = end_ns;
+		}
+		if (!send_period(flow, &pace, messages, at_ns, pause_ns))
+			break;
+		at_ns = pause_ns + draw_exponential(&draws, flow->off_us * NS_PER_US);
+	}
+	clock_wait(end_ns);
+	flow_stopped(flow);
+	free(messages->msg_hdr.msg_iov);
+	free(messages);
+	return NULL;
+}
+
+void udp_drain(struct flow *flow)
+{
+	struct mmsghdr messages[MOST_TOGETHER] = {0};
+	struct traffic *traffic = flow->traffic;
+	uint64_t before = traffic->packets_received;
+	int got;
+
+	do {
+		got = recvmmsg(traffic->receiver_fd, messages, MOST_TOGETHER, MSG_DONTWAIT | MSG_TRUNC,
+			       NULL);
+		for (int i = 0; i < got; i++)
+			traffic->bytes_received += messages[i].msg_len;
+		traffic->packets_received += got > 0 ? (uint64_t)got : 0;
+	} while (got == MOST_TOGETHER);
+	if (got < 0 && errno != EAGAIN)
+		flow_error(flow, "receiving: %s", strerror(errno));
+	if (traffic->packets_received != before)
+		probe_count_udp(flow->id, traffic->bytes_received, traffic->packets_received);
+}
+
+void *udp_receive_thread(void *argument)
+{
+	struct flow *flow = argument;
+	uint64_t end_ns = flow->traffic->plan->duration_us * NS_PER_US;
+
+	/* The last look, at the end of the run, is flows_count's. */
+	for (uint64_t at_ns = flow->start_us * NS_PER_US + DRAIN_EVERY_NS; at_ns < end_ns;
+	     at_ns += DRAIN_EVERY_NS) {
+		clock_wait(at_ns);
+		udp_drain(flow);
+	}
+	return NULL;
+}

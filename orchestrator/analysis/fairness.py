@@ -1,0 +1,69 @@
+"""How flows get along: Jain's index, the time to a fair share, and how a path recovers from a visitor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.analysis.series import Floats, app_bytes, ticks_s
+from orchestrator.run import Flow, Run
+from orchestrator.trace import Trace
+
+# Every flow within this share of the mean, for this many round trips, is called converged.
+_NEAR = 0.10
+_ROUND_TRIPS = 10
+
+
+def jain(values: Floats) -> float:
+    """(sum x)^2 / (n sum x^2): 1 for equals, 1/n when one has all."""
+    squares = float((values**2).sum())
+    return float(values.sum()) ** 2 / (len(values) * squares) if squares else 1.0
+
+
+def long_flows(run: Run) -> list[Flow]:
+    """The flows that compete: TCP without a size."""
+    return [flow for flow in run.flows if flow.kind == "tcp" and flow.bytes is None]
+
+
+def together_s(run: Run, begin_s: float, end_s: float) -> tuple[list[Flow], float, float]:
+    """The competing flows, and the part of a span after the last one joined and before the first one left."""
+    flows = long_flows(run)
+    begin_s = max([begin_s, *(flow.start_us / 1e6 for flow in flows)])
+    end_s = min([end_s, *(flow.stop_us / 1e6 for flow in flows if flow.stop_us is not None)])
+    return flows, begin_s, end_s
+
+
+def jain_index(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:
+    """Jain's index of goodput while all competing flows are there; null without any."""
+    flows, begin_s, end_s = together_s(run, begin_s, end_s)
+    if not flows or end_s <= begin_s:
+        return None
+    return jain(np.array([app_bytes(run, trace, flow).rate(begin_s, end_s) for flow in flows]))
+
+
+def convergence_s(run: Run, trace: Trace) -> float | None:
+    """Seconds from the last start until every flow stays within 10 % of the mean for 10 round trips; null if never."""
+    flows, begin_s, end_s = together_s(run, 0.0, run.duration_us / 1e6)
+    span_s = _ROUND_TRIPS * run.meaning.rtt_us / 1e6
+    if len(flows) < 2 or end_s - begin_s < span_s:
+        return None
+    t_s = ticks_s(run)
+    starts = t_s[(t_s >= begin_s) & (t_s <= end_s - span_s)]
+    counters = [app_bytes(run, trace, flow) for flow in flows]
+    gained = np.array([counter.at(starts + span_s) - counter.at(starts) for counter in counters])
+    mean = gained.mean(axis=0)
+    fair = (np.abs(gained - mean) <= _NEAR * mean).all(axis=0) & (mean > 0)
+    return float(starts[fair.argmax()] - begin_s) if fair.any() else None
+
+
+def recovery_ratio(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:
+    """Goodput of those who stay after the visitors left, over theirs before the first came; null without visitors."""
+    visitors = [flow for flow in run.flows if flow.start_us / 1e6 > begin_s and flow.stop_us is not None and flow.stop_us / 1e6 < end_s]
+    residents = [flow for flow in long_flows(run) if flow not in visitors]
+    if not visitors or not residents:
+        return None
+    came_s = min(flow.start_us for flow in visitors) / 1e6
+    left_s = max(flow.stop_us or 0 for flow in visitors) / 1e6
+    counters = [app_bytes(run, trace, flow) for flow in residents]
+    before = sum(counter.rate(begin_s, came_s) for counter in counters)
+    after = sum(counter.rate(left_s, end_s) for counter in counters)
+    return after / before if before else None

@@ -1,0 +1,221 @@
+"""The measures: one formula each, the same everywhere.
+
+A flow is measured over the part of the run's window in which it was active; the path over the whole window. Where a
+measure has no meaning for a run (a completion time of a flow without a size), it is null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
+from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, ticks_s
+from orchestrator.run import Flow, Run
+from orchestrator.trace import DROP_QUEUE, Records, Trace
+
+Document = dict[str, Any]
+
+# What is a single number for charts and comparisons: where it stands in a flow of the document.
+FLOW_VALUES: dict[str, tuple[str, ...]] = {
+    "goodput": ("goodput_bps",),
+    "throughput": ("throughput_bps",),
+    "goodput_cv": ("goodput_cv",),
+    "stability_sd": ("stability_sd_bps",),
+    "loss_ratio": ("loss_ratio",),
+    "pdr": ("pdr",),
+    "tpp": ("tpp",),
+    "share": ("share",),
+    "rate_error": ("rate_error",),
+    "completion_s": ("completion_s",),
+    "retransmits": ("retransmits",),
+    "bytes": ("bytes",),
+    "rtt_min": ("rtt_ms", "min"),
+    "rtt_mean": ("rtt_ms", "mean"),
+    "rtt_p50": ("rtt_ms", "p50"),
+    "rtt_p95": ("rtt_ms", "p95"),
+    "rtt_p99": ("rtt_ms", "p99"),
+    "cwnd_mean": ("cwnd_packets", "mean"),
+    "cwnd_max": ("cwnd_packets", "max"),
+}
+PATH_VALUES: dict[str, tuple[str, ...]] = {
+    "utilisation": ("utilisation",),
+    "efficiency": ("efficiency",),
+    "throughput": ("throughput_bps",),
+    "drops": ("drops",),
+    "marks": ("marks",),
+    "queue_mean": ("queue_packets", "mean"),
+    "queue_p95": ("queue_packets", "p95"),
+    "queue_max": ("queue_packets", "max"),
+    "queue_delay": ("queue_delay_ms",),
+}
+RUN_VALUES = ("jain", "convergence_s", "recovery_ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Seconds from the start of the experiment."""
+
+    begin_s: float
+    end_s: float
+
+    @property
+    def length_s(self) -> float:
+        return max(0.0, self.end_s - self.begin_s)
+
+    def of(self, records: Records) -> Records:
+        """Records inside."""
+        t_ns = records["t_ns"]
+        return records[(t_ns >= self.begin_s * 1e9) & (t_ns <= self.end_s * 1e9)]
+
+
+def value_of(document: Document, measure: str, flow: str | None) -> float | None:
+    """One measure out of a run's document."""
+    place: Any = document
+    if flow is not None:
+        place = next((one for one in document["flows"] if one["name"] == flow), None)
+        names = FLOW_VALUES[measure]
+    elif measure in RUN_VALUES:
+        names = (measure,)
+    else:
+        place, names = document["path"], PATH_VALUES[measure]
+    for name in names:
+        place = None if place is None else place.get(name)
+    return None if place is None else float(place)
+
+
+def summarise(run: Run, trace: Trace, facts: Document) -> Document:
+    """The numbers of a run's document: flows, path, and what holds between flows."""
+    window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    flows = [_flow(run, flow, trace, told[flow.id], window) for flow in run.flows]
+    total = sum(flow["goodput_bps"] for flow in flows)
+    for flow in flows:
+        flow["share"] = flow["goodput_bps"] / total if total else None
+    return {
+        "flows": flows,
+        "path": _path(run, trace, window),
+        "jain": jain_index(run, trace, window.begin_s, window.end_s),
+        "convergence_s": convergence_s(run, trace),
+        "recovery_ratio": recovery_ratio(run, trace, window.begin_s, window.end_s),
+    }
+
+
+def active(flow: Flow, fact: Document, window: Span) -> Span:
+    """The part of the window in which the flow had something to send."""
+    end_us = fact["completed_us"] if fact["completed_us"] is not None else flow.stop_us
+    end_s = window.end_s if end_us is None else min(window.end_s, end_us / 1e6)
+    return Span(max(window.begin_s, flow.start_us / 1e6), end_s)
+
+
+def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> Document:
+    span = active(flow, fact, window)
+    got = app_bytes(run, trace, flow)
+    acks = span.of(of_flow(trace.acks, flow.id))
+    drops = span.of(trace.drops)
+    lost = int(np.count_nonzero(drops["destination_port"] == flow.port))
+    goodput_bps = got.rate(span.begin_s, span.end_s) * 8
+    per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
+    delivered = _delivered(run, flow, trace, acks, span)
+    pdr = delivered / (delivered + lost) if delivered + lost else 1.0
+    return {
+        "name": flow.name,
+        "kind": flow.kind,
+        "cc": flow.cc,
+        "variant": flow.variant,
+        "start_s": flow.start_us / 1e6,
+        "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
+        "goodput_bps": goodput_bps,
+        "throughput_bps": delivered * run.meaning.frame_bytes * 8 / span.length_s if span.length_s else 0.0,
+        "goodput_cv": float(per_second.std() / per_second.mean()) if len(per_second) > 1 and per_second.mean() > 0 else None,
+        "stability_sd_bps": float(per_second.std()) if len(per_second) > 1 else None,
+        "rtt_ms": _rtt_ms(acks),
+        "cwnd_packets": _cwnd(acks),
+        "retransmits": int(acks["retrans"][-1] - acks["retrans"][0]) if len(acks) else 0,
+        "loss_ratio": 1.0 - pdr,
+        "pdr": pdr,
+        "tpp": goodput_bps / 1e6 * pdr,
+        "bytes": int(fact["bytes_received"]),
+        "completion_s": None if fact["completed_us"] is None or flow.bytes is None else (fact["completed_us"] - flow.start_us) / 1e6,
+        "rate_error": _rate_error(flow, goodput_bps),
+    }
+
+
+def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) -> float:
+    """Packets that reached the receiver: TCP says so itself, UDP receivers count."""
+    if flow.kind == "udp":
+        return counter(of_flow(trace.flows, flow.id), "packets", run).rate(span.begin_s, span.end_s) * span.length_s
+    # A counter of each connection; a web user's connections follow one another, so falls are new beginnings.
+    steps = np.diff(acks["delivered"].astype(np.int64))
+    return float(steps[steps > 0].sum())
+
+
+def _rate_error(flow: Flow, goodput_bps: float) -> float | None:
+    asked = flow.options.max_pacing_bps or (flow.rate_bps if flow.kind == "udp" and flow.on_off is None else 0)
+    if not asked:
+        return None
+    if flow.kind == "udp":
+        # The rate asked counts frames, goodput counts payload.
+        asked = asked * flow.payload_bytes // (flow.payload_bytes + 42)
+    return abs(goodput_bps - asked) / asked
+
+
+def _rtt_ms(acks: Records) -> Document | None:
+    rtt_us = acks["rtt_us"][acks["rtt_us"] > 0]
+    if not len(rtt_us):
+        return None
+    p50, p95, p99 = np.percentile(rtt_us, [50, 95, 99]) / 1000
+    return {"min": float(rtt_us.min() / 1000), "mean": float(rtt_us.mean() / 1000), "p50": float(p50), "p95": float(p95), "p99": float(p99)}
+
+
+def _cwnd(acks: Records) -> Document | None:
+    if not len(acks):
+        return None
+    cwnd = acks["cwnd"].astype(np.float64)
+    held_ns = np.diff(acks["t_ns"].astype(np.int64))
+    mean = float((cwnd[:-1] * held_ns).sum() / held_ns.sum()) if len(held_ns) and held_ns.sum() else float(cwnd.mean())
+    return {"mean": mean, "max": int(cwnd.max())}
+
+
+def _path(run: Run, trace: Trace, window: Span) -> Document:
+    link = run.links[0]
+    records = of_flow(trace.links, link.id)
+    sent = counter(records, "tx_bytes", run)
+    throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
+    capacity_bps = _capacity_bps(run, window)
+    queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
+    t_s = ticks_s(run)
+    inside = t_s[(t_s >= window.begin_s) & (t_s <= window.end_s)]
+    at_ticks: Floats = held(records, "queue_packets", inside)
+    drops = window.of(of_flow(trace.drops, link.id))
+    within = window.of(records)
+    return {
+        "throughput_bps": throughput_bps,
+        "utilisation": throughput_bps / capacity_bps,
+        "efficiency": sent.rate(0, run.duration_us / 1e6) * 8 / link.rate_bps,
+        "drops": int(np.count_nonzero(drops["state"] == DROP_QUEUE)),
+        "losses": int(np.count_nonzero(drops["state"] != DROP_QUEUE)),
+        "marks": int(counter(records, "marks", run).rate(window.begin_s, window.end_s) * window.length_s + 0.5),
+        "queue_packets": {
+            "mean": queue_bytes / run.meaning.frame_bytes,
+            "p95": float(np.percentile(at_ticks, 95)) if len(at_ticks) else 0.0,
+            "max": int(within["queue_max_packets"].max()) if len(within) else 0,
+        },
+        "queue_delay_ms": queue_bytes * 8000 / capacity_bps,
+    }
+
+
+def _capacity_bps(run: Run, window: Span) -> float:
+    """The configured bandwidth, averaged over the window where the schedule changes it."""
+    link = run.links[0]
+    changes = [(0.0, float(link.rate_bps))]
+    for change in run.schedule:
+        if (change.node, change.dev) == (link.node, link.dev):
+            rates = [qdisc.options["rate_bps"] for qdisc in change.qdiscs if qdisc.handle == link.queue]
+            changes += [(change.at_us / 1e6, float(rate)) for rate in rates]  # type: ignore[arg-type]
+    ends = [at for at, _ in changes[1:]] + [float("inf")]
+    spans = [(max(begin, window.begin_s), min(end, window.end_s), rate) for (begin, rate), end in zip(changes, ends, strict=True)]
+    bits = sum(max(0.0, end - begin) * rate for begin, end, rate in spans)
+    return bits / window.length_s if window.length_s else float(link.rate_bps)

@@ -1,0 +1,91 @@
+"""Time series of a run, from records to evenly spaced values: the ground of every measure and every chart.
+
+The probe writes a FLOW or LINK record at a tick only if something changed, so a missing record says "as before".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.run import Flow, Run
+from orchestrator.trace import Records, Trace
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A cumulative count, known at ticks; between two ticks it is taken to rise evenly."""
+
+    t_s: Floats
+    value: Floats
+
+    def at(self, t_s: Floats | float) -> Floats:
+        """The count at these times."""
+        found: Floats = np.interp(t_s, self.t_s, self.value)
+        return found
+
+    def rate(self, begin_s: float, end_s: float) -> float:
+        """Mean rise a second over a span."""
+        if end_s <= begin_s:
+            return 0.0
+        first, last = self.at(np.array([begin_s, end_s]))
+        return float((last - first) / (end_s - begin_s))
+
+    def rates(self, edges_s: Floats) -> Floats:
+        """Mean rise a second between consecutive edges."""
+        return np.diff(self.at(edges_s)) / np.diff(edges_s)
+
+
+def of_flow(records: Records, flow: int) -> Records:
+    """Records of one flow or link."""
+    return records[records["id"] == flow]
+
+
+def ticks_s(run: Run) -> Floats:
+    """Every tick of the run, 0 and the end included."""
+    step, end = run.trace.tick_us / 1e6, run.duration_us / 1e6
+    inner = np.arange(0, end, step)
+    return np.append(inner, end)
+
+
+def held(records: Records, field: str, t_s: Floats) -> Floats:
+    """A field's value at these times: the last record's, 0 before the first."""
+    if not len(records):
+        return np.zeros(len(t_s))
+    # Half a nanosecond of grace, so that a record written at a tick counts at that tick.
+    index = np.searchsorted(records["t_ns"] / 1e9, t_s + 5e-10, side="right") - 1
+    values = records[field].astype(np.float64)
+    return np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
+
+
+def counter(records: Records, field: str, run: Run) -> Counter:
+    """A cumulative field over the whole run."""
+    t_s = ticks_s(run)
+    return Counter(t_s, held(records, field, t_s))
+
+
+def app_bytes(run: Run, trace: Trace, flow: Flow) -> Counter:
+    """What the receiving application has read."""
+    return counter(of_flow(trace.flows, flow.id), "app_bytes", run)
+
+
+def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
+    """Edges of whole bins inside a span."""
+    count = int((end_s - begin_s) / width_s + 1e-9)
+    return begin_s + np.arange(count + 1) * width_s
+
+
+def spikes_kept(x: Floats, y: Floats, points: int) -> tuple[Floats, Floats]:
+    """At most about `points` of a series, with the least and the greatest of every stretch among them."""
+    if len(x) <= points:
+        return x, y
+    stretch = -(-len(x) * 2 // points)
+    whole = len(x) // stretch * stretch
+    blocks = y[:whole].reshape(-1, stretch)
+    base = np.arange(len(blocks)) * stretch
+    kept = np.unique(np.concatenate([base + blocks.argmin(1), base + blocks.argmax(1), np.arange(whole, len(x)), [0, len(x) - 1]]))
+    return x[kept], y[kept]

@@ -1,0 +1,136 @@
+"""A plan for people: every resolved number, where each impairment sits, the qdiscs in the words of tc, cost and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator.cost import data_packets, packets_per_second, wall_estimate_s
+from orchestrator.plan import Plan
+from orchestrator.qdiscs import tc_command
+from orchestrator.run import End, Flow, Qdisc, Run
+from orchestrator.units import format_duration, format_rate, format_size
+
+_MOST_POINTS = 20
+
+
+def describe_plan(plan: Plan) -> str:
+    """The whole plan: the first run in full, the others by what differs."""
+    lines = [*describe_run(plan.runs[0])]
+    if len(plan.runs) > 1:
+        total_s = sum(wall_estimate_s(run) for run in plan.runs)
+        lines += ["", f"{len(plan.runs)} runs, about {_seconds(total_s)} of wall time one after the other"]
+        lines += [f"  {run.title}" for run in plan.runs[:_MOST_POINTS]]
+        lines += [f"  and {len(plan.runs) - _MOST_POINTS} more"] if len(plan.runs) > _MOST_POINTS else []
+    lines += [f"note: {note}" for note in plan.lint]
+    return "\n".join(lines)
+
+
+def describe_run(run: Run) -> Iterator[str]:
+    """One run, line by line."""
+    yield run.title + (f": {run.meaning.about}" if run.meaning.about else "")
+    yield ""
+    yield from _picture(run)
+    yield ""
+    yield from _numbers(run)
+    yield ""
+    for flow in run.flows:
+        yield f"  {flow.name}: {_flow_text(run, flow)}"
+    for module in run.modules:
+        if module.params:
+            yield f"  {module.name}: {' '.join(f'{name}={value}' for name, value in module.params.items())}"
+    yield ""
+    for wire in run.wires:
+        for end in wire.ends:
+            yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
+    for change in run.schedule:
+        yield from (
+            f"  at {format_duration(change.at_us)} {change.node}: {tc_command(change.dev, qdisc).replace(' add ', ' change ', 1)}"
+            for qdisc in change.qdiscs
+        )
+
+
+def _picture(run: Run) -> Iterator[str]:
+    """The path as a row of boxes, with what happens to packets in each direction."""
+    meaning = run.meaning
+    ends = {(end.node, end.dev): end for wire in run.wires for end in wire.ends}
+    forward, reverse = ends["r", "r-d"], ends["d", "d-r"]
+    senders = [node.name for node in run.nodes if node.name.startswith("s")]
+    names = senders[0] if len(senders) == 1 else f"{senders[0]}..{senders[-1]}"
+    yield f"  {names} ----> r: {_netem_text(forward)} -> {format_rate(meaning.bandwidth_bps)} -> {meaning.queue} of {_room(forward)} ----> d"
+    for name in senders:
+        rate = next((qdisc for qdisc in reverse.qdiscs if qdisc.kind == "tbf"), None)
+        from_d = f"d: {format_rate(int(rate.options['rate_bps'] or 0))} -> {_room(reverse)}" if rate else "d"  # type: ignore[arg-type]
+        yield f"  {name} <---- r: {_netem_text(ends['r', f'r-{name}'])} <---- {from_d}"
+
+
+def _netem_text(end: End) -> str:
+    netem = next((qdisc for qdisc in end.qdiscs if qdisc.kind == "netem"), None)
+    if netem is None:
+        return "no delay"
+    parts = [f"delay {format_duration(_number(netem, 'delay_ns') // 1000)} one way"]
+    if _number(netem, "jitter_ns"):
+        parts.append(
+            f"jitter {format_duration(_number(netem, 'jitter_ns') // 1000)}{' in order' if netem.options['keep_order'] else ''}"
+        )
+    parts += [
+        f"{name} {_number(netem, f'{name}_2p32') / 2**32:.3g}"
+        for name in ("loss", "duplicate", "corrupt", "reorder")
+        if netem.options[f"{name}_2p32"]
+    ]
+    if model := netem.options["gemodel_2p32"]:
+        assert isinstance(model, tuple)
+        p, r, h, k = (part / 2**32 for part in model)
+        parts.append(f"bursts p {p:.3g} r {r:.3g} loss {k:.3g} (good) {1 - h:.3g} (bad)")
+    return ", ".join(parts)
+
+
+def _room(end: End) -> str:
+    options = end.qdiscs[-1].options
+    if "memory_bytes" in options:
+        return f"{format_size(_number(end.qdiscs[-1], 'memory_bytes'))} of kernel memory"
+    limit = _number(end.qdiscs[-1], "limit")
+    return format_size(limit) if end.qdiscs[-1].kind in ("bfifo", "red") else f"{limit} packets"
+
+
+def _number(qdisc: Qdisc, name: str) -> int:
+    value = qdisc.options[name]
+    assert isinstance(value, int)
+    return value
+
+
+def _numbers(run: Run) -> Iterator[str]:
+    meaning = run.meaning
+    yield f"  base round trip  {format_duration(meaning.rtt_us)} = {format_duration(meaning.forward_us)} forward + {format_duration(meaning.reverse_us)} reverse"
+    yield f"  BDP              {meaning.bdp_packets} packets, {format_size(meaning.bdp_bytes)} (frames of {meaning.frame_bytes} bytes, MSS {meaning.mss_bytes})"
+    share = meaning.buffer_packets / meaning.bdp_packets if meaning.bdp_packets else 0
+    full_us = meaning.buffer_bytes * 8_000_000 // meaning.bandwidth_bps
+    yield f"  buffer           {meaning.buffer_text} = {meaning.buffer_packets} packets, {format_size(meaning.buffer_bytes)}, {share:.3g} BDP, {format_duration(full_us)} when full"
+    begin_us, end_us = run.window_us
+    yield f"  duration         {format_duration(run.duration_us)}, summaries from {format_duration(begin_us)} to {format_duration(end_us)}"
+    yield f"  packets          {packets_per_second(run):.0f} a second, {data_packets(run)} at most"
+    yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, guest of {run.memory_mb} MB, kernel {run.kernel}"
+
+
+def _flow_text(run: Run, flow: Flow) -> str:
+    stop = "its end" if flow.stop_us is None else format_duration(flow.stop_us)
+    when = f"{flow.from_node} -> {flow.to_node}, {format_duration(flow.start_us)} to {stop}"
+    if flow.kind == "udp":
+        pattern = (
+            ""
+            if flow.on_off is None
+            else f" on {format_duration(flow.on_off.on_us)} off {format_duration(flow.on_off.off_us)}"
+        )
+        return f"udp {format_rate(flow.rate_bps)}{pattern}, {when}"
+    if flow.kind == "web":
+        return f"web over {flow.cc}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
+    size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"
+    window = (
+        ""
+        if not flow.options.window_clamp_bytes
+        else f", window {flow.options.window_clamp_bytes // run.meaning.mss_bytes} packets"
+    )
+    return f"tcp {flow.cc}{size}, {when}{window}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,127 @@
+"""What is odd about a run without being wrong: one sentence each, with the number that makes it odd and the field to change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
+from orchestrator.cost import wall_estimate_s
+from orchestrator.experiment import Experiment
+from orchestrator.run import Flow, Run
+from orchestrator.units import format_duration, format_rate, parse_share
+
+# A tenth of a BDP starves most controls, sixteen are nothing but standing queue.
+_LEAST_BDP, _MOST_BDP = 0.1, 16
+_LEAST_RTT_US = 1000
+_LONG_WALL_S = 600
+_LARGEST_WINDOW_BYTES = 2**30
+_MARKING_QUEUES = ("codel", "fq_codel", "pie", "red", "cake")
+
+
+def notes(run: Run, experiment: Experiment) -> Iterator[str]:
+    """Every note about a run."""
+    yield from _buffer(run)
+    yield from _slow_start(run, experiment)
+    yield from _windows(run)
+    yield from _loss(run, experiment)
+    yield from _ecn(run, experiment)
+    yield from _controls(experiment)
+    if run.meaning.rtt_us < _LEAST_RTT_US:
+        yield f"path.rtt {format_duration(run.meaning.rtt_us)} is below the 1 ms of TCP timestamps: what some controls measure of it is noise"
+    udp_bps = sum(flow.rate_bps for flow in run.flows if flow.on_off is None)
+    if udp_bps >= run.meaning.bandwidth_bps:
+        yield f"UDP flows send {format_rate(udp_bps)}, all that path.bandwidth has or more"
+    if (wall_s := wall_estimate_s(run)) > _LONG_WALL_S:
+        yield f"one run will take about {wall_s / 60:.0f} min of wall time: a shorter duration or a lower bandwidth is cheaper"
+
+
+def slow_start_us(run: Run) -> int:
+    """About how long slow start takes to fill the path: a doubling each round trip, from the initial windows of the TCP flows."""
+    tcp = [flow for flow in run.flows if flow.kind != "udp"]
+    initial = sum(route.initcwnd for flow in tcp for route in run.routes if route.node == flow.from_node)
+    pipe = run.meaning.bdp_packets + run.meaning.buffer_packets
+    return math.ceil(math.log2(max(pipe / initial, 1)) + 1) * run.meaning.rtt_us if initial else 0
+
+
+def _buffer(run: Run) -> Iterator[str]:
+    meaning = run.meaning
+    if meaning.bdp_packets < 1:
+        return
+    share = meaning.buffer_packets / meaning.bdp_packets
+    if share < _LEAST_BDP:
+        yield f"path.buffer {meaning.buffer_text} is {share:.2g} BDP: below {_LEAST_BDP} BDP a single flow cannot fill the path"
+    if share > _MOST_BDP:
+        yield f"path.buffer {meaning.buffer_text} is {share:.3g} BDP: above {_MOST_BDP} BDP delay is mostly queue"
+
+
+def _slow_start(run: Run, experiment: Experiment) -> Iterator[str]:
+    takes_us = slow_start_us(run)
+    bulk = [
+        flow for flow in run.flows if flow.kind == "tcp" and flow.bytes is None and not flow.options.window_clamp_bytes
+    ]
+    short = [flow for flow in bulk if (flow.stop_us or run.duration_us) - flow.start_us < 2 * takes_us]
+    if short:
+        length_us = (short[0].stop_us or run.duration_us) - short[0].start_us
+        yield f"flow {short[0].name} lasts {length_us / 1e6:.3g} s, and slow start alone takes about {takes_us / 1e6:.2g} s: little else will be measured"
+    elif bulk and run.window_us[0] < takes_us + min(flow.start_us for flow in bulk) and experiment.window is None:
+        yield f"summaries begin at {format_duration(run.window_us[0])}, inside slow start (about {takes_us / 1e6:.2g} s): a longer warmup leaves it out"
+    same = {(flow.cc, flow.from_node, flow.start_us) for flow in bulk}
+    if len(same) < len(bulk):
+        yield "equal flows start at the same instant: without start_jitter they stay in step, and seeds differ in nothing"
+
+
+def _windows(run: Run) -> Iterator[str]:
+    meaning = run.meaning
+    for flow in run.flows:
+        window = flow.options.window_clamp_bytes
+        if 0 < window < meaning.bdp_packets * meaning.mss_bytes:
+            yield f"flow {flow.name} has a window of {window // meaning.mss_bytes} packets, below the BDP of {meaning.bdp_packets}: the window limits it, not the path"
+    if (meaning.bdp_packets + meaning.buffer_packets) * meaning.mss_bytes > _LARGEST_WINDOW_BYTES:
+        yield "the path and its buffer hold more than 1 GiB, the largest window of TCP: one flow cannot fill them"
+
+
+def _loss(run: Run, experiment: Experiment) -> Iterator[str]:
+    loss = parse_share(experiment.path.loss or 0)
+    rtt_s = run.meaning.rtt_us / 1e6
+    if loss == 0 or rtt_s == 0:
+        return
+    flows = [flow for flow in run.flows if flow.kind == "tcp"]
+    bounds = [_loss_bound_packets(flow, loss, rtt_s) for flow in flows]
+    if not flows or None in bounds:
+        return
+    reach_bps = sum(bound for bound in bounds if bound) * run.meaning.frame_bytes * 8 / rtt_s
+    if reach_bps < 0.9 * run.meaning.bandwidth_bps:
+        yield f"path.loss {experiment.path.loss} holds these flows to about {format_rate(float(reach_bps))} in all, whatever the bandwidth"
+
+
+def _loss_bound_packets(flow: Flow, loss: float, rtt_s: float) -> float | None:
+    """Mean window at a random loss: Mathis et al. 1997, RFC 9438 section 5, RFC 3649, Kelly 2003; None where no such law holds."""
+    reno = 1.22 / math.sqrt(loss)
+    match flow.cc:
+        case "reno" | "veno":
+            return reno
+        case "cubic":
+            return max(reno, 1.054 * math.pow(rtt_s / loss, 0.75))
+        case "highspeed":
+            return max(reno, 0.12 / math.pow(loss, 0.835))
+        case "scalable":
+            return max(reno, 0.08 / loss)
+    return None
+
+
+def _ecn(run: Run, experiment: Experiment) -> Iterator[str]:
+    marks = experiment.path.ecn and run.meaning.queue in _MARKING_QUEUES
+    if experiment.path.ecn and not marks:
+        yield f"path.ecn is on, but a {run.meaning.queue} queue never marks"
+    if not marks and any(flow.cc == "dctcp" for flow in run.flows):
+        yield "dctcp without marks is Reno: it needs path.ecn: on and a queue that marks"
+
+
+def _controls(experiment: Experiment) -> Iterator[str]:
+    for flow in experiment.flows:
+        if flow.cc is not None and flow.cc in ALIASES:
+            control = CONGESTION_CONTROLS[ALIASES[flow.cc]]
+            yield f"flow {flow.name}: {flow.cc} is {control.name} here ({control.about})"
+        if flow.cc == "cubic" and "beta" in flow.params:
+            yield f"flow {flow.name}: cubic's beta changes the back-off only; its Reno-friendly region stays that of 717"

@@ -1,0 +1,134 @@
+"""The facade of results: keep a finished run, find it again, read its trace.
+
+    <home>/runs/<first two of id>/<id>/   acks.parquet flows.parquet links.parquet drops.parquet events.parquet manifest.json log.txt
+    <home>/catalogue.sqlite               one row a run
+
+A run's folder appears by rename when it is complete, its row after it. A process killed between the two leaves a folder
+without a row, which the next search for that run adopts; no moment leaves half a result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.errors import NotFound, ResultsError
+from orchestrator.results.catalog import Catalog
+from orchestrator.settings import Settings
+
+if TYPE_CHECKING:
+    from orchestrator.run import Run
+    from orchestrator.trace import Trace
+
+# Enough to tell runs apart for a person, and to notice when it is not.
+_AMBIGUOUS = 2
+
+
+class Store:
+    """All kept runs of one home."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.home = settings.home
+        self._catalog_opened: Catalog | None = None
+
+    @property
+    def _catalog(self) -> Catalog:
+        if self._catalog_opened is None:
+            try:
+                self.home.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+                raise ResultsError("opening the store in", str(self.home), what, hint) from error
+            self._catalog_opened = Catalog(self.home / "catalogue.sqlite")
+        return self._catalog_opened
+
+    def keep(
+        self,
+        directory: Path,
+        run: Run,
+        run_id: str,
+        identity: Mapping[str, str],
+        spec: Mapping[str, Any],
+        document: Mapping[str, Any],
+        trace: Trace,
+    ) -> None:
+        """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
+        from orchestrator.results.traces import write_traces
+
+        manifest = {
+            "format": 1,
+            "run_id": run_id,
+            "spec": dict(spec),
+            "run": run.as_json(),
+            "identity": dict(identity),
+            "trace_sha256": document["trace_sha256"],
+            "facts": json.loads((directory / "facts.json").read_text()),
+            "document": dict(document),
+        }
+        write_traces(directory, trace)
+        (directory / "manifest.json").write_text(json.dumps(manifest))
+        for raw in ("trace.bin", "run.json", "facts.json", "status.json"):
+            (directory / raw).unlink()
+        target = self.directory(run_id)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A folder that is not empty refuses the rename: somebody kept this run first.
+        with contextlib.suppress(OSError):
+            directory.rename(target)
+        if not target.is_dir():
+            raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
+        self._catalog.add(run_id, document)
+
+    def find(self, run_id: str) -> dict[str, Any] | None:
+        """The document of exactly this run, if it is kept."""
+        known = self._catalog.document(run_id)
+        if known is None and (self.directory(run_id) / "manifest.json").is_file():
+            known = self.manifest(run_id)["document"]
+            self._catalog.add(run_id, known)
+        return known
+
+    def get(self, start: str) -> dict[str, Any]:
+        """The document of the one run whose id begins so."""
+        ids = self._catalog.ids_beginning(start, _AMBIGUOUS)
+        if not ids:
+            raise NotFound("looking for run", start, "no kept run has an id that begins so", "see `longhaul list runs`")
+        if len(ids) == _AMBIGUOUS:
+            raise NotFound("looking for run", start, "several runs begin so", "give more of its id")
+        document = self._catalog.document(ids[0])
+        assert document is not None
+        return document
+
+    def list_runs(self, limit: int, experiment: str | None = None) -> list[dict[str, Any]]:
+        """The newest runs, a row each."""
+        return self._catalog.newest(limit, experiment)
+
+    def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
+        """One measure over all runs of an experiment."""
+        return self._catalog.values(measure, flow, experiment)
+
+    def directory(self, run_id: str) -> Path:
+        """Where a kept run lives."""
+        return self.home / "runs" / run_id[:2] / run_id
+
+    def manifest(self, run_id: str) -> dict[str, Any]:
+        """Everything about a kept run but its trace."""
+        file = self.directory(run_id) / "manifest.json"
+        try:
+            found: dict[str, Any] = json.loads(file.read_text())
+        except OSError as error:
+            raise ResultsError("reading the manifest", str(file), error.strerror or str(error)) from error
+        return found
+
+    def trace(self, run_id: str) -> Trace:
+        """The trace of a kept run."""
+        from orchestrator.results.traces import read_traces
+
+        return read_traces(self.directory(run_id))
+
+    def delete(self, run_id: str) -> None:
+        """Forget a run: its row first, so that nobody finds a run without files."""
+        self._catalog.remove([run_id])
+        shutil.rmtree(self.directory(run_id), ignore_errors=True)
