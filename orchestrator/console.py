@@ -13,7 +13,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from orchestrator.pipeline import Document, Watcher
-from orchestrator.plan import Plan, Run
+from orchestrator.plan import Plan
+from orchestrator.run import Run
 from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.

@@ -22,10 +22,11 @@ from orchestrator.analysis.fidelity import check_fidelity
 from orchestrator.analysis.measures import summarise
 from orchestrator.backends.base import Backend, Cost
 from orchestrator.errors import BackendError, FidelityBroken, LonghaulError
-from orchestrator.plan import Plan, Run, run_id
+from orchestrator.plan import Plan
+from orchestrator.run import Run, run_id
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
-from orchestrator.trace import read_trace, trace_sha256
+from orchestrator.trace import Trace, read_trace, trace_sha256
 
 Document = dict[str, Any]
 
@@ -92,9 +93,9 @@ class Pipeline:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
-            document = judge(run, key, directory, cost)
+            document, trace = judge(run, key, directory, cost)
             document["identity"] = dict(identity)
-            self.store.keep(directory, run, key, identity, spec, document)
+            self.store.keep(directory, run, key, identity, spec, document, trace)
         return document
 
     def _report(self, index: int, virtual_ns: int) -> None:
@@ -103,8 +104,8 @@ class Pipeline:
         self.watcher.progress(index, virtual_ns)
 
 
-def judge(run: Run, key: str, directory: Path, cost: Cost) -> Document:
-    """The document of a finished run directory; FidelityBroken where its numbers cannot be believed."""
+def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
+    """The document and the trace of a finished run directory; FidelityBroken where its numbers cannot be believed."""
     facts = json.loads((directory / "facts.json").read_text())
     trace = read_trace(directory / "trace.bin")
     checks = check_fidelity(run, trace, facts)
@@ -132,7 +133,7 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> Document:
     document["expect"] = evaluate(run.expect, document)
     if not all(expectation["ok"] for expectation in document["expect"]):
         document["status"] = "missed"
-    return document
+    return document, trace
 
 
 def failed_document(run: Run, key: str, error: LonghaulError) -> Document:

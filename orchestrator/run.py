@@ -273,7 +273,7 @@ def _decode(kind: Any, value: Any) -> Any:
         options = {
             key: tuple(item) if isinstance(item, list) else item for key, item in value.items() if key not in head
         }
-        return Qdisc(*(value[key] for key in head), options)
+        return Qdisc(value["kind"], value["handle"], value["parent"], options)
     if is_dataclass(kind):
         hints = _hints(kind)  # type: ignore[arg-type]
         parts = {}

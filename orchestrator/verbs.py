@@ -14,7 +14,8 @@ from rich.console import Console
 from orchestrator.backends import BACKENDS, open_backend
 from orchestrator.errors import PlanError
 from orchestrator.pipeline import Document, Pipeline
-from orchestrator.plan import Plan, Run, compile_plan
+from orchestrator.plan import Plan, compile_plan
+from orchestrator.run import Run
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
 from orchestrator.spec import load_experiment

@@ -73,8 +73,11 @@ bool tcp_connect(struct flow *flow, int fd)
 	struct sockaddr_in address = address_of(flow);
 
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		flow_error(flow, "connecting: %s",
-			   clock_interrupted() ? "not before its end" : strerror(errno));
+		/* The fetch of a web flow that its end cuts short is no error. */
+		if (!clock_interrupted())
+			flow_error(flow, "connecting: %s", strerror(errno));
+		else if (!flow->traffic->connections)
+			flow_error(flow, "connecting: no answer before its end");
 		return false;
 	}
 	flow_connected(flow);

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from orchestrator.plan import Run
+from orchestrator.run import Run
 
 # Called with the virtual (or real) nanoseconds since the start of the experiment; it may raise to cancel the run.
 Progress = Callable[[int], None]

@@ -23,7 +23,7 @@ from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, RunTimedOut
-from orchestrator.plan import Run
+from orchestrator.run import Run
 from orchestrator.process import Guard, GuardReport, start_guard
 from orchestrator.settings import Settings
 from orchestrator.trace import TraceTail

@@ -1,0 +1,140 @@
+/*
+ * One run, from the guest's first process to its last:
+ *
+ *     mount -> plan -> modules -> nodes, wires, sysctls, queues -> sockets -> time zero
+ *           -> flows and scheduled changes -> counters -> facts.json -> status.json -> power off
+ *
+ * Whatever fails on the way ends in status.json too (die.h).
+ */
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "die.h"
+#include "facts.h"
+#include "flows.h"
+#include "links.h"
+#include "plan.h"
+#include "prime.h"
+#include "probe.h"
+#include "qdisc.h"
+#include "sysctl.h"
+
+#define PLAN		"/run.json"
+#define GRACE_US	60000000ull /* virtual time that set-up and end may take together */
+#define OPEN_FILES_LIMIT 65536
+
+static void mount_all(void)
+{
+	static const char *const mounts[][2] = {
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/run"}};
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++)
+		/* A kernel may have mounted /dev by itself. */
+		if (mount(mounts[i][0], mounts[i][1], mounts[i][0], 0, NULL) && errno != EBUSY)
+			die("mounting", mounts[i][1], "the guest's folder must be there and the kernel know it",
+			    "%s", strerror(errno));
+}
+
+/* The root of the guest has no /dev when the kernel looks for a console for its first process. */
+static void open_console(void)
+{
+	int fd = open("/dev/console", O_RDWR);
+
+	for (int i = 0; i < 3 && fd >= 0; i++)
+		dup2(fd, i);
+	if (fd > 2)
+		close(fd);
+}
+
+static void raise_limits(void)
+{
+	struct rlimit files = {OPEN_FILES_LIMIT, OPEN_FILES_LIMIT};
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("raising the limit of open files", "", "", "%s", strerror(errno));
+}
+
+/* A guest in which everything waits for ever would race through time without end. */
+static void *watch_deadline(void *argument)
+{
+	const struct plan *plan = argument;
+
+	while (!clock_wait((plan->duration_us + GRACE_US) * NS_PER_US))
+		continue;
+	die("running the experiment", "", "the console log may say where it hangs",
+	    "not over %llu virtual seconds after its end", GRACE_US / 1000000);
+}
+
+static void set_up(struct plan *plan)
+{
+	modules_load(plan);
+	sysctls_of_guest(plan);
+	nodes_create(plan);
+	links_create(plan);
+	sysctls_of_nodes(plan);
+	qdiscs_install(plan);
+	prime_clamps(plan);
+	flows_prepare(plan);
+}
+
+static void wait_for(uint64_t at_us)
+{
+	while (!clock_wait(at_us * NS_PER_US))
+		continue;
+}
+
+static void follow_schedule(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->change_count; i++) {
+		if (plan->schedule[i].at_us >= plan->duration_us)
+			break;
+		wait_for(plan->schedule[i].at_us);
+		qdiscs_change(&plan->schedule[i]);
+		probe_mark(EVENT_CHANGED, NO_FLOW, i);
+	}
+}
+
+/* From here on this thread runs only when nothing else wants to: after all work of an instant. */
+static void go_last(void)
+{
+	struct sched_param none = {0};
+
+	if (sched_setscheduler(0, SCHED_IDLE, &none))
+		die("lowering the agent's priority", "", "", "%s", strerror(errno));
+}
+
+_Noreturn void guest_run(void)
+{
+	static struct plan plan;
+	struct snapshot snapshot;
+	struct probe_report report;
+
+	die_as_guest();
+	mount_all();
+	open_console();
+	raise_limits();
+	plan_read(PLAN, &plan);
+	thread_start(watch_deadline, &plan);
+	set_up(&plan);
+	probe_start(&plan, clock_choose_epoch());
+	flows_start(&plan);
+	follow_schedule(&plan);
+	go_last();
+	wait_for(plan.duration_us);
+	facts_snapshot(&plan, &snapshot);
+	flows_count(&plan);
+	probe_mark(EVENT_END, NO_FLOW, 0);
+	probe_flush();
+	probe_report(&plan, &report);
+	facts_write(&plan, &snapshot, &report);
+	finish();
+}

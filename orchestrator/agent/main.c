@@ -1,0 +1,26 @@
+/*
+ * longhaul-agent: the program next to the packets. As the first process of a guest it carries out
+ * one run; on a host it launches guests.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "guest.h"
+#include "version.h"
+
+int main(int count, char **arguments)
+{
+	if (getpid() == 1)
+		guest_run();
+	if (count >= 2 && !strcmp(arguments[1], "guard"))
+		return guard_run(count - 2, arguments + 2);
+	if (count == 2 && !strcmp(arguments[1], "version")) {
+		puts("longhaul-agent " AGENT_VERSION);
+		return 0;
+	}
+	fputs("usage: longhaul-agent guard ... | version; as process 1 of a guest it needs no words\n",
+	      stderr);
+	return 2;
+}

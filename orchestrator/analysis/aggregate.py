@@ -1,0 +1,66 @@
+"""Repeats summed up: one row a point, flow and measure, with an interval that says how far to trust it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, value_of
+from orchestrator.analysis.series import Floats
+
+_RESAMPLES = 2000
+_INTERVAL = (2.5, 97.5)
+
+
+def trimmed_mean(values: Floats) -> float:
+    """The mean without the largest and the smallest value; of fewer than three, the mean."""
+    return float(np.sort(values)[1:-1].mean()) if len(values) > 2 else float(values.mean())
+
+
+AGGREGATES: dict[str, Callable[[Floats], float]] = {
+    "mean": lambda values: float(values.mean()),
+    "median": lambda values: float(np.median(values)),
+    "trimmed_mean": trimmed_mean,
+}
+
+
+def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> list[dict[str, Any]]:
+    """The `summary` of a result: every measure of every flow, over the repeats of each point."""
+    rows = []
+    for group in _by_point(documents):
+        for flow, measure in _measured(group[0]):
+            values = [value for document in group if (value := value_of(document, measure, flow)) is not None]
+            if values:
+                value, low, high = with_interval(np.array(values), aggregate)
+                rows.append(
+                    {"point": group[0]["point"], "flow": flow, "measure": measure, "value": value, "low": low, "high": high, "n": len(values), "aggregate": aggregate}
+                )
+    return rows
+
+
+def with_interval(values: Floats, aggregate: str) -> tuple[float, float, float]:
+    """The aggregate and its 95 % bootstrap interval, drawn from a fixed seed so that equal data give equal intervals."""
+    combine = AGGREGATES[aggregate]
+    value = combine(values)
+    if len(values) == 1:
+        return value, value, value
+    draws = np.random.default_rng(1).integers(0, len(values), (_RESAMPLES, len(values)))
+    low, high = np.percentile([combine(values[draw]) for draw in draws], _INTERVAL)
+    return value, float(low), float(high)
+
+
+def _by_point(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for document in documents:
+        groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
+    return list(groups.values())
+
+
+def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
+    for flow in document["flows"]:
+        yield from ((flow["name"], measure) for measure in FLOW_VALUES)
+    yield from ((None, measure) for measure in PATH_VALUES)
+    yield from ((None, measure) for measure in RUN_VALUES)

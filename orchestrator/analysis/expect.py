@@ -1,0 +1,22 @@
+"""The gate: an experiment's expectations against a run's document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from orchestrator.analysis.measures import value_of
+from orchestrator.run import Expectation
+
+
+def evaluate(expectations: Sequence[Expectation], document: dict[str, Any]) -> list[dict[str, Any]]:
+    """One verdict an expectation; a measure that has no value here is missed."""
+    return [_verdict(expectation, document) for expectation in expectations]
+
+
+def _verdict(expectation: Expectation, document: dict[str, Any]) -> dict[str, Any]:
+    value = value_of(document, expectation.measure, expectation.flow)
+    if value is None:
+        return {"ok": False, "text": f"{expectation.text}: has no value in this run", "value": None}
+    ok = (expectation.low is None or value >= expectation.low) and (expectation.high is None or value <= expectation.high)
+    return {"ok": ok, "text": f"{expectation.text}: {value:.6g}", "value": value}

@@ -1,0 +1,237 @@
+"""Fidelity: what must hold of every run before anyone is shown a number of it.
+
+Each check says what was expected and what was found. A run with one broken check has no result. The tolerances are those of
+docs/fidelity.md; random shares are held to an interval that a sound run leaves less than once in a billion runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from orchestrator.analysis.series import counter, of_flow
+from orchestrator.run import Qdisc, Run
+from orchestrator.trace import DROP_RANDOM, EVENT_END, Trace
+
+Facts = dict[str, Any]
+
+_RATE_TOLERANCE = 0.002
+_RTT_TOLERANCE = 0.001
+_RTT_GRACE_US = 20
+_LIMITED_SHARE = 0.01
+# Standard deviations: the chance of a sound run to be outside is below 1e-9.
+_SIGMAS = 6.2
+_ETHERNET_BYTES = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold."""
+
+    name: str
+    ok: bool
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the document."""
+        return asdict(self)
+
+
+def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
+    """Every check that applies to this run."""
+    return [
+        *_complete(trace, facts),
+        *_congestion_controls(run, facts),
+        *_sysctls(run, facts),
+        *_frames(run, facts),
+        *_rate(run, trace),
+        *_base_rtt(run, trace),
+        *_queue_limit(run, trace),
+        *_random_loss(run, trace, facts),
+        *_conservation(run, facts),
+        *_drops_elsewhere(run, facts),
+        *_buffers(run, facts),
+    ]
+
+
+def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
+    records = sum(len(part) for part in trace.kinds().values())
+    ended = bool((trace.events["what"] == EVENT_END).any())
+    said = facts["trace"]["records"]
+    yield Check("trace complete", ended and records == said, f"{records} records, {said} written, {'with' if ended else 'without'} its end")
+
+
+def _congestion_controls(run: Run, facts: Facts) -> Iterator[Check]:
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        fact = told[flow.id]
+        if fact["error"]:
+            yield Check("flow", False, f"{flow.name}: {fact['error']}")
+        elif flow.cc is not None:
+            yield Check("congestion control in use", fact["cc"] == flow.cc, f"{flow.name}: asked {flow.cc}, found {fact['cc']}")
+
+
+def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
+    found = {node["name"]: {name: value for name, value in node["sysctls"]} for node in facts["nodes"]}
+    wrong = [
+        f"{node.name} {name}: asked {value}, found {found[node.name].get(name)}"
+        for node in run.nodes
+        for name, value in node.sysctls
+        if (found[node.name].get(name) or "").split() != value.split()
+    ]
+    yield Check("sysctls", not wrong, "; ".join(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked")
+
+
+def _frames(run: Run, facts: Facts) -> Iterator[Check]:
+    most = run.meaning.mtu + _ETHERNET_BYTES
+    largest = max((link["max_frame_bytes"] for link in facts["links"]), default=0)
+    offloads = all(device["offloads_off"] for device in facts["devices"])
+    yield Check("no frame above the MTU", largest <= most and offloads, f"largest {largest} bytes, {most} allowed, offloads {'off' if offloads else 'ON'}")
+
+
+def _rate(run: Run, trace: Trace) -> Iterator[Check]:
+    """Whenever the queue was never empty for a while, the line must have run at its rate."""
+    link = run.links[0]
+    if run.schedule:
+        return
+    records = of_flow(trace.links, link.id)
+    busy = records["queue_packets"] > 0
+    if not busy.any():
+        return
+    # The longest stretch of consecutive ticks that all found a queue.
+    gaps = np.diff(records["t_ns"].astype(np.int64)) > 1.5 * run.trace.tick_us * 1000
+    breaks = np.flatnonzero(~busy | np.append(False, gaps))
+    edges = np.concatenate([[-1], breaks, [len(records)]])
+    longest = int(np.diff(edges).argmax())
+    first, last = int(edges[longest]) + 1, int(edges[longest + 1]) - 1
+    if last - first < 2:
+        return
+    span_ns = int(records["t_ns"][last] - records["t_ns"][first])
+    sent_bits = int(records["tx_bytes"][last] - records["tx_bytes"][first]) * 8
+    expected_bits = link.rate_bps * span_ns / 1e9
+    # A queue seen at two ticks may have been empty between them; only an excess is an error then.
+    slack_bits = 2 * run.meaning.frame_bytes * 8
+    high = sent_bits <= expected_bits * (1 + _RATE_TOLERANCE) + slack_bits
+    low = sent_bits >= expected_bits * (1 - _RATE_TOLERANCE) - slack_bits
+    steady = int(records["queue_packets"][first : last + 1].min()) > link.rate_bps * run.trace.tick_us / 8e6 / run.meaning.frame_bytes
+    yield Check(
+        "bottleneck rate", high and (low or not steady), f"{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured"
+    )
+
+
+def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
+    """No packet may be faster than the path; schedules may change the path, jitter may shorten it."""
+    if run.schedule:
+        return
+    for flow in run.flows:
+        acks = of_flow(trace.acks, flow.id)
+        measured = acks["rtt_us"][acks["rtt_us"] > 0]
+        if flow.kind != "tcp" or not len(measured):
+            continue
+        base_us, jitter_us = _path_rtt_us(run, flow.from_node)
+        least = int(measured.min())
+        floor = base_us - jitter_us - max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US)
+        yield Check("base RTT", least >= floor, f"{flow.name}: least {least} us, path {base_us:.0f} us")
+
+
+def _path_rtt_us(run: Run, sender: str) -> tuple[float, float]:
+    """Both delay lines of a sender's round trip, and their jitter."""
+    delay_ns = jitter_ns = 0
+    link = run.links[0]
+    for wire in run.wires:
+        for end in wire.ends:
+            towards_sender = sender in (other.node for other in wire.ends) and end.node == link.node
+            if towards_sender or (end.node, end.dev) == (link.node, link.dev):
+                for qdisc in end.qdiscs:
+                    delay_ns += int(qdisc.options.get("delay_ns") or 0)  # type: ignore[arg-type]
+                    jitter_ns += int(qdisc.options.get("jitter_ns") or 0)  # type: ignore[arg-type]
+                    # A packet that netem reorders goes at once.
+                    jitter_ns += int(qdisc.options.get("delay_ns") or 0) if qdisc.options.get("reorder_2p32") else 0  # type: ignore[arg-type]
+    return delay_ns / 1000, jitter_ns / 1000
+
+
+def _queue_limit(run: Run, trace: Trace) -> Iterator[Check]:
+    link = run.links[0]
+    records = of_flow(trace.links, link.id)
+    if run.schedule or not len(records):
+        return
+    if link.queue_limit_packets:
+        most = int(records["queue_max_packets"].max())
+        yield Check("queue limit", most <= link.queue_limit_packets, f"at most {most} packets waited, {link.queue_limit_packets} may")
+    elif link.queue_limit_bytes:
+        most = int(records["queue_bytes"].max())
+        yield Check("queue limit", most <= link.queue_limit_bytes, f"at most {most} bytes waited, {link.queue_limit_bytes} may")
+
+
+def _random_loss(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
+    """Independent random loss must stay inside its binomial interval."""
+    link = run.links[0]
+    netem = _qdisc_of(run, link.node, link.dev, "netem")
+    share = int(netem.options.get("loss_2p32") or 0) / 2**32 if netem else 0.0  # type: ignore[arg-type]
+    if run.schedule or (netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32"))):
+        return
+    drops = of_flow(trace.drops, link.id)
+    lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
+    sent = int(counter(of_flow(trace.links, link.id), "tx_packets", run).value[-1])
+    offered = sent + len(drops)
+    expected, spread = offered * share, math.sqrt(offered * share * (1 - share))
+    # The normal interval, with room for the skew of small counts.
+    ok = abs(lost - expected) <= _SIGMAS * spread + (20 if share else 0)
+    yield Check("random loss", ok, f"{lost} of {offered} packets, {expected:.1f} expected")
+
+
+def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
+    for wire in run.wires:
+        for end in wire.ends:
+            if (end.node, end.dev) == (node, dev):
+                return next((qdisc for qdisc in end.qdiscs if qdisc.kind == kind), None)
+    return None
+
+
+def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
+    """At a node that forwards: what came in went out, was dropped by a queue, or still waits."""
+    duplicates = any(qdisc.options.get("duplicate_2p32") for wire in run.wires for end in wire.ends for qdisc in end.qdiscs)
+    for node in run.nodes:
+        if not node.forward:
+            continue
+        devices = [device for device in facts["devices"] if device["node"] == node.name]
+        came = sum(device["rx_packets"] for device in devices)
+        went = sum(device["tx_packets"] for device in devices)
+        roots = [qdisc for device in devices for qdisc in device["qdiscs"] if qdisc["parent"] == "root"]
+        dropped, waiting = sum(root["drops"] for root in roots), sum(root["qlen"] for root in roots)
+        ok = came <= went + dropped + waiting if duplicates else came == went + dropped + waiting
+        yield Check("conservation", ok, f"{node.name}: {came} in = {went} out + {dropped} dropped + {waiting} waiting")
+
+
+def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
+    """Nothing is lost but in the queues that may lose: the bottleneck's, and delay lines with configured loss."""
+    allowed = {(end.node, end.dev) for wire in run.wires for end in wire.ends if any(_may_drop(qdisc) for qdisc in end.qdiscs)}
+    wrong = []
+    for device in facts["devices"]:
+        place = f"{device['node']} {device['dev']}"
+        if device["rx_dropped"] or device["tx_dropped"]:
+            wrong.append(f"{place}: {device['rx_dropped']} in, {device['tx_dropped']} out")
+        if (device["node"], device["dev"]) not in allowed and (lost := sum(qdisc["drops"] for qdisc in device["qdiscs"])):
+            wrong.append(f"{place}: {lost} in its queue")
+    for node in facts["nodes_snmp"]:
+        wrong += [f"{node['node']} {what}: {node[what]}" for what in ("ip_discards", "ip_no_routes", "udp_rcvbuf_errors") if node[what]]
+    yield Check("no drop elsewhere", not wrong, "; ".join(wrong) or "none but at the bottleneck")
+
+
+def _may_drop(qdisc: Qdisc) -> bool:
+    return qdisc.kind == "tbf" or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
+
+
+def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
+    """No sender was held back by a buffer, unless the experiment caps the window."""
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        fact = told[flow.id]
+        if flow.kind != "tcp" or flow.options.window_clamp_bytes or not fact["busy_us"]:
+            continue
+        limited = (fact["rwnd_limited_us"] + fact["sndbuf_limited_us"]) / fact["busy_us"]
+        yield Check("not limited by buffers", limited <= _LIMITED_SHARE, f"{flow.name}: {limited:.2%} of its time")
