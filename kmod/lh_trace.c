@@ -89,7 +89,6 @@ static DEFINE_SPINLOCK(lock); /* all of the above and below */
 static u8 *buffer;
 static unsigned int used;
 static u64 epoch_ns, flushed_ns, records, written;
-static int write_error;
 static struct hrtimer tick;
 
 /* ---- records ---- */
@@ -98,13 +97,14 @@ static void write_out(void)
 {
 	unsigned int done = 0;
 
-	while (done < used && !write_error) {
+	while (done < used) {
 		int n = os_write_file(fd, buffer + done, used - done);
 
 		if (n > 0)
 			done += n;
 		else if (n != -EINTR && n != -EAGAIN)
-			write_error = n ?: -EIO;
+			/* What is not traced is not worth running: the guest ends here and now. */
+			panic("lh_trace: writing the trace failed with error %d", n ? -n : EIO);
 	}
 	written += done;
 	used = 0;
@@ -401,7 +401,7 @@ static void begin(u64 at_ns)
 	hrtimer_start(&tick, ns_to_ktime(at_ns + tick_us * (u64)NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
 }
 
-static int finish(void)
+static void finish(void)
 {
 	unsigned long flags;
 
@@ -410,7 +410,6 @@ static int finish(void)
 	write_tick(ktime_get_ns());
 	write_out();
 	spin_unlock_irqrestore(&lock, flags);
-	return write_error;
 }
 
 static int obey(const char *line)
@@ -441,8 +440,10 @@ static int obey(const char *line)
 		spin_unlock_irqrestore(&lock, flags);
 		return 0;
 	}
-	if (!strncmp(line, "flush", 5))
-		return finish();
+	if (!strncmp(line, "flush", 5)) {
+		finish();
+		return 0;
+	}
 	return -EINVAL;
 }
 
@@ -469,7 +470,7 @@ static ssize_t on_proc_read(struct file *file, char __user *to, size_t count, lo
 	text = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	if (!text)
 		return -ENOMEM;
-	length = scnprintf(text, PAGE_SIZE, "records %llu\nwritten_bytes %llu\nerror %d\n", records, written, write_error);
+	length = scnprintf(text, PAGE_SIZE, "records %llu\nwritten_bytes %llu\n", records, written);
 	for (i = 0; i < nr_links; i++)
 		length += scnprintf(text + length, PAGE_SIZE - length, "link %u max_frame %u\n", links[i].id,
 				    links[i].max_frame);

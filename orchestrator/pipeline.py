@@ -21,7 +21,7 @@ from orchestrator.analysis.expect import evaluate
 from orchestrator.analysis.fidelity import check_fidelity
 from orchestrator.analysis.measures import summarise
 from orchestrator.backends.base import Backend, Cost
-from orchestrator.errors import BackendError, FidelityBroken, LonghaulError
+from orchestrator.errors import BackendError, FidelityBroken, GuestDied, LonghaulError, RunTimedOut
 from orchestrator.plan import Plan
 from orchestrator.run import Run, run_id
 from orchestrator.results.staging import Staging
@@ -92,7 +92,11 @@ class Pipeline:
     ) -> Document:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
-            cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
+            try:
+                cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
+            except (GuestDied, RunTimedOut) as death:
+                death.hint = "; ".join(filter(None, [death.hint, self.store.keep_log(directory, key)]))
+                raise
             document, trace = judge(run, key, directory, cost)
             document["identity"] = dict(identity)
             self.store.keep(directory, run, key, identity, spec, document, trace)

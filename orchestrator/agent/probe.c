@@ -102,9 +102,7 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 		int problem = errno;
 
 		line[strcspn(line, "\n")] = 0;
-		die("telling the probe", line,
-		    problem == ENOSPC ? "the disk of the run directory is full" : "", "%s",
-		    strerror(problem));
+		die("telling the probe", line, "", "%s", strerror(problem));
 	}
 }
 
@@ -151,14 +149,11 @@ void probe_report(const struct plan *plan, struct probe_report *report)
 	while ((line = strsep(&rest, "\n"))) {
 		unsigned long long number;
 		unsigned int id, frame;
-		int problem;
 
 		if (sscanf(line, "records %llu", &number) == 1)
 			report->records = number;
 		else if (sscanf(line, "written_bytes %llu", &number) == 1)
 			report->bytes = number;
-		else if (sscanf(line, "error %d", &problem) == 1 && problem)
-			die("writing the trace", "trace.bin", "", "%s", strerror(abs(problem)));
 		else if (sscanf(line, "link %u max_frame %u", &id, &frame) == 2)
 			for (size_t i = 0; i < plan->link_count; i++)
 				if (plan->links[i].id == id)

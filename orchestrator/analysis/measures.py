@@ -213,7 +213,7 @@ def _capacity_bps(run: Run, window: Span) -> float:
     changes = [(0.0, float(link.rate_bps))]
     for change in run.schedule:
         if (change.node, change.dev) == (link.node, link.dev):
-            rates = [qdisc.options["rate_bps"] for qdisc in change.qdiscs if qdisc.handle == link.queue]
+            rates = [qdisc.options["rate_bps"] for qdisc in change.qdiscs if qdisc.kind == "tbf"]
             changes += [(change.at_us / 1e6, float(rate)) for rate in rates]  # type: ignore[arg-type]
     ends = [at for at, _ in changes[1:]] + [float("inf")]
     spans = [(max(begin, window.begin_s), min(end, window.end_s), rate) for (begin, rate), end in zip(changes, ends, strict=True)]

@@ -6,6 +6,7 @@ without a status counts as dead too.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -17,19 +18,24 @@ from orchestrator.process import GuardReport
 RETRYABLE = frozenset({"time_went_backwards"})
 
 _LOG_TAIL_BYTES = 16_384
+# With less than this left, the disk is why: not even the log can say so then.
+_DISK_FULL_BYTES = 65_536
 
 # In this order: the first pattern found in the end of the log names the cause.
 _CAUSES: tuple[tuple[str, str, str], ...] = (
     ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
-    ("host_memory_full", r"Bus error - the host|ran out of space|no space left on device", "free some of the host's shared memory or set TMPDIR"),
+    ("trace_not_written", r"lh_trace: writing the trace failed with error \d+", "see whether the disk of LONGHAUL_HOME is healthy"),
+    ("host_memory_full", r"Bus error - the host|ran out of space|no space left on device", "free some of the host's shared memory, or set LONGHAUL_GUEST_MEMORY to a folder with more room"),
     ("out_of_memory", r"Out of memory|System is deadlocked on memory", "it needs more memory than the plan gave it; please report the experiment"),
-    ("panic", r"Kernel panic - not syncing: .*", "see log.txt; please report the experiment and the log"),
+    ("panic", r"Kernel panic - not syncing: .*", "please report the experiment and its log"),
     ("bad_command_line", r"Unable to mount root|No working init found", "run `make clean kernel agent`"),
 )
 
 
 def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
     """The error that names this death."""
+    if _free_bytes(log.parent) < _DISK_FULL_BYTES:
+        return GuestDied(subject, "disk_full", f"the disk of {log.parent} is full", "free some space, or set LONGHAUL_HOME to a larger disk")
     tail = _tail(log)
     for cause, pattern, hint in _CAUSES:
         if found := re.search(pattern, tail, re.IGNORECASE):
@@ -40,7 +46,12 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
     if report.reason == "cancelled":
         return GuestDied(subject, "cancelled", "the guest was cancelled")
     last = tail.strip().splitlines()[-1:] or ["its log is empty"]
-    return GuestDied(subject, "no_status", f"the guest ended with {report.exit_code} without a status: {last[0]}", "see log.txt")
+    return GuestDied(subject, "no_status", f"the guest ended with {report.exit_code} without a status: {last[0]}")
+
+
+def _free_bytes(folder: Path) -> int:
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
 
 
 def _tail(log: Path) -> str:

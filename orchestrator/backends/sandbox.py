@@ -55,7 +55,7 @@ class Sandbox:
             missing.append((f"the kernel modules for {run.kernel}", f"run `longhaul modules build --kernel {run.kernel}`"))
         memory = self._memory_directory
         if os.statvfs(memory).f_flag & os.ST_NOEXEC:
-            missing.append((f"a {memory} without noexec", "set TMPDIR to a folder on a file system mounted exec"))
+            missing.append((f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec"))
         return missing
 
     def identity(self, run: Run) -> dict[str, str]:
@@ -148,7 +148,7 @@ class Sandbox:
                     "running guest",
                     run.experiment,
                     f"no virtual progress in {self._settings.stall_limit_s} s of wall time, at virtual {max(seen_ns, 0) / 1e9:.3f} s",
-                    "see the end of its log, or raise LONGHAUL_STALL_LIMIT_S",
+                    "raise LONGHAUL_STALL_LIMIT_S if the machine is only slow",
                 )
         return report
 

@@ -7,6 +7,7 @@ asked questions. SQLite in WAL mode: many readers and writers, of several proces
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -77,6 +78,7 @@ class Catalog:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._engine: Engine | None = None
+        self._opening = threading.Lock()
 
     def add(self, run_id: str, document: Mapping[str, Any]) -> None:
         """Record a run; a run recorded before stays as it was."""
@@ -150,13 +152,22 @@ class Catalog:
             raise ResultsError(f"{doing} the catalogue", str(self._file), str(error)) from error
 
     def _open(self) -> Engine:
-        if self._engine is None:
-            engine = create_engine(f"sqlite:///{self._file}", connect_args={"timeout": 60})
-            event.listen(engine, "connect", _set_up_connection)
-            if _revision(engine) != HEAD:
-                _migrate(self._file)
-            self._engine = engine
-        return self._engine
+        with self._opening:
+            if self._engine is None:
+                self._make_folder()
+                engine = create_engine(f"sqlite:///{self._file}", connect_args={"timeout": 60})
+                event.listen(engine, "connect", _set_up_connection)
+                if _revision(engine) != HEAD:
+                    _migrate(self._file)
+                self._engine = engine
+            return self._engine
+
+    def _make_folder(self) -> None:
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+            raise ResultsError("opening the catalogue in", str(self._file.parent), what, hint) from error
 
 
 def _set_up_connection(connection: Any, _: Any) -> None:

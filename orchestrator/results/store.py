@@ -2,6 +2,7 @@
 
     <home>/runs/<first two of id>/<id>/   acks.parquet flows.parquet links.parquet drops.parquet events.parquet manifest.json log.txt
     <home>/catalogue.sqlite               one row a run
+    <home>/logs/<id>.txt                  what the guest of a failed run said last
 
 A run's folder appears by rename when it is complete, its row after it. A process killed between the two leaves a folder
 without a row, which the next search for that run adopts; no moment leaves half a result.
@@ -33,18 +34,7 @@ class Store:
 
     def __init__(self, settings: Settings) -> None:
         self.home = settings.home
-        self._catalog_opened: Catalog | None = None
-
-    @property
-    def _catalog(self) -> Catalog:
-        if self._catalog_opened is None:
-            try:
-                self.home.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
-                raise ResultsError("opening the store in", str(self.home), what, hint) from error
-            self._catalog_opened = Catalog(self.home / "catalogue.sqlite")
-        return self._catalog_opened
+        self._catalog = Catalog(self.home / "catalogue.sqlite")
 
     def keep(
         self,
@@ -81,6 +71,17 @@ class Store:
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
         self._catalog.add(run_id, document)
+
+    def keep_log(self, directory: Path, run_id: str) -> str:
+        """Keep what a dead guest said, for people; a sentence that says where, or nothing where there is nothing."""
+        log = self.home / "logs" / f"{run_id}.txt"
+        try:
+            log.parent.mkdir(exist_ok=True)
+            shutil.move(directory / "log.txt", log)
+        except OSError:
+            # A full disk is said elsewhere; a log that cannot be kept must not hide why the guest died.
+            return ""
+        return f"its log is {log}"
 
     def find(self, run_id: str) -> dict[str, Any] | None:
         """The document of exactly this run, if it is kept."""

@@ -17,7 +17,7 @@ MSS = 1448
 
 
 def fixed(cwnd: int, **more: object) -> dict[str, object]:
-    return {"name": "one", "cc": "lhfixed", "params": {"cwnd": cwnd}, **more}
+    return {"name": "one", "cc": "lhfixed", "params": {"cwnd": f"{cwnd} packets"}, **more}
 
 
 @pytest.mark.parametrize("rtt_ms", [1, 10, 100, 600])
@@ -42,7 +42,8 @@ def test_bottleneck_rate_is_the_configured_one(finish: Runner, bandwidth: str, b
     assert rate_bps == pytest.approx(bps, rel=0.002)
 
 
-@pytest.mark.parametrize(("cwnd", "rtt_ms"), [(10, 40), (100, 40), (100, 200)])
+# The last packet of a window of odd pairs waits for the receiver's delayed ACK, which costs half a packet a round trip.
+@pytest.mark.parametrize(("cwnd", "rtt_ms"), [(10, 40), (400, 40), (3000, 40), (400, 200)])
 def test_goodput_is_window_over_rtt(finish: Runner, cwnd: int, rtt_ms: int) -> None:
     done = finish(path={"bandwidth": "1 Gbit/s", "rtt": f"{rtt_ms} ms"}, flows=[fixed(cwnd)], duration="20 s", warmup="2 s")
     (flow,) = done.document["flows"]
@@ -77,7 +78,7 @@ def test_random_loss_is_binomial(finish: Runner, share: str, rate: str, seconds:
 
 
 def test_ten_twins_share_alike(finish: Runner) -> None:
-    flows = [{"name": "twin", "cc": "lhfixed", "params": {"cwnd": 40}, "count": 10}]
+    flows = [{"name": "twin", "cc": "lhfixed", "params": {"cwnd": "40 packets"}, "count": 10}]
     done = finish(path={"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "500 packets"}, flows=flows, duration="20 s", warmup="2 s")
     assert done.document["jain"] > 0.999
 
@@ -111,5 +112,6 @@ def test_every_ack_is_traced(finish: Runner) -> None:
     done = finish(flows=[fixed(20)], duration="2 s")
     acks = done.trace.acks
     assert set(np.unique(acks["cwnd"]).tolist()) <= {20}
-    # Delayed ACKs: one for two segments, so about half as many records as packets.
-    assert len(acks) == pytest.approx(done.facts["flows"][0]["bytes_received"] / MSS / 2, rel=0.05)
+    (arrived,) = [device["rx_packets"] for device in done.facts["devices"] if device["dev"] == "s1-r"]
+    # The answer to the SYN is no ACK of data.
+    assert len(acks) == arrived - 1

@@ -41,7 +41,7 @@ def longhaul(file: Path, home: Path, **environment: str) -> subprocess.Popen[str
 
 
 def guests(home: Path) -> list[int]:
-    """Processes whose working directory lies in this home: guards, kernels and their children."""
+    """Processes whose working directory lies in this home: kernels and their children."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -59,6 +59,11 @@ def wait_until(true: Callable[[], object], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
+def guards(home: Path) -> list[int]:
+    pids = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
+    return [pid for pid in pids if b"longhaul-agent\0guard" in _command(pid) and os.fsencode(home) in _command(pid)]
+
+
 def kernels(home: Path) -> list[int]:
     return [pid for pid in guests(home) if b"time-travel" in _command(pid)]
 
@@ -71,7 +76,7 @@ def _command(pid: int) -> bytes:
 
 
 def assert_nothing_left(home: Path) -> None:
-    wait_until(lambda: not guests(home))
+    wait_until(lambda: not guests(home) and not guards(home))
     assert not list(home.glob("runs/*/*"))
     assert not [entry for folder in home.glob("staging/*") if folder.is_dir() for entry in folder.iterdir() if entry.name != "lock"]
 
@@ -108,7 +113,7 @@ def test_a_killed_guard_takes_its_guest_along(written: Path, tmp_path: Path) -> 
     home = tmp_path / "home"
     command = longhaul(written, home)
     wait_until(lambda: kernels(home))
-    (guard,) = [pid for pid in guests(home) if b"guard" in _command(pid)]
+    (guard,) = guards(home)
     os.kill(guard, signal.SIGKILL)
     output, _ = command.communicate(timeout=30)
     assert command.returncode == 4
