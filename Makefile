@@ -13,7 +13,7 @@ help: ## list the targets
 
 setup: packages .venv/.stamp agent kernel ## install what is missing, build the agent and the default kernel
 
-packages:
+packages: ## install the system packages that are missing
 	@./setup.sh
 
 .venv/.stamp: requirements-dev.lock pyproject.toml

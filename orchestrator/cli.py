@@ -47,7 +47,9 @@ class ExportFormat(StrEnum):
 
 ExperimentArgument = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, or the start of one.")]
-SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, as in path.rtt=100ms.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, as in path.rtt=100ms.")
+]
 SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
 RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
 BackendOption = Annotated[str, typer.Option(help="Where to run: sandbox.")]
@@ -126,7 +128,9 @@ def compare(a: RunArgument, b: RunArgument, as_json: JsonOption = False) -> None
 @app.command()
 def report(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, or their beginnings.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .html, .svg or .png.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .html, .svg or .png.")] = Path(
+        "report.html"
+    ),
 ) -> None:
     """Write a report of kept runs."""
     from orchestrator.verbs import write_report
@@ -138,7 +142,9 @@ def report(
 def export(
     run: RunArgument,
     to: Annotated[ExportFormat, typer.Option("--to", help="The format.")] = ExportFormat.csv,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder to write into; ./<run> by default.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder to write into; ./<run> by default.")
+    ] = None,
 ) -> None:
     """Export a kept run's trace."""
     from orchestrator.verbs import export_run

@@ -71,6 +71,8 @@ class CongestionControl:
     parameters: tuple[Parameter, ...] = ()
     # Loses a window's share for every lost packet, so that its rate falls with 1/sqrt(loss) or a little slower.
     loss_based: bool = True
+    # The receiver has to run it too: it answers a DCTCP sender mark by mark.
+    both_ends: bool = False
     # The parameter that switches hybrid slow start, and its values for off and on.
     hystart: tuple[str, str, str] | None = None
 
@@ -196,6 +198,7 @@ _TABLE = (
     CongestionControl(
         "dctcp",
         "DCTCP: back-off in proportion to the marks; needs ECN and a marking queue",
+        both_ends=True,
         parameters=(
             _number("dctcp_shift_g", 4, 0, 10, "weight of a new share of marks, 1/2^g"),
             _number("dctcp_alpha_on_init", 1024, 0, 1024, "share of marks assumed at the start, in 1/1024"),

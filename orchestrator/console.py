@@ -19,6 +19,7 @@ from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.
 _MANY = 12
+_PIPE_COLUMNS = 200
 
 
 class RunProgress:
@@ -42,11 +43,15 @@ class RunProgress:
     def __enter__(self) -> Watcher:
         self._bars.start()
         if self._many:
-            self._tasks[-1] = self._bars.add_task(self._plan.experiment.experiment, total=len(self._plan.runs), clock="")
+            self._tasks[-1] = self._bars.add_task(
+                self._plan.experiment.experiment, total=len(self._plan.runs), clock=""
+            )
             self._started[-1] = time.monotonic()
         return Watcher(self._on_started, self._on_progress, self._on_finished)
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bars.stop()
 
     def _on_started(self, index: int, run: Run) -> None:
@@ -57,13 +62,19 @@ class RunProgress:
     def _on_progress(self, index: int, virtual_ns: int) -> None:
         if index in self._tasks:
             virtual_s, wall_s = virtual_ns / 1e9, time.monotonic() - self._started[index]
-            self._bars.update(self._tasks[index], completed=virtual_s, clock=f"{virtual_s:.1f} s virtual, {wall_s:.1f} s wall")
+            self._bars.update(
+                self._tasks[index], completed=virtual_s, clock=f"{virtual_s:.1f} s virtual, {wall_s:.1f} s wall"
+            )
 
     def _on_finished(self, index: int, document: Document) -> None:
         self._done += 1
         if self._many:
             wall_s = time.monotonic() - self._started[-1]
-            self._bars.update(self._tasks[-1], completed=self._done, clock=f"{self._done} of {len(self._plan.runs)} runs, {wall_s:.0f} s wall")
+            self._bars.update(
+                self._tasks[-1],
+                completed=self._done,
+                clock=f"{self._done} of {len(self._plan.runs)} runs, {wall_s:.0f} s wall",
+            )
         elif index in self._tasks:
             self._bars.remove_task(self._tasks.pop(index))
 
@@ -73,32 +84,43 @@ def progress_console() -> Console:
     return Console(stderr=True, quiet=not sys.stderr.isatty())
 
 
+def results_console() -> Console:
+    """Results go to standard output; a file or a pipe has no width that tables would have to fit into."""
+    return Console() if sys.stdout.isatty() else Console(width=_PIPE_COLUMNS)
+
+
 def flow_table(documents: Sequence[Document]) -> Table:
     """One line a flow and run: the numbers people ask for first."""
     table = Table(title=None, header_style="bold", pad_edge=False, box=None)
-    for column in ("run", "point", "seed", "flow", "cc"):
+    several = len(documents) > 1
+    for column in ("run", "point", "seed") if several else ():
         table.add_column(column, no_wrap=True)
-    for column in ("goodput", "RTT p50", "RTT p95", "cwnd mean", "retransmits", "completion"):
+    for column in ("flow", "cc"):
+        table.add_column(column, no_wrap=True)
+    for column in ("goodput", "RTT p50", "RTT p95", "cwnd", "retransmits", "completion"):
         table.add_column(column, justify="right", no_wrap=True)
     for document in documents:
-        start = [document["run"][:8], point_text(document), str(document["seed"])]
+        start = [document["run"][:8], point_text(document), str(document["seed"])] if several else []
         if document["status"] == "failed":
-            table.add_row(*start, "[red]failed[/red]", "", "", "", "", "", "", "")
+            table.add_row(*start, "[red]failed[/red]")
         for flow in document.get("flows", []):
-            rtt, cwnd = flow.get("rtt_ms") or {}, flow.get("cwnd_packets") or {}
-            table.add_row(
-                *start,
-                flow["name"],
-                flow["cc"] or "-",
-                format_rate(flow["goodput_bps"]),
-                _number(rtt.get("p50"), " ms"),
-                _number(rtt.get("p95"), " ms"),
-                _number(cwnd.get("mean"), ""),
-                _number(flow.get("retransmits"), "", digits=0),
-                _number(flow.get("completion_s"), " s", digits=3),
-            )
-            start = ["", "", ""]
+            table.add_row(*start, *_flow_cells(flow))
+            start = [""] * len(start)
     return table
+
+
+def _flow_cells(flow: Document) -> list[str]:
+    rtt, cwnd = flow["rtt_ms"] or {}, flow["cwnd_packets"] or {}
+    return [
+        flow["name"],
+        flow["cc"] or "-",
+        format_rate(flow["goodput_bps"]),
+        _number(rtt.get("p50"), " ms"),
+        _number(rtt.get("p95"), " ms"),
+        _number(cwnd.get("mean"), ""),
+        _number(flow["retransmits"], "", digits=0),
+        _number(flow["completion_s"], " s", digits=3),
+    ]
 
 
 def path_line(document: Document) -> str:
@@ -128,7 +150,9 @@ def fidelity_line(document: Document) -> str:
 
 def expectation_lines(document: Document) -> list[str]:
     """One line an expectation."""
-    return [f"{'met   ' if expectation['ok'] else 'MISSED'} {expectation['text']}" for expectation in document["expect"]]
+    return [
+        f"{'met   ' if expectation['ok'] else 'MISSED'} {expectation['text']}" for expectation in document["expect"]
+    ]
 
 
 def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -140,7 +164,13 @@ def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         point = ", ".join(f"{key}={value}" for key, value in row["point"].items())
-        table.add_row(point, row["flow"] or "", row["measure"], *(f"{row[key]:.6g}" for key in ("value", "low", "high")), str(row["n"]))
+        table.add_row(
+            point,
+            row["flow"] or "",
+            row["measure"],
+            *(f"{row[key]:.6g}" for key in ("value", "low", "high")),
+            str(row["n"]),
+        )
     return table
 
 

@@ -57,6 +57,7 @@ def _picture(run: Run) -> Iterator[str]:
     senders = [node.name for node in run.nodes if node.name.startswith("s")]
     names = senders[0] if len(senders) == 1 else f"{senders[0]}..{senders[-1]}"
     yield f"  {names} ----> r: {_netem_text(forward)} -> {format_rate(meaning.bandwidth_bps)} -> {meaning.queue} of {_room(forward)} ----> d"
+    yield from (f"  {name}: {_netem_text(end)}" for (name, _), end in ends.items() if name in senders and end.qdiscs)
     for name in senders:
         rate = next((qdisc for qdisc in reverse.qdiscs if qdisc.kind == "tbf"), None)
         from_d = f"d: {format_rate(int(rate.options['rate_bps'] or 0))} -> {_room(reverse)}" if rate else "d"  # type: ignore[arg-type]

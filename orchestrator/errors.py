@@ -38,7 +38,9 @@ class LonghaulError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        sentence = f"{self.attempting} {self.subject}: {self.what}" if self.subject else f"{self.attempting}: {self.what}"
+        sentence = (
+            f"{self.attempting} {self.subject}: {self.what}" if self.subject else f"{self.attempting}: {self.what}"
+        )
         return f"{sentence}; {self.hint}" if self.hint else sentence
 
     def as_dict(self) -> dict[str, str]:

@@ -130,7 +130,9 @@ class Flow(Part):
     params: dict[str, ParameterValue] = Field(
         default_factory=dict, description="parameters of the congestion-control module"
     )
-    udp: Rate | None = Field(None, description="constant bit rate, with the frame's headers")
+    udp: Rate | None = Field(
+        None, description="constant bit rate, with the frame's headers; packets due within 250 us leave together"
+    )
     on_off: OnOff | None = Field(None, description="seeded bursts of UDP")
     web: Web | None = Field(None, description="seeded transfers with pauses")
     count: int = Field(1, ge=1, le=1000, description="identical flows, named name-1 to name-n")

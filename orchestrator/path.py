@@ -12,7 +12,7 @@ The forward delay is shared by all flows, so a flow's own round trip is made up 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from orchestrator.errors import PlanError
@@ -88,11 +88,39 @@ def path_states(path: Path, changes: Sequence[PathNumbers], flow_rtts_us: Sequen
     return states
 
 
+def sender_qdiscs(states: Sequence[PathState], sender: str, seed: int) -> list[tuple[Qdisc, ...]]:
+    """Device <sender>-r, for each state: the forward delay where packets overtake, see `_overtaking`."""
+    if not _overtaking(states):
+        return [() for _ in states]
+    return [
+        (
+            netem(
+                replace(state.impairment, loss_2p32=0, gemodel_2p32=None, duplicate_2p32=0, corrupt_2p32=0),
+                keep_order=False,
+                seed=derive_seed(seed, f"delay {sender} {index}"),
+            ),
+        )
+        for index, state in enumerate(states)
+    ]
+
+
+def _overtaking(states: Sequence[PathState]) -> bool:
+    """Packets that netem lets overtake leave its device at once, past the rate and the queue below it: so not there."""
+    return any(state.impairment.reorder_2p32 for state in states)
+
+
 def forward_qdiscs(states: Sequence[PathState], seed: int) -> list[tuple[Qdisc, ...]]:
     """Device r-d, for each state."""
+    if _overtaking(states):
+        states = [
+            replace(state, impairment=replace(state.impairment, delay_us=0, jitter_us=0, reorder_2p32=0))
+            for state in states
+        ]
     impaired = any(not state.impairment.nothing for state in states)
     # A delay that shrinks would let later packets overtake, as jitter does.
-    ordered = len({state.forward_us for state in states}) > 1 or any(state.impairment.jitter_us for state in states)
+    ordered = len({state.impairment.delay_us for state in states}) > 1 or any(
+        state.impairment.jitter_us for state in states
+    )
     devices = []
     for index, state in enumerate(states):
         child = _queue(state)
@@ -100,8 +128,7 @@ def forward_qdiscs(states: Sequence[PathState], seed: int) -> list[tuple[Qdisc, 
         assert isinstance(limit, int)
         device = [tbf(state.bandwidth_bps, state.frame_bytes, limit, below_netem=impaired), child]
         if impaired:
-            keep_order = ordered and not state.impairment.reorder_2p32
-            device.insert(0, netem(state.impairment, keep_order=keep_order, seed=derive_seed(seed, f"forward {index}")))
+            device.insert(0, netem(state.impairment, keep_order=ordered, seed=derive_seed(seed, f"forward {index}")))
         devices.append(tuple(device))
     return devices
 

@@ -23,9 +23,9 @@ from orchestrator.analysis.measures import summarise
 from orchestrator.backends.base import Backend, Cost
 from orchestrator.errors import BackendError, FidelityBroken, GuestDied, LonghaulError, RunTimedOut
 from orchestrator.plan import Plan
-from orchestrator.run import Run, run_id
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
+from orchestrator.run import Run, run_id
 from orchestrator.trace import Trace, read_trace, trace_sha256
 
 Document = dict[str, Any]
@@ -115,7 +115,9 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Tr
     checks = check_fidelity(run, trace, facts)
     if broken := [check for check in checks if not check.ok]:
         what = "; ".join(f"{check.name}: {check.text}" for check in broken)
-        raise FidelityBroken("checking the fidelity of", f"run {key}", what, "nothing was kept; see `longhaul plan` and docs/fidelity.md")
+        raise FidelityBroken(
+            "checking the fidelity of", f"run {key}", what, "nothing was kept; see `longhaul plan` and docs/fidelity.md"
+        )
     document: Document = {
         "run": key,
         "experiment": run.experiment,
@@ -159,4 +161,6 @@ def _disk_errors(directory: Path) -> Any:
     try:
         yield
     except OSError as error:
-        raise BackendError("writing the run in", str(directory), error.strerror or str(error), "free some space or set LONGHAUL_HOME") from error
+        raise BackendError(
+            "writing the run in", str(directory), error.strerror or str(error), "free some space or set LONGHAUL_HOME"
+        ) from error

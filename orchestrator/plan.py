@@ -26,6 +26,7 @@ from orchestrator.path import (
     path_states,
     receiver_qdiscs,
     reverse_qdiscs,
+    sender_qdiscs,
 )
 from orchestrator.qdiscs import QUEUE
 from orchestrator.rules import flow_kind, flow_names
@@ -194,7 +195,10 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 start_us=start_us,
                 stop_us=stop_us,
                 bytes=None if written.size is None else parse_size(written.size),
-                options=FlowOptions(window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu)),
+                options=FlowOptions(
+                    window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
+                    both_ends=control is not None and find_control(control).both_ends,
+                ),
                 seed=derive_seed(seed, f"flow {name}"),
             )
             made.append(replace(flow, **_traffic(written, experiment.path.mtu)))
@@ -249,6 +253,7 @@ Devices = Mapping[tuple[str, str], Sequence[tuple[Qdisc, ...]]]
 def _devices(states: Sequence[PathState], senders: Mapping[HostOptions, str], seed: int) -> Devices:
     devices: dict[tuple[str, str], Sequence[tuple[Qdisc, ...]]] = {(_ROUTER, "r-d"): forward_qdiscs(states, seed)}
     for options, name in senders.items():
+        devices[name, f"{name}-r"] = sender_qdiscs(states, name, seed)
         devices[_ROUTER, f"r-{name}"] = reverse_qdiscs(states, options.rtt_us, name, seed)
     devices[_RECEIVER, "d-r"] = receiver_qdiscs(states)
     return devices

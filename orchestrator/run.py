@@ -63,14 +63,12 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`initcwnd` and `cwnd_clamp` 0 leave the kernel's own."""
+    """`initcwnd` 0 leaves the kernel's own."""
 
     node: str
     to: str
     via: str
     initcwnd: int = 0
-    cwnd_clamp: int = 0
-    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +97,11 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
-    """Socket options; 0 leaves the kernel's own. The clamp is locked in at the receiver."""
+    """Socket options; 0 leaves the kernel's own. The clamp is the receiver's; `both_ends` gives it the congestion control too."""
 
     max_pacing_bps: int = 0
     window_clamp_bytes: int = 0
+    both_ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,9 @@ def read_trace(path: Path) -> Trace:
     except OSError as error:
         raise TraceError("reading trace", str(path), error.strerror or str(error)) from error
     if len(body) % RECORD_BYTES:
-        raise TraceError("reading trace", str(path), f"its last record has {len(body) % RECORD_BYTES} of {RECORD_BYTES} bytes")
+        raise TraceError(
+            "reading trace", str(path), f"its last record has {len(body) % RECORD_BYTES} of {RECORD_BYTES} bytes"
+        )
     return split_records(body)
 
 
@@ -140,7 +142,11 @@ def split_records(body: NDArray[np.uint8]) -> Trace:
         for name, dtype in TRACE_KINDS.items()
     }
     if sum(map(len, arrays.values())) != len(rows):
-        raise TraceError("reading trace", "", f"it holds records of unknown kinds: {sorted(set(kind.tolist()) - set(KIND_NUMBERS.values()))}")
+        raise TraceError(
+            "reading trace",
+            "",
+            f"it holds records of unknown kinds: {sorted(set(kind.tolist()) - set(KIND_NUMBERS.values()))}",
+        )
     return Trace(arrays["ack"], arrays["flow"], arrays["link"], arrays["drop"], arrays["event"])
 
 
@@ -158,7 +164,9 @@ def _check_header(path: Path, header: bytes) -> None:
     except (ValueError, KeyError, TypeError):
         magic = None
     what = "it is not a Longhaul trace" if magic != MAGIC else "its record layout is another version's"
-    raise TraceError("reading trace", str(path), what, "rebuild the kernel modules with `make kernel`" if magic == MAGIC else "")
+    raise TraceError(
+        "reading trace", str(path), what, "rebuild the kernel modules with `make kernel`" if magic == MAGIC else ""
+    )
 
 
 class TraceTail:

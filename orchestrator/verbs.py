@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from orchestrator.backends import BACKENDS, open_backend
 from orchestrator.errors import PlanError
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
-from orchestrator.run import Run
 from orchestrator.results.store import Store
+from orchestrator.run import Run
 from orchestrator.settings import load_settings
 from orchestrator.spec import load_experiment
 
 EXIT_DONE, EXIT_MISSED, EXIT_FAILED = 0, 1, 4
+
+_CHART_COLUMNS = 110
 
 
 def run_experiment(
@@ -78,7 +80,7 @@ def _exit_code(documents: Sequence[Document]) -> int:
 def _print_result(result: Document, plan: Plan, store: Store) -> None:
     from orchestrator import console as screen
 
-    console = Console()
+    console = screen.results_console()
     documents: list[Document] = result["runs"]
     for line in plan.lint:
         console.print(f"note: {line}", style="yellow", highlight=False)
@@ -89,7 +91,11 @@ def _print_result(result: Document, plan: Plan, store: Store) -> None:
     for document in documents:
         if document["status"] == "failed":
             error = document["error"]
-            console.print(f"{document['run'][:8]} failed: {error['attempting']} {error['subject']}: {error['what']}", style="red", highlight=False)
+            console.print(
+                f"{document['run'][:8]} failed: {error['attempting']} {error['subject']}: {error['what']}",
+                style="red",
+                highlight=False,
+            )
         for line in screen.expectation_lines(document) if document["status"] == "missed" else []:
             console.print(f"{document['run'][:8]} {line}", highlight=False)
     if result["summary"] and plan.experiment.repeats > 1:
@@ -102,9 +108,16 @@ def _print_run(console: Console, document: Document, store: Store) -> None:
     from orchestrator.analysis.chart import run_charts
 
     manifest = store.manifest(document["run"])
-    console.print(run_charts(Run.from_json(manifest["run"]), store.trace(document["run"]), width=min(console.width, 110)), highlight=False)
+    run, trace = Run.from_json(manifest["run"]), store.trace(document["run"])
+    chart = run_charts(run, trace, min(console.width, _CHART_COLUMNS), colour=console.color_system is not None)
+    console.print(chart, highlight=False)
     console.print(screen.flow_table([document]))
-    lines = [screen.path_line(document), screen.fidelity_line(document), *screen.expectation_lines(document), screen.clock_line(document)]
+    lines = [
+        screen.path_line(document),
+        screen.fidelity_line(document),
+        *screen.expectation_lines(document),
+        screen.clock_line(document),
+    ]
     for line in lines:
         console.print(line, highlight=False)
     console.print(f"run {document['run']}", highlight=False)
@@ -125,28 +138,39 @@ def _write_extras(result: Document, store: Store, *, out: Path | None, junit: Pa
                 shutil.copytree(store.directory(document["run"]), out / document["run"], dirs_exist_ok=True)
 
 
-def show_plan(name: str, changes: Sequence[str], *, backend: str, seed: int | None, repeats: int | None, as_json: bool) -> None:
+def show_plan(
+    name: str, changes: Sequence[str], *, backend: str, seed: int | None, repeats: int | None, as_json: bool
+) -> None:
     """Print the resolved plan."""
     from orchestrator.describe import describe_plan
 
+    open_backend(backend, load_settings())
     plan = compile_plan(load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend)
     if as_json:
-        print(json.dumps({"experiment": plan.experiment.experiment, "lint": list(plan.lint), "runs": [run.as_json() for run in plan.runs]}))
+        print(
+            json.dumps(
+                {
+                    "experiment": plan.experiment.experiment,
+                    "lint": list(plan.lint),
+                    "runs": [run.as_json() for run in plan.runs],
+                }
+            )
+        )
         return
     print(describe_plan(plan))
 
 
 def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
     """Print one catalogue."""
-    from orchestrator.catalogues import catalogue
+    from orchestrator.catalogues import CATALOGUES
 
-    rows = Store(load_settings()).list_runs(limit=limit) if noun == "runs" else catalogue(noun, sorted(BACKENDS))
+    rows = Store(load_settings()).list_runs(limit=limit) if noun == "runs" else CATALOGUES[noun]()
     if as_json:
         print(json.dumps(rows))
         return
-    from orchestrator.console import plain_table
+    from orchestrator.console import plain_table, results_console
 
-    Console().print(plain_table(rows))
+    results_console().print(plain_table(rows) if rows else f"no {noun} yet")
 
 
 def show_run(key: str, *, as_json: bool) -> None:
@@ -156,7 +180,9 @@ def show_run(key: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(document))
     else:
-        _print_run(Console(), {**document, "cached": True}, store)
+        from orchestrator.console import results_console
+
+        _print_run(results_console(), {**document, "cached": True}, store)
 
 
 def compare_runs(a: str, b: str, *, as_json: bool) -> None:
@@ -168,9 +194,9 @@ def compare_runs(a: str, b: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows))
         return
-    from orchestrator.console import plain_table
+    from orchestrator.console import plain_table, results_console
 
-    Console().print(plain_table(rows["measures"]))
+    results_console().print(plain_table(rows["measures"]))
     print(rows["verdict"])
 
 
@@ -187,7 +213,7 @@ def write_report(keys: Sequence[str], output: Path, store: Store | None = None) 
     if not runs:
         raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
     write(runs, output)
-    print(f"report: {output}", file=os.sys.stderr)  # type: ignore[attr-defined]
+    print(f"report: {output}", file=sys.stderr)
 
 
 def export_run(key: str, to: str, output: Path | None) -> None:
@@ -210,12 +236,29 @@ def rerun_run(key: str, *, as_json: bool) -> int:
     run = Run.from_json(manifest["run"])
     pipeline = Pipeline(open_backend(run.backend, settings), store, use_cache=False)
     again = pipeline.rerun(run, manifest["spec"])
-    differences = [f"{name}: {kept['identity'][name][:12]} then, {value[:12]} now" for name, value in again["identity"].items() if kept["identity"].get(name) != value]
+    differences = [
+        f"{name}: {kept['identity'][name][:12]} then, {value[:12]} now"
+        for name, value in again["identity"].items()
+        if kept["identity"].get(name) != value
+    ]
     same = again["trace_sha256"] == kept["trace_sha256"]
     if as_json:
-        print(json.dumps({"run": kept["run"], "identical": same, "trace_sha256": again["trace_sha256"], "differences": differences}))
+        print(
+            json.dumps(
+                {
+                    "run": kept["run"],
+                    "identical": same,
+                    "trace_sha256": again["trace_sha256"],
+                    "differences": differences,
+                }
+            )
+        )
     else:
-        print(f"{kept['run']}: identical, trace {again['trace_sha256'][:16]}" if same else f"{kept['run']}: differs, trace {kept['trace_sha256'][:16]} then, {again['trace_sha256'][:16]} now")
+        print(
+            f"{kept['run']}: identical, trace {again['trace_sha256'][:16]}"
+            if same
+            else f"{kept['run']}: differs, trace {kept['trace_sha256'][:16]} then, {again['trace_sha256'][:16]} now"
+        )
         for line in differences:
             print(line)
     return EXIT_DONE if same else EXIT_MISSED
@@ -230,7 +273,13 @@ def check_machine(*, as_json: bool) -> int:
     rows: list[dict[str, Any]] = []
     for name in sorted(BACKENDS):
         missing = open_backend(name, settings).check(probe)
-        rows.append({"backend": name, "ready": not missing, "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing]})
+        rows.append(
+            {
+                "backend": name,
+                "ready": not missing,
+                "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing],
+            }
+        )
     if as_json:
         print(json.dumps({"kernels": known_kernels(), "backends": rows}))
     else:
@@ -250,4 +299,8 @@ def show_kernels(*, as_json: bool) -> None:
         print(json.dumps(rows))
         return
     for row in rows:
-        print(f"{row['version']}: {row['kernelrelease']}, {row['hash'][:16]}" if row["built"] else f"{row['version']}: not built")
+        print(
+            f"{row['version']}: {row['kernelrelease']}, {row['hash'][:16]}"
+            if row["built"]
+            else f"{row['version']}: not built"
+        )

@@ -85,7 +85,8 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	va_end(list);
 	/* The first error is the one to report: a later one waits here for ever. */
 	pthread_mutex_lock(&dying);
-	say("%s%s%s: %s%s%s", attempting, *subject ? " " : "", subject, reason, *hint ? "; " : "", hint);
+	say("%s%s%s: %s%s%s", attempting, *subject ? " " : "", subject, reason, *hint ? "; " : "",
+	    hint);
 	if (!in_guest)
 		_exit(1);
 	writer_open(&writer);
@@ -116,6 +117,7 @@ void *need_memory(size_t count, size_t size)
 	void *memory = calloc(count ? count : 1, size);
 
 	if (!memory)
-		die("allocating memory", "", "raise memory_mb", "%zu x %zu bytes refused", count, size);
+		die("allocating memory", "", "raise memory_mb", "%zu x %zu bytes refused", count,
+		    size);
 	return memory;
 }

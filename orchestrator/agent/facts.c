@@ -199,7 +199,8 @@ static uint64_t snmp_number(const char *snmp, const char *group, const char *nam
 			return 0;
 		names++;
 		numbers++;
-		if (!strncmp(names, name, length) && (names[length] == ' ' || names[length] == '\n'))
+		if (!strncmp(names, name, length) &&
+		    (names[length] == ' ' || names[length] == '\n'))
 			return strtoull(numbers, NULL, 10);
 	}
 	return 0;
@@ -211,7 +212,8 @@ static void write_snmp(struct writer *writer, const struct node *node, const cha
 	writer_text(writer, "node", node->name);
 	writer_unsigned(writer, "ip_forwarded", snmp_number(snmp, "Ip:", "ForwDatagrams"));
 	writer_unsigned(writer, "ip_discards",
-			snmp_number(snmp, "Ip:", "InDiscards") + snmp_number(snmp, "Ip:", "OutDiscards"));
+			snmp_number(snmp, "Ip:", "InDiscards") +
+				snmp_number(snmp, "Ip:", "OutDiscards"));
 	writer_unsigned(writer, "ip_no_routes", snmp_number(snmp, "Ip:", "OutNoRoutes"));
 	writer_unsigned(writer, "udp_rcvbuf_errors", snmp_number(snmp, "Udp:", "RcvbufErrors"));
 	writer_unsigned(writer, "tcp_retrans_segs", snmp_number(snmp, "Tcp:", "RetransSegs"));
@@ -277,6 +279,6 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 	writer_end(&writer);
 	writer_end(&writer);
 	if (!writer_save(&writer, PATH))
-		die("writing", PATH, errno == ENOSPC ? "the disk of the run directory is full" : "", "%s",
-		    strerror(errno));
+		die("writing", PATH, errno == ENOSPC ? "the disk of the run directory is full" : "",
+		    "%s", strerror(errno));
 }

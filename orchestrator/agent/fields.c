@@ -20,7 +20,8 @@ _Noreturn void fields_refuse(const struct json *value, const char *what, ...)
 	vsnprintf(reason, sizeof(reason), what, list);
 	va_end(list);
 	json_path(value, path, sizeof(path));
-	die("reading the plan", *path ? path : "run.json", "see docs/run-directory.md", "%s", reason);
+	die("reading the plan", *path ? path : "run.json", "see docs/run-directory.md", "%s",
+	    reason);
 }
 
 const struct json *fields_expect(const struct json *value, enum json_type type)

@@ -16,7 +16,7 @@ enum field_type {
 	FIELD_U16,
 	FIELD_U32,
 	FIELD_U64,
-	FIELD_SHARE,  /* 0 to 2^32, kept in 32 bits: all of it becomes 2^32 - 1 */
+	FIELD_SHARE, /* 0 to 2^32, kept in 32 bits: all of it becomes 2^32 - 1 */
 	FIELD_TEXT,
 	FIELD_HANDLE, /* "2:", "1:1", "root" */
 	FIELD_IPV4,   /* struct in_addr */

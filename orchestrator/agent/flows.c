@@ -148,7 +148,8 @@ void flows_start(struct plan *plan)
 
 		if (flow->start_us >= flow_end_us(flow))
 			continue;
-		thread_start(flow->kind == FLOW_UDP ? udp_receive_thread : tcp_receive_thread, flow);
+		thread_start(flow->kind == FLOW_UDP ? udp_receive_thread : tcp_receive_thread,
+			     flow);
 		thread_start(senders[flow->kind], flow);
 	}
 }
@@ -163,7 +164,8 @@ void flows_count(struct plan *plan)
 			udp_drain(flow);
 			continue;
 		}
-		if (traffic->sender_fd >= 0 && traffic->connected_us != NEVER && !traffic->accounted)
+		if (traffic->sender_fd >= 0 && traffic->connected_us != NEVER &&
+		    !traffic->accounted)
 			tcp_account_sender(flow, traffic->sender_fd);
 		if (traffic->receiver_fd >= 0)
 			tcp_account_receiver(flow, traffic->receiver_fd);

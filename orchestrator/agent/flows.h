@@ -17,8 +17,8 @@ struct traffic {
 	bool accounted; /* the sender's socket has been read for the last time */
 	char cc[16];	/* as read from the socket */
 	uint64_t connected_us, stopped_us, completed_us; /* NEVER until it happens */
-	uint64_t bytes_sent, bytes_received;		 /* by the applications, repeats not counted */
-	uint64_t packets_sent, packets_received;	 /* data packets, retransmissions counted */
+	uint64_t bytes_sent, bytes_received;	 /* by the applications, repeats not counted */
+	uint64_t packets_sent, packets_received; /* data packets, retransmissions counted */
 	uint64_t connections, retransmits;
 	uint64_t busy_us, rwnd_limited_us, sndbuf_limited_us;
 	uint32_t min_rtt_us, mss;

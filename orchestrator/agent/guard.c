@@ -30,9 +30,9 @@
 
 #include "die.h"
 
-#define REPORT_FD	 3
-#define TRACE_FD	 5
-#define REAP_TRIES	 200
+#define REPORT_FD     3
+#define TRACE_FD      5
+#define REAP_TRIES    200
 #define REAP_PAUSE_NS 10000000
 
 struct job {
@@ -126,8 +126,8 @@ static void become_repeatable(const struct job *job)
 	CPU_ZERO(&cpus);
 	CPU_SET((size_t)job->cpu, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		die("pinning the guest", "", "name a processor this process may use", "processor %ld: %s",
-		    job->cpu, strerror(errno));
+		die("pinning the guest", "", "name a processor this process may use",
+		    "processor %ld: %s", job->cpu, strerror(errno));
 }
 
 static void make_home(void)

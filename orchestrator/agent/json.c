@@ -91,7 +91,8 @@ static bool read_hex4(struct reader *reader, unsigned int *code)
 
 		if (!isxdigit(digit))
 			return fail(reader, "four hexadecimal digits must follow \\u");
-		*code = *code * 16 + (unsigned int)(isdigit(digit) ? digit - '0' : digit - 'a' + 10);
+		*code = *code * 16 +
+			(unsigned int)(isdigit(digit) ? digit - '0' : digit - 'a' + 10);
 	}
 	return true;
 }
@@ -210,7 +211,8 @@ static bool read_members(struct reader *reader, struct json *value, char closer)
 		if (*reader->at == closer)
 			break;
 		if (*reader->at != ',')
-			return fail(reader, closer == '}' ? "',' or '}' must follow" : "',' or ']' must follow");
+			return fail(reader, closer == '}' ? "',' or '}' must follow"
+							  : "',' or ']' must follow");
 		reader->at++;
 	}
 closed:
@@ -268,7 +270,8 @@ struct json *json_parse(char *text, size_t length, struct json_error *error)
 			return reader.arena;
 		fail(&reader, "nothing may follow the document");
 	}
-	*error = (struct json_error){reader.line, (size_t)(reader.at - reader.line_start) + 1, reader.what};
+	*error = (struct json_error){reader.line, (size_t)(reader.at - reader.line_start) + 1,
+				     reader.what};
 	free(reader.arena);
 	return NULL;
 }
@@ -299,8 +302,8 @@ void json_path(const struct json *value, char *path, size_t size)
 
 const char *json_type_name(enum json_type type)
 {
-	static const char *const names[] = {"null", "a truth value", "an integer", "a fraction",
-					    "a text", "a list", "an object"};
+	static const char *const names[] = {"null",   "a truth value", "an integer", "a fraction",
+					    "a text", "a list",	       "an object"};
 
 	return names[type];
 }

@@ -18,7 +18,8 @@ int netlink_open(void)
 	int one = 1;
 
 	if (fd < 0)
-		die("opening netlink", "", "the guest kernel needs CONFIG_NET", "%s", strerror(errno));
+		die("opening netlink", "", "the guest kernel needs CONFIG_NET", "%s",
+		    strerror(errno));
 	/* The kernel's words are a comfort, not a need: errors of these two are ignored. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
@@ -149,7 +150,8 @@ void netlink_dump(int fd, struct request *request, netlink_visit visit, void *co
 				return;
 			if (message->nlmsg_type == NLMSG_ERROR)
 				die("reading back through rtnetlink", "", "", "%s",
-				    strerror(-((const struct nlmsgerr *)NLMSG_DATA(message))->error));
+				    strerror(-((const struct nlmsgerr *)NLMSG_DATA(message))
+						      ->error));
 			visit(message, context);
 		}
 		got = recv(fd, answer, sizeof(answer), 0);

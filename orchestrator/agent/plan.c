@@ -19,22 +19,22 @@
 #include "plan_qdisc.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
-#define NEED(key, structure, member, type)                                                         \
-	{                                                                                          \
-		key, type, offsetof(structure, member), NEEDED, 0, 0                               \
+#define NEED(key, structure, member, type)                           \
+	{                                                            \
+		key, type, offsetof(structure, member), NEEDED, 0, 0 \
 	}
-#define MAYBE(key, structure, member, type, otherwise)                                             \
-	{                                                                                          \
-		key, type, offsetof(structure, member), NULLABLE, 0, otherwise                     \
+#define MAYBE(key, structure, member, type, otherwise)                         \
+	{                                                                      \
+		key, type, offsetof(structure, member), NULLABLE, 0, otherwise \
 	}
-#define IGNORE(key)                                                                                \
-	{                                                                                          \
-		key, FIELD_IGNORED, 0, NULLABLE, 0, 0                                              \
+#define IGNORE(key)                                   \
+	{                                             \
+		key, FIELD_IGNORED, 0, NULLABLE, 0, 0 \
 	}
 /* Steps through a list, `item` being the value and `index` its place. */
-#define EACH(item, list)                                                                           \
-	const struct json *item = fields_expect(list, JSON_LIST)->members;                         \
-	item;                                                                                      \
+#define EACH(item, list)                                                   \
+	const struct json *item = fields_expect(list, JSON_LIST)->members; \
+	item;                                                              \
 	item = item->next
 
 static struct node *find_node(struct plan *plan, const struct json *value)
@@ -138,7 +138,8 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 	fields_read(object, fields, COUNT(fields), &reading);
 	*end = reading.end;
 	if (!*end->dev || strlen(end->dev) >= IFNAMSIZ)
-		fields_refuse(object, "device name '%s' must have 1 to %d letters", end->dev, IFNAMSIZ - 1);
+		fields_refuse(object, "device name '%s' must have 1 to %d letters", end->dev,
+			      IFNAMSIZ - 1);
 	end->node = find_node(plan, reading.node);
 	read_cidr(reading.address, &end->address, &end->prefix);
 	plan_read_qdiscs(reading.qdiscs, &end->qdiscs, &end->qdisc_count);
@@ -168,15 +169,13 @@ static void read_routes(struct plan *plan, const struct json *list)
 {
 	struct reading {
 		struct route route;
-		const struct json *node, *to, *features;
+		const struct json *node, *to;
 	};
 	static const struct field fields[] = {
 		NEED("node", struct reading, node, FIELD_VALUE),
 		NEED("to", struct reading, to, FIELD_VALUE),
 		NEED("via", struct reading, route.via, FIELD_IPV4),
 		MAYBE("initcwnd", struct reading, route.initcwnd, FIELD_U32, 0),
-		MAYBE("cwnd_clamp", struct reading, route.cwnd_clamp, FIELD_U32, 0),
-		MAYBE("features", struct reading, features, FIELD_VALUE, 0),
 	};
 
 	plan->route_count = fields_expect(list, JSON_LIST)->count;
@@ -189,13 +188,6 @@ static void read_routes(struct plan *plan, const struct json *list)
 		*route = reading.route;
 		route->node = find_node(plan, reading.node);
 		read_cidr(reading.to, &route->to, &route->prefix);
-		if (!reading.features)
-			continue;
-		for (EACH(feature, reading.features)) {
-			if (strcmp(fields_expect(feature, JSON_TEXT)->text, "ecn"))
-				fields_refuse(feature, "'%s' is unknown; known here: ecn", feature->text);
-			route->ecn = true;
-		}
 	}
 }
 
@@ -296,6 +288,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 	static const struct field option_fields[] = {
 		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
 		MAYBE("window_clamp_bytes", struct flow, window_clamp_bytes, FIELD_U32, 0),
+		MAYBE("both_ends", struct flow, both_ends, FIELD_BOOL, false),
 	};
 	static const struct field on_off_fields[] = {
 		NEED("on_us", struct flow, on_us, FIELD_U64),
@@ -308,7 +301,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 	while (kind < COUNT(kinds) && strcmp(reading.kind, kinds[kind]))
 		kind++;
 	if (kind == COUNT(kinds))
-		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web", reading.kind);
+		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web",
+			      reading.kind);
 	flow->kind = (enum flow_kind)kind;
 	flow->from = find_node(plan, reading.from);
 	flow->to = find_node(plan, reading.to);
@@ -369,7 +363,8 @@ static char *read_whole(const char *path, size_t *length)
 		ssize_t got = read(fd, text + *length, (size_t)info.st_size - *length);
 
 		if (got <= 0)
-			die("reading the plan", path, "", "%s", got ? strerror(errno) : "it shrank");
+			die("reading the plan", path, "", "%s",
+			    got ? strerror(errno) : "it shrank");
 		*length += (size_t)got;
 	}
 	close(fd);
@@ -380,7 +375,8 @@ void plan_read(const char *path, struct plan *plan)
 {
 	struct reading {
 		uint64_t format, duration_us;
-		const struct json *sysctls, *nodes, *wires, *routes, *links, *modules, *flows, *schedule, *trace;
+		const struct json *sysctls, *nodes, *wires, *routes, *links, *modules, *flows,
+			*schedule, *trace;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -414,11 +410,12 @@ void plan_read(const char *path, struct plan *plan)
 	const struct json *root = json_parse(text, length, &error);
 
 	if (!root)
-		die("reading the plan", path, "", "line %zu, column %zu: %s", error.line, error.column,
-		    error.what);
+		die("reading the plan", path, "", "line %zu, column %zu: %s", error.line,
+		    error.column, error.what);
 	fields_read(root, fields, COUNT(fields), &reading);
 	if (reading.format != 1)
-		fields_refuse(json_member(root, "format"), "%llu is not 1, the format this agent reads",
+		fields_refuse(json_member(root, "format"),
+			      "%llu is not 1, the format this agent reads",
 			      (unsigned long long)reading.format);
 	plan->duration_us = reading.duration_us;
 	if (!plan->duration_us)

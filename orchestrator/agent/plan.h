@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NEVER UINT64_MAX /* a time or size that is null */
+#define NEVER	       UINT64_MAX /* a time or size that is null */
 #define QDISCS_PER_END 8
 
 struct pair { /* ["name", "value"] or "name": "value" */
@@ -26,9 +26,9 @@ struct node {
 	size_t sysctl_count;
 
 	int namespace_fd;
-	int rtnl_fd;  /* rtnetlink socket inside the namespace */
-	int inet_fd;  /* datagram socket inside the namespace, for ioctl */
-	int snmp_fd;  /* /proc/net/snmp of the namespace */
+	int rtnl_fd; /* rtnetlink socket inside the namespace */
+	int inet_fd; /* datagram socket inside the namespace, for ioctl */
+	int snmp_fd; /* /proc/net/snmp of the namespace */
 	const char **sysctls_read;
 };
 
@@ -91,8 +91,7 @@ struct route {
 	struct in_addr to;
 	uint8_t prefix;
 	struct in_addr via;
-	uint32_t initcwnd, cwnd_clamp; /* 0: the kernel's own */
-	bool ecn;
+	uint32_t initcwnd; /* 0: the kernel's own */
 };
 
 struct link {
@@ -123,9 +122,10 @@ struct flow {
 	uint64_t seed;
 	uint64_t max_pacing_bps;
 	uint32_t window_clamp_bytes;
+	bool both_ends;	   /* the receiver takes part in the congestion control */
 	uint64_t rate_bps; /* udp */
 	uint32_t payload_bytes;
-	uint64_t on_us, off_us; /* udp; both 0: always on */
+	uint64_t on_us, off_us;	       /* udp; both 0: always on */
 	uint64_t mean_bytes, think_us; /* web */
 	uint32_t shape_milli;
 

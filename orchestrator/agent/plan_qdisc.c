@@ -16,13 +16,15 @@ struct reading {
 	const struct json *gemodel, *stab;
 };
 
-#define HEAD                                                                                       \
-	{"kind", FIELD_TEXT, offsetof(struct reading, kind), NEEDED, 0, 0},                        \
-		{"handle", FIELD_HANDLE, offsetof(struct reading, qdisc.handle), NEEDED, 0, 0},    \
-		{"parent", FIELD_HANDLE, offsetof(struct reading, qdisc.parent), NEEDED, 0, 0}
-#define MEMBER(key, member, type)                                                                  \
-	{                                                                                          \
-		key, type, offsetof(struct reading, member), NEEDED, 0, 0                          \
+#define HEAD                                                                                    \
+	{"kind", FIELD_TEXT, offsetof(struct reading, kind), NEEDED, 0, 0},                     \
+		{"handle", FIELD_HANDLE, offsetof(struct reading, qdisc.handle), NEEDED, 0, 0}, \
+	{                                                                                       \
+		"parent", FIELD_HANDLE, offsetof(struct reading, qdisc.parent), NEEDED, 0, 0    \
+	}
+#define MEMBER(key, member, type)                                         \
+	{                                                                 \
+		key, type, offsetof(struct reading, member), NEEDED, 0, 0 \
 	}
 
 static const struct field netem_fields[] = {
@@ -90,9 +92,9 @@ static const struct field cake_fields[] = {
 	MEMBER("rtt_us", qdisc.rtt_us, FIELD_U32),
 };
 
-#define TABLE(name, fields)                                                                        \
-	{                                                                                          \
-		name, fields, sizeof(fields) / sizeof(*(fields))                                   \
+#define TABLE(name, fields)                                      \
+	{                                                        \
+		name, fields, sizeof(fields) / sizeof(*(fields)) \
 	}
 static const struct {
 	const char *name;

@@ -26,8 +26,8 @@ static void load(const char *name, const char *parameters)
 	snprintf(path, sizeof(path), "/modules/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		die("loading module", name, "`longhaul modules build` makes the modules", "%s: %s", path,
-		    strerror(errno));
+		die("loading module", name, "`longhaul modules build` makes the modules", "%s: %s",
+		    path, strerror(errno));
 	if (syscall(SYS_finit_module, fd, parameters, 0))
 		die("loading module", name,
 		    errno == ENOEXEC ? "the module was built for another kernel"
@@ -46,7 +46,8 @@ static void set_parameters(const struct module *module)
 		ssize_t got = -1;
 		int fd;
 
-		snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", module->name, param->name);
+		snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", module->name,
+			 param->name);
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd >= 0 && write(fd, param->value, strlen(param->value)) > 0)
 			got = pread(fd, read_back, sizeof(read_back) - 1, 0);
@@ -59,7 +60,8 @@ static void set_parameters(const struct module *module)
 		read_back[strcspn(read_back, "\n")] = 0;
 		if (strcmp(read_back, param->value))
 			die("reading back a parameter of module", module->name, "",
-			    "%s was asked to be %s and reads %s", param->name, param->value, read_back);
+			    "%s was asked to be %s and reads %s", param->name, param->value,
+			    read_back);
 	}
 }
 
@@ -80,8 +82,8 @@ void modules_load(const struct plan *plan)
 		}
 		*parameters = 0;
 		for (size_t j = 0; j < module->param_count && used < sizeof(parameters); j++)
-			used += (size_t)snprintf(parameters + used, sizeof(parameters) - used, "%s%s=%s",
-						 j ? " " : "", module->params[j].name,
+			used += (size_t)snprintf(parameters + used, sizeof(parameters) - used,
+						 "%s%s=%s", j ? " " : "", module->params[j].name,
 						 module->params[j].value);
 		if (used >= sizeof(parameters))
 			die("loading module", module->name, "", "its parameters are too long");

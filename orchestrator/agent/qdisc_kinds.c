@@ -9,16 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NETEM_SEED	 14 /* TCA_NETEM_PRNG_SEED: kernels before 6.6 do not know it */
-#define NETEM_ORDER_RATE 10000000000000ull /* byte/s: no time at all, but a packet waits for the last */
-#define TICK_NS		 64 /* the packet scheduler's unit of time */
+#define NETEM_SEED 14 /* TCA_NETEM_PRNG_SEED: kernels before 6.6 do not know it */
+#define NETEM_ORDER_RATE \
+	10000000000000ull /* byte/s: no time at all, but a packet waits for the last */
+#define TICK_NS 64	  /* the packet scheduler's unit of time */
 
 static uint32_t bytes_per_second_32(uint64_t rate)
 {
 	return rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
 }
 
-static void put_netem(struct request *request, const struct qdisc *qdisc, const struct qdisc *before)
+static void put_netem(struct request *request, const struct qdisc *qdisc,
+		      const struct qdisc *before)
 {
 	struct tc_netem_qopt head = {
 		.limit = qdisc->limit,
@@ -193,8 +195,7 @@ static void get_netem(const struct qdisc_reading *reading, const struct qdisc *a
 	read->corrupt = corrupt.probability;
 	read->delay_ns = attribute_u64(attributes.table[TCA_NETEM_LATENCY64]);
 	read->jitter_ns = attribute_u64(attributes.table[TCA_NETEM_JITTER64]);
-	read->keep_order =
-		attribute_u64(attributes.table[TCA_NETEM_RATE64]) == NETEM_ORDER_RATE;
+	read->keep_order = attribute_u64(attributes.table[TCA_NETEM_RATE64]) == NETEM_ORDER_RATE;
 	if (attributes.table[TCA_NETEM_LOSS]) {
 		struct attributes loss;
 
@@ -221,8 +222,9 @@ static void get_tbf(const struct attributes *attributes, const struct qdisc *ask
 	read->rate_bps = rate * 8;
 	read->limit = head.limit;
 	/* The kernel keeps the burst as time at that rate, in units of 64 ns. */
-	read->burst_bytes = within((uint64_t)((unsigned __int128)head.buffer * TICK_NS * rate / 1000000000u),
-				   asked->burst_bytes, 2 * TICK_NS * rate / 1000000000u + 1);
+	read->burst_bytes =
+		within((uint64_t)((unsigned __int128)head.buffer * TICK_NS * rate / 1000000000u),
+		       asked->burst_bytes, 2 * TICK_NS * rate / 1000000000u + 1);
 }
 
 static void get_red(const struct attributes *attributes, const struct qdisc *asked,
@@ -267,7 +269,8 @@ void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *
 		break;
 	case QDISC_CODEL:
 		read->limit = attribute_u32(table[TCA_CODEL_LIMIT]);
-		read->target_us = within(attribute_u32(table[TCA_CODEL_TARGET]), asked->target_us, 2);
+		read->target_us =
+			within(attribute_u32(table[TCA_CODEL_TARGET]), asked->target_us, 2);
 		read->interval_us =
 			within(attribute_u32(table[TCA_CODEL_INTERVAL]), asked->interval_us, 2);
 		read->ecn = attribute_u32(table[TCA_CODEL_ECN]) != 0;

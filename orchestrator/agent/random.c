@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LN2	  0.693147180559945309417
+#define LN2	0.693147180559945309417
 #define LARGEST 1e18 /* a Pareto tail has no end, a counter has */
 
 static uint64_t rotate(uint64_t value, int by)

@@ -23,7 +23,8 @@ static void take(const struct plan *plan, struct snapshot *snapshot)
 
 		node->qdiscs = qdiscs_read(&plan->nodes[i], &node->qdisc_count);
 		if (pread(plan->nodes[i].snmp_fd, node->snmp, sizeof(node->snmp) - 1, 0) < 0)
-			die("reading counters of node", plan->nodes[i].name, "", "%s", strerror(errno));
+			die("reading counters of node", plan->nodes[i].name, "", "%s",
+			    strerror(errno));
 	}
 }
 
@@ -41,7 +42,8 @@ static bool agree(const struct plan *plan, const struct snapshot *one, const str
 		return false;
 	for (size_t i = 0; i < plan->node_count; i++)
 		for (size_t j = 0; j < one->nodes[i].qdisc_count; j++)
-			if (memcmp(&one->nodes[i].qdiscs[j].counters, &two->nodes[i].qdiscs[j].counters,
+			if (memcmp(&one->nodes[i].qdiscs[j].counters,
+				   &two->nodes[i].qdiscs[j].counters,
 				   sizeof(struct qdisc_counters)))
 				return false;
 	return true;

@@ -50,8 +50,8 @@ static const char *write_and_read(const char *node, const char *name, const char
 	snprintf(subject, sizeof(subject), "%s of node %s", name, node);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		die("setting", subject, "the guest kernel may not know this setting", "%s: %s", value,
-		    strerror(errno));
+		die("setting", subject, "the guest kernel may not know this setting", "%s: %s",
+		    value, strerror(errno));
 	got = pread(fd, read_back, sizeof(read_back) - 1, 0);
 	close(fd);
 	read_back[got > 0 ? got : 0] = 0;
@@ -64,7 +64,7 @@ static const char *write_and_read(const char *node, const char *name, const char
 	return strdup(read_back);
 }
 
-void sysctl_write(const char *node, const char *name, const char *value)
+static void sysctl_write(const char *node, const char *name, const char *value)
 {
 	free((char *)write_and_read(node, name, value));
 }

@@ -8,7 +8,5 @@
 void sysctls_of_guest(const struct plan *plan);
 /* The plan's settings of each node, forwarding, IPv6 off; all read back. */
 void sysctls_of_nodes(struct plan *plan);
-/* One setting of the node the caller is in. */
-void sysctl_write(const char *node, const char *name, const char *value);
 
 #endif

@@ -1,10 +1,12 @@
 /*
  * TCP flows. A sender gives the kernel 8 MB at a time from one shared page of zeros and sleeps until
  * they are gone; a receiver asks for a gigabyte that is thrown away. So a flow of any speed costs a
- * handful of system calls a second. Socket buffers are never set: that would end their tuning.
+ * handful of system calls a second. Socket buffers are set only where a flow has a window of its own:
+ * setting one ends its tuning.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,9 @@
 #include "die.h"
 #include "flows.h"
 
+/* A peer that ended has sent its FIN; include/net/tcp_states.h is not for programs. */
+#define STATE_CLOSE_WAIT 8
+
 #define SEND_BYTES    (8u << 20)
 #define RECEIVE_BYTES (1u << 30)
 
@@ -25,17 +30,50 @@ static struct sockaddr_in address_of(const struct flow *flow)
 		.sin_family = AF_INET, .sin_port = htons(flow->port), .sin_addr = flow->address};
 }
 
+static void set_congestion(const struct flow *flow, int fd)
+{
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, (socklen_t)strlen(flow->cc)))
+		die("setting the congestion control of flow", flow->name,
+		    "its module must be among the plan's modules or in the kernel", "%s: %s",
+		    flow->cc, strerror(errno));
+}
+
+/* Bounds the window that a receiver offers. */
+static void clamp_window(const struct flow *flow, int fd)
+{
+	uint32_t clamp = flow->window_clamp_bytes;
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)))
+		die("setting the window of flow", flow->name, "", "%s", strerror(errno));
+}
+
+/*
+ * A receive buffer of a size that somebody set is not tuned, so it does not raise the clamp; it is large
+ * enough for the clamp to be what holds.
+ */
+static void fix_receive_buffer(const struct flow *flow, int fd)
+{
+	uint32_t clamp = flow->window_clamp_bytes;
+	int buffer = clamp < INT_MAX / 4 ? (int)clamp * 4 : INT_MAX;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
+		die("setting the receive buffer of flow", flow->name, "", "%s", strerror(errno));
+}
+
 int tcp_listener(const struct flow *flow)
 {
 	int fd = flow_socket(SOCK_STREAM, RECEIVER_MARK(flow));
 	struct sockaddr_in address = address_of(flow);
-	uint32_t clamp = flow->window_clamp_bytes;
 
-	/* A clamp bounds the window the receiver offers; connections inherit it. */
-	if (clamp && setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)))
-		die("setting the window of flow", flow->name, "", "%s", strerror(errno));
+	if (flow->window_clamp_bytes) {
+		fix_receive_buffer(flow, fd);
+		clamp_window(flow, fd);
+	}
+	if (flow->both_ends)
+		set_congestion(flow, fd);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16))
-		die("listening for flow", flow->name, "", "port %u: %s", flow->port, strerror(errno));
+		die("listening for flow", flow->name, "", "port %u: %s", flow->port,
+		    strerror(errno));
 	return fd;
 }
 
@@ -44,10 +82,7 @@ int tcp_sender(const struct flow *flow)
 	int fd = flow_socket(SOCK_STREAM, SENDER_MARK(flow));
 	uint64_t pacing = flow->max_pacing_bps / 8;
 
-	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, (socklen_t)strlen(flow->cc)))
-		die("setting the congestion control of flow", flow->name,
-		    "its module must be among the plan's modules or in the kernel", "%s: %s", flow->cc,
-		    strerror(errno));
+	set_congestion(flow, fd);
 	if (pacing && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pacing, sizeof(pacing)))
 		die("setting the pacing rate of flow", flow->name, "", "%s", strerror(errno));
 	return fd;
@@ -122,6 +157,9 @@ void tcp_account_receiver(struct flow *flow, int fd)
 		flow_error(flow, "reading TCP_INFO of the receiver: %s", strerror(errno));
 		return;
 	}
+	/* The kernel counts a FIN as a byte. */
+	if (info.tcpi_state == STATE_CLOSE_WAIT)
+		info.tcpi_bytes_received--;
 	pthread_mutex_lock(&traffic_lock);
 	flow->traffic->bytes_received += info.tcpi_bytes_received;
 	flow->traffic->packets_received += info.tcpi_data_segs_in;
@@ -135,9 +173,11 @@ static const void *zeros(void)
 
 	pthread_mutex_lock(&once);
 	if (!page) {
-		page = mmap(NULL, SEND_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		page = mmap(NULL, SEND_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
 		if (page == MAP_FAILED)
-			die("allocating the data to send", "", "raise memory_mb", "%s", strerror(errno));
+			die("allocating the data to send", "", "raise memory_mb", "%s",
+			    strerror(errno));
 	}
 	pthread_mutex_unlock(&once);
 	return page;
@@ -218,6 +258,11 @@ static void receive_all(struct flow *flow, int fd)
 {
 	ssize_t got;
 
+	if (flow->window_clamp_bytes) {
+		/* The first full segment teaches the kernel how much memory a byte takes; it then resets the clamp. */
+		recv(fd, NULL, 1, MSG_TRUNC);
+		clamp_window(flow, fd);
+	}
 	do
 		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC | MSG_WAITALL);
 	while (got > 0 || (got < 0 && errno == EINTR));

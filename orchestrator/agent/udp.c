@@ -17,11 +17,11 @@
 
 #define HEADER_BYTES 42
 /* Waking for each packet would cost more than the packet: those due within this time go together. */
-#define TOGETHER_NS	(250 * NS_PER_US)
-#define MOST_TOGETHER	256
-#define DRAIN_EVERY_NS	(10000 * NS_PER_US)
-#define RECEIVE_BUFFER	(256 << 20)
-#define MOST_PAYLOAD	65507
+#define TOGETHER_NS    (250 * NS_PER_US)
+#define MOST_TOGETHER  256
+#define DRAIN_EVERY_NS (10000 * NS_PER_US)
+#define RECEIVE_BUFFER (256 << 20)
+#define MOST_PAYLOAD   65507
 
 static void bind_to(const struct flow *flow, int fd,
 		    int (*attach)(int, const struct sockaddr *, socklen_t))
@@ -87,7 +87,8 @@ static bool send_period(struct flow *flow, const struct pace *pace, struct mmsgh
 		clock_wait(from_ns + due_ns(pace, packet));
 		sent = sendmmsg(flow->traffic->sender_fd, messages, (unsigned int)count, 0);
 		if (sent < (int)count) {
-			flow_error(flow, "sending: %s", sent < 0 ? strerror(errno) : "not all packets");
+			flow_error(flow, "sending: %s",
+				   sent < 0 ? strerror(errno) : "not all packets");
 			return false;
 		}
 		flow->traffic->packets_sent += (uint64_t)sent;
@@ -142,8 +143,8 @@ void udp_drain(struct flow *flow)
 	int got;
 
 	do {
-		got = recvmmsg(traffic->receiver_fd, messages, MOST_TOGETHER, MSG_DONTWAIT | MSG_TRUNC,
-			       NULL);
+		got = recvmmsg(traffic->receiver_fd, messages, MOST_TOGETHER,
+			       MSG_DONTWAIT | MSG_TRUNC, NULL);
 		for (int i = 0; i < got; i++)
 			traffic->bytes_received += messages[i].msg_len;
 		traffic->packets_received += got > 0 ? (uint64_t)got : 0;

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, value_of
+from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, key_of, value_of
 from orchestrator.analysis.series import Floats
 
 _RESAMPLES = 2000
@@ -36,7 +36,16 @@ def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> li
             if values:
                 value, low, high = with_interval(np.array(values), aggregate)
                 rows.append(
-                    {"point": group[0]["point"], "flow": flow, "measure": measure, "value": value, "low": low, "high": high, "n": len(values), "aggregate": aggregate}
+                    {
+                        "point": group[0]["point"],
+                        "flow": flow,
+                        "measure": key_of(measure, flow),
+                        "value": value,
+                        "low": low,
+                        "high": high,
+                        "n": len(values),
+                        "aggregate": aggregate,
+                    }
                 )
     return rows
 

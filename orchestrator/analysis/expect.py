@@ -18,5 +18,7 @@ def _verdict(expectation: Expectation, document: dict[str, Any]) -> dict[str, An
     value = value_of(document, expectation.measure, expectation.flow)
     if value is None:
         return {"ok": False, "text": f"{expectation.text}: has no value in this run", "value": None}
-    ok = (expectation.low is None or value >= expectation.low) and (expectation.high is None or value <= expectation.high)
+    ok = (expectation.low is None or value >= expectation.low) and (
+        expectation.high is None or value <= expectation.high
+    )
     return {"ok": ok, "text": f"{expectation.text}: {value:.6g}", "value": value}

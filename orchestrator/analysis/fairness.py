@@ -57,7 +57,11 @@ def convergence_s(run: Run, trace: Trace) -> float | None:
 
 def recovery_ratio(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:
     """Goodput of those who stay after the visitors left, over theirs before the first came; null without visitors."""
-    visitors = [flow for flow in run.flows if flow.start_us / 1e6 > begin_s and flow.stop_us is not None and flow.stop_us / 1e6 < end_s]
+    visitors = [
+        flow
+        for flow in run.flows
+        if flow.start_us / 1e6 > begin_s and flow.stop_us is not None and flow.stop_us / 1e6 < end_s
+    ]
     residents = [flow for flow in long_flows(run) if flow not in visitors]
     if not visitors or not residents:
         return None

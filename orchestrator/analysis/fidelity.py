@@ -56,6 +56,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_random_loss(run, trace, facts),
         *_conservation(run, facts),
         *_drops_elsewhere(run, facts),
+        *_windows(run, trace),
         *_buffers(run, facts),
     ]
 
@@ -64,7 +65,11 @@ def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
     records = sum(len(part) for part in trace.kinds().values())
     ended = bool((trace.events["what"] == EVENT_END).any())
     said = facts["trace"]["records"]
-    yield Check("trace complete", ended and records == said, f"{records} records, {said} written, {'with' if ended else 'without'} its end")
+    yield Check(
+        "trace complete",
+        ended and records == said,
+        f"{records} records, {said} written, {'with' if ended else 'without'} its end",
+    )
 
 
 def _congestion_controls(run: Run, facts: Facts) -> Iterator[Check]:
@@ -74,25 +79,33 @@ def _congestion_controls(run: Run, facts: Facts) -> Iterator[Check]:
         if fact["error"]:
             yield Check("flow", False, f"{flow.name}: {fact['error']}")
         elif flow.cc is not None:
-            yield Check("congestion control in use", fact["cc"] == flow.cc, f"{flow.name}: asked {flow.cc}, found {fact['cc']}")
+            yield Check(
+                "congestion control in use", fact["cc"] == flow.cc, f"{flow.name}: asked {flow.cc}, found {fact['cc']}"
+            )
 
 
 def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
-    found = {node["name"]: {name: value for name, value in node["sysctls"]} for node in facts["nodes"]}
+    found = {node["name"]: dict(node["sysctls"]) for node in facts["nodes"]}
     wrong = [
         f"{node.name} {name}: asked {value}, found {found[node.name].get(name)}"
         for node in run.nodes
         for name, value in node.sysctls
         if (found[node.name].get(name) or "").split() != value.split()
     ]
-    yield Check("sysctls", not wrong, "; ".join(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked")
+    yield Check(
+        "sysctls", not wrong, "; ".join(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked"
+    )
 
 
 def _frames(run: Run, facts: Facts) -> Iterator[Check]:
     most = run.meaning.mtu + _ETHERNET_BYTES
     largest = max((link["max_frame_bytes"] for link in facts["links"]), default=0)
     offloads = all(device["offloads_off"] for device in facts["devices"])
-    yield Check("no frame above the MTU", largest <= most and offloads, f"largest {largest} bytes, {most} allowed, offloads {'off' if offloads else 'ON'}")
+    yield Check(
+        "no frame above the MTU",
+        largest <= most and offloads,
+        f"largest {largest} bytes, {most} allowed, offloads {'off' if offloads else 'ON'}",
+    )
 
 
 def _rate(run: Run, trace: Trace) -> Iterator[Check]:
@@ -105,7 +118,7 @@ def _rate(run: Run, trace: Trace) -> Iterator[Check]:
     if not busy.any():
         return
     # The longest stretch of consecutive ticks that all found a queue.
-    gaps = np.diff(records["t_ns"].astype(np.int64)) > 1.5 * run.trace.tick_us * 1000
+    gaps = np.diff(records["t_ns"].astype(np.int64)) > run.trace.tick_us * 1500
     breaks = np.flatnonzero(~busy | np.append(False, gaps))
     edges = np.concatenate([[-1], breaks, [len(records)]])
     longest = int(np.diff(edges).argmax())
@@ -119,14 +132,19 @@ def _rate(run: Run, trace: Trace) -> Iterator[Check]:
     slack_bits = 2 * run.meaning.frame_bytes * 8
     high = sent_bits <= expected_bits * (1 + _RATE_TOLERANCE) + slack_bits
     low = sent_bits >= expected_bits * (1 - _RATE_TOLERANCE) - slack_bits
-    steady = int(records["queue_packets"][first : last + 1].min()) > link.rate_bps * run.trace.tick_us / 8e6 / run.meaning.frame_bytes
+    steady = (
+        int(records["queue_packets"][first : last + 1].min())
+        > link.rate_bps * run.trace.tick_us / 8e6 / run.meaning.frame_bytes
+    )
     yield Check(
-        "bottleneck rate", high and (low or not steady), f"{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured"
+        "bottleneck rate",
+        high and (low or not steady),
+        f"{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
     )
 
 
 def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
-    """No packet may be faster than the path; schedules may change the path, jitter may shorten it."""
+    """No packet is faster than the path, and one that met no queue is no slower; a schedule may change the path."""
     if run.schedule:
         return
     for flow in run.flows:
@@ -135,9 +153,25 @@ def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
         if flow.kind != "tcp" or not len(measured):
             continue
         base_us, jitter_us = _path_rtt_us(run, flow.from_node)
+        tolerance_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US)
         least = int(measured.min())
-        floor = base_us - jitter_us - max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US)
-        yield Check("base RTT", least >= floor, f"{flow.name}: least {least} us, path {base_us:.0f} us")
+        ok = least >= base_us - jitter_us - tolerance_us
+        if acks["retrans"][0] == 0 and _queue_empty(run, trace, flow.start_us, base_us + jitter_us):
+            # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
+            ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
+        yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")
+
+
+def _queue_empty(run: Run, trace: Trace, from_us: int, for_us: float) -> bool:
+    """No packet waited for another one at any link in this time; a record tells of the tick before it."""
+    links = trace.links
+    near = (links["t_ns"] >= from_us * 1000) & (links["t_ns"] <= (from_us + for_us + run.trace.tick_us) * 1000)
+    return not (links["queue_max_packets"][near] > 1).any()
+
+
+def _frames_us(run: Run, count: int) -> float:
+    """How long all links together need for this many full frames each."""
+    return sum(count * run.meaning.frame_bytes * 8e6 / link.rate_bps for link in run.links)
 
 
 def _path_rtt_us(run: Run, sender: str) -> tuple[float, float]:
@@ -146,8 +180,8 @@ def _path_rtt_us(run: Run, sender: str) -> tuple[float, float]:
     link = run.links[0]
     for wire in run.wires:
         for end in wire.ends:
-            towards_sender = sender in (other.node for other in wire.ends) and end.node == link.node
-            if towards_sender or (end.node, end.dev) == (link.node, link.dev):
+            at_sender = sender in (other.node for other in wire.ends)
+            if at_sender or (end.node, end.dev) == (link.node, link.dev):
                 for qdisc in end.qdiscs:
                     delay_ns += int(qdisc.options.get("delay_ns") or 0)  # type: ignore[arg-type]
                     jitter_ns += int(qdisc.options.get("jitter_ns") or 0)  # type: ignore[arg-type]
@@ -163,10 +197,16 @@ def _queue_limit(run: Run, trace: Trace) -> Iterator[Check]:
         return
     if link.queue_limit_packets:
         most = int(records["queue_max_packets"].max())
-        yield Check("queue limit", most <= link.queue_limit_packets, f"at most {most} packets waited, {link.queue_limit_packets} may")
+        yield Check(
+            "queue limit",
+            most <= link.queue_limit_packets,
+            f"at most {most} packets waited, {link.queue_limit_packets} may",
+        )
     elif link.queue_limit_bytes:
         most = int(records["queue_bytes"].max())
-        yield Check("queue limit", most <= link.queue_limit_bytes, f"at most {most} bytes waited, {link.queue_limit_bytes} may")
+        yield Check(
+            "queue limit", most <= link.queue_limit_bytes, f"at most {most} bytes waited, {link.queue_limit_bytes} may"
+        )
 
 
 def _random_loss(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
@@ -196,7 +236,9 @@ def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
 
 def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
     """At a node that forwards: what came in went out, was dropped by a queue, or still waits."""
-    duplicates = any(qdisc.options.get("duplicate_2p32") for wire in run.wires for end in wire.ends for qdisc in end.qdiscs)
+    duplicates = any(
+        qdisc.options.get("duplicate_2p32") for wire in run.wires for end in wire.ends for qdisc in end.qdiscs
+    )
     for node in run.nodes:
         if not node.forward:
             continue
@@ -211,21 +253,40 @@ def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
 
 def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
     """Nothing is lost but in the queues that may lose: the bottleneck's, and delay lines with configured loss."""
-    allowed = {(end.node, end.dev) for wire in run.wires for end in wire.ends if any(_may_drop(qdisc) for qdisc in end.qdiscs)}
+    allowed = {
+        (end.node, end.dev) for wire in run.wires for end in wire.ends if any(_may_drop(qdisc) for qdisc in end.qdiscs)
+    }
     wrong = []
     for device in facts["devices"]:
         place = f"{device['node']} {device['dev']}"
         if device["rx_dropped"] or device["tx_dropped"]:
             wrong.append(f"{place}: {device['rx_dropped']} in, {device['tx_dropped']} out")
-        if (device["node"], device["dev"]) not in allowed and (lost := sum(qdisc["drops"] for qdisc in device["qdiscs"])):
+        if (device["node"], device["dev"]) not in allowed and (
+            lost := sum(qdisc["drops"] for qdisc in device["qdiscs"])
+        ):
             wrong.append(f"{place}: {lost} in its queue")
     for node in facts["nodes_snmp"]:
-        wrong += [f"{node['node']} {what}: {node[what]}" for what in ("ip_discards", "ip_no_routes", "udp_rcvbuf_errors") if node[what]]
+        wrong += [
+            f"{node['node']} {what}: {node[what]}"
+            for what in ("ip_discards", "ip_no_routes", "udp_rcvbuf_errors")
+            if node[what]
+        ]
     yield Check("no drop elsewhere", not wrong, "; ".join(wrong) or "none but at the bottleneck")
 
 
 def _may_drop(qdisc: Qdisc) -> bool:
     return qdisc.kind == "tbf" or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
+
+
+def _windows(run: Run, trace: Trace) -> Iterator[Check]:
+    """A window that was capped is what the sender was offered in the end, and held to all the time."""
+    for flow in run.flows:
+        cap, mss = flow.options.window_clamp_bytes, run.meaning.mss_bytes
+        acks = of_flow(trace.acks, flow.id)
+        if cap and len(acks):
+            offered, flying = int(acks["snd_wnd"][-1]), int(acks["inflight"].max())
+            ok = cap - mss < offered <= cap and flying * mss <= max(cap, mss)
+            yield Check("window", ok, f"{flow.name}: {offered} bytes offered, {cap} asked, {flying} packets in flight")
 
 
 def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
@@ -237,4 +298,8 @@ def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
             continue
         limited_us = fact["rwnd_limited_us"] + fact["sndbuf_limited_us"]
         allowed_us = fact["busy_us"] * _LIMITED_SHARE + _OPENING_ROUND_TRIPS * _path_rtt_us(run, flow.from_node)[0]
-        yield Check("not limited by buffers", limited_us <= allowed_us, f"{flow.name}: {limited_us / fact['busy_us']:.2%} of its time")
+        yield Check(
+            "not limited by buffers",
+            limited_us <= allowed_us,
+            f"{flow.name}: {limited_us / fact['busy_us']:.2%} of its time",
+        )

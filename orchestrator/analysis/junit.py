@@ -19,11 +19,17 @@ def junit_xml(result: dict[str, Any]) -> str:
     for run in runs:
         point = ", ".join(f"{path}={value}" for path, value in run["point"].items())
         case = ElementTree.SubElement(
-            suite, "testcase", classname=result["experiment"], name=f"{point or 'run'} seed={run['seed']}", time=f"{run.get('wall_s', 0):.3f}"
+            suite,
+            "testcase",
+            classname=result["experiment"],
+            name=f"{point or 'run'} seed={run['seed']}",
+            time=f"{run.get('wall_s', 0):.3f}",
         )
         if run["status"] == "failed":
             error = run["error"]
-            ElementTree.SubElement(case, "error", type=error["error"], message=f"{error['attempting']} {error['subject']}: {error['what']}")
+            ElementTree.SubElement(
+                case, "error", type=error["error"], message=f"{error['attempting']} {error['subject']}: {error['what']}"
+            )
         for missed in (expectation for expectation in run.get("expect", []) if not expectation["ok"]):
             ElementTree.SubElement(case, "failure", type="expectation", message=missed["text"])
     ElementTree.indent(suite)

@@ -53,6 +53,39 @@ PATH_VALUES: dict[str, tuple[str, ...]] = {
 }
 RUN_VALUES = ("jain", "convergence_s", "recovery_ratio")
 
+FORMULAS: dict[str, str] = {
+    "goodput": "bytes the receiver's application got / time in the window",
+    "throughput": "frames past the bottleneck x frame size / time in the window",
+    "goodput_cv": "standard deviation / mean of the goodput of whole seconds in the window",
+    "stability_sd": "standard deviation of the goodput of whole seconds in the window",
+    "loss_ratio": "packets dropped on the path / packets sent on it",
+    "pdr": "packets delivered / packets sent",
+    "tpp": "goodput in Mbit/s x pdr",
+    "share": "goodput / goodput of all flows",
+    "rate_error": "|goodput - asked| / asked, where a rate was asked for",
+    "completion_s": "from the start of a sized flow until its receiver has every byte",
+    "retransmits": "segments sent again in the window",
+    "bytes": "bytes the receiver's application got in the whole run",
+    "rtt_min": "least round trip of the window's ACKs",
+    "rtt_mean": "mean round trip of the window's ACKs",
+    "rtt_p50": "median round trip of the window's ACKs",
+    "rtt_p95": "95th percentile of the round trips of the window's ACKs",
+    "rtt_p99": "99th percentile of the round trips of the window's ACKs",
+    "cwnd_mean": "mean congestion window over time",
+    "cwnd_max": "largest congestion window",
+    "utilisation": "throughput of all flows in the window / configured bandwidth",
+    "efficiency": "throughput of all flows over the whole run / configured bandwidth",
+    "drops": "packets dropped by the bottleneck's queue in the window",
+    "marks": "packets marked by the bottleneck's queue in the window",
+    "queue_mean": "mean queue over time, in full frames",
+    "queue_p95": "95th percentile of the queue at the ticks of the trace",
+    "queue_max": "longest queue",
+    "queue_delay": "mean queue in bytes / configured bandwidth",
+    "jain": "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
+    "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 round trips",
+    "recovery_ratio": "goodput of the flows that stay: after the visitors left / before the first one came",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -69,6 +102,13 @@ class Span:
         """Records inside."""
         t_ns = records["t_ns"]
         return records[(t_ns >= self.begin_s * 1e9) & (t_ns <= self.end_s * 1e9)]
+
+
+def key_of(measure: str, flow: str | None) -> str:
+    """The measure's place in the document, as in rtt_ms.p50; rows of summaries and of the catalogue carry it."""
+    if flow is not None:
+        return ".".join(FLOW_VALUES[measure])
+    return measure if measure in RUN_VALUES else ".".join(PATH_VALUES[measure])
 
 
 def value_of(document: Document, measure: str, flow: str | None) -> float | None:
@@ -129,7 +169,9 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
         "goodput_bps": goodput_bps,
         "throughput_bps": delivered * run.meaning.frame_bytes * 8 / span.length_s if span.length_s else 0.0,
-        "goodput_cv": float(per_second.std() / per_second.mean()) if len(per_second) > 1 and per_second.mean() > 0 else None,
+        "goodput_cv": float(per_second.std() / per_second.mean())
+        if len(per_second) > 1 and per_second.mean() > 0
+        else None,
         "stability_sd_bps": float(per_second.std()) if len(per_second) > 1 else None,
         "rtt_ms": _rtt_ms(acks),
         "cwnd_packets": _cwnd(acks),
@@ -138,7 +180,9 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "pdr": pdr,
         "tpp": goodput_bps / 1e6 * pdr,
         "bytes": int(fact["bytes_received"]),
-        "completion_s": None if fact["completed_us"] is None or flow.bytes is None else (fact["completed_us"] - flow.start_us) / 1e6,
+        "completion_s": None
+        if fact["completed_us"] is None or flow.bytes is None
+        else (fact["completed_us"] - flow.start_us) / 1e6,
         "rate_error": _rate_error(flow, goodput_bps),
     }
 
@@ -167,7 +211,13 @@ def _rtt_ms(acks: Records) -> Document | None:
     if not len(rtt_us):
         return None
     p50, p95, p99 = np.percentile(rtt_us, [50, 95, 99]) / 1000
-    return {"min": float(rtt_us.min() / 1000), "mean": float(rtt_us.mean() / 1000), "p50": float(p50), "p95": float(p95), "p99": float(p99)}
+    return {
+        "min": float(rtt_us.min() / 1000),
+        "mean": float(rtt_us.mean() / 1000),
+        "p50": float(p50),
+        "p95": float(p95),
+        "p99": float(p99),
+    }
 
 
 def _cwnd(acks: Records) -> Document | None:
@@ -216,6 +266,9 @@ def _capacity_bps(run: Run, window: Span) -> float:
             rates = [qdisc.options["rate_bps"] for qdisc in change.qdiscs if qdisc.kind == "tbf"]
             changes += [(change.at_us / 1e6, float(rate)) for rate in rates]  # type: ignore[arg-type]
     ends = [at for at, _ in changes[1:]] + [float("inf")]
-    spans = [(max(begin, window.begin_s), min(end, window.end_s), rate) for (begin, rate), end in zip(changes, ends, strict=True)]
+    spans = [
+        (max(begin, window.begin_s), min(end, window.end_s), rate)
+        for (begin, rate), end in zip(changes, ends, strict=True)
+    ]
     bits = sum(max(0.0, end - begin) * rate for begin, end, rate in spans)
     return bits / window.length_s if window.length_s else float(link.rate_bps)

@@ -25,8 +25,7 @@ class Counter:
 
     def at(self, t_s: Floats | float) -> Floats:
         """The count at these times."""
-        found: Floats = np.interp(t_s, self.t_s, self.value)
-        return found
+        return np.asarray(np.interp(t_s, self.t_s, self.value), dtype=np.float64)
 
     def rate(self, begin_s: float, end_s: float) -> float:
         """Mean rise a second over a span."""
@@ -37,12 +36,14 @@ class Counter:
 
     def rates(self, edges_s: Floats) -> Floats:
         """Mean rise a second between consecutive edges."""
-        return np.diff(self.at(edges_s)) / np.diff(edges_s)
+        rates: Floats = np.diff(self.at(edges_s)) / np.diff(edges_s)
+        return rates
 
 
 def of_flow(records: Records, flow: int) -> Records:
     """Records of one flow or link."""
-    return records[records["id"] == flow]
+    chosen: Records = records[records["id"] == flow]
+    return chosen
 
 
 def ticks_s(run: Run) -> Floats:
@@ -76,16 +77,5 @@ def app_bytes(run: Run, trace: Trace, flow: Flow) -> Counter:
 def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
     """Edges of whole bins inside a span."""
     count = int((end_s - begin_s) / width_s + 1e-9)
-    return begin_s + np.arange(count + 1) * width_s
-
-
-def spikes_kept(x: Floats, y: Floats, points: int) -> tuple[Floats, Floats]:
-    """At most about `points` of a series, with the least and the greatest of every stretch among them."""
-    if len(x) <= points:
-        return x, y
-    stretch = -(-len(x) * 2 // points)
-    whole = len(x) // stretch * stretch
-    blocks = y[:whole].reshape(-1, stretch)
-    base = np.arange(len(blocks)) * stretch
-    kept = np.unique(np.concatenate([base + blocks.argmin(1), base + blocks.argmax(1), np.arange(whole, len(x)), [0, len(x) - 1]]))
-    return x[kept], y[kept]
+    edges: Floats = begin_s + np.arange(count + 1, dtype=np.float64) * width_s
+    return edges

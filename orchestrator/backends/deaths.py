@@ -24,9 +24,21 @@ _DISK_FULL_BYTES = 65_536
 # In this order: the first pattern found in the end of the log names the cause.
 _CAUSES: tuple[tuple[str, str, str], ...] = (
     ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
-    ("trace_not_written", r"lh_trace: writing the trace failed with error \d+", "see whether the disk of LONGHAUL_HOME is healthy"),
-    ("host_memory_full", r"Bus error - the host|ran out of space|no space left on device", "free some of the host's shared memory, or set LONGHAUL_GUEST_MEMORY to a folder with more room"),
-    ("out_of_memory", r"Out of memory|System is deadlocked on memory", "it needs more memory than the plan gave it; please report the experiment"),
+    (
+        "trace_not_written",
+        r"lh_trace: writing the trace failed with error \d+",
+        "see whether the disk of LONGHAUL_HOME is healthy",
+    ),
+    (
+        "host_memory_full",
+        r"Bus error - the host|ran out of space|no space left on device",
+        "free some of the host's shared memory, or set LONGHAUL_GUEST_MEMORY to a folder with more room",
+    ),
+    (
+        "out_of_memory",
+        r"Out of memory|System is deadlocked on memory",
+        "it needs more memory than the plan gave it; please report the experiment",
+    ),
     ("panic", r"Kernel panic - not syncing: .*", "please report the experiment and its log"),
     ("bad_command_line", r"Unable to mount root|No working init found", "run `make clean kernel agent`"),
 )
@@ -35,11 +47,18 @@ _CAUSES: tuple[tuple[str, str, str], ...] = (
 def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
     """The error that names this death."""
     if _free_bytes(log.parent) < _DISK_FULL_BYTES:
-        return GuestDied(subject, "disk_full", f"the disk of {log.parent} is full", "free some space, or set LONGHAUL_HOME to a larger disk")
+        return GuestDied(
+            subject,
+            "disk_full",
+            f"the disk of {log.parent} is full",
+            "free some space, or set LONGHAUL_HOME to a larger disk",
+        )
     tail = _tail(log)
     for cause, pattern, hint in _CAUSES:
         if found := re.search(pattern, tail, re.IGNORECASE):
-            return GuestDied(subject, cause, f"the guest died ({cause.replace('_', ' ')}): {found.group(0).strip()}", hint)
+            return GuestDied(
+                subject, cause, f"the guest died ({cause.replace('_', ' ')}): {found.group(0).strip()}", hint
+            )
     if report.signal is not None:
         name = signal.Signals(report.signal).name
         return GuestDied(subject, "killed", f"the guest was killed by {name}", "run it again if that was not meant")

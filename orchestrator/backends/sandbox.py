@@ -23,8 +23,8 @@ from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, RunTimedOut
-from orchestrator.run import Run
 from orchestrator.process import Guard, GuardReport, start_guard
+from orchestrator.run import Run
 from orchestrator.settings import Settings
 from orchestrator.trace import TraceTail
 
@@ -52,10 +52,14 @@ class Sandbox:
         if not (self._kernel(run) / "linux").is_file():
             missing.append((f"the sandbox kernel {run.kernel}", f"run `longhaul kernel build {run.kernel}`"))
         elif not (self._modules(run) / "lh_trace.ko").is_file():
-            missing.append((f"the kernel modules for {run.kernel}", f"run `longhaul modules build --kernel {run.kernel}`"))
+            missing.append(
+                (f"the kernel modules for {run.kernel}", f"run `longhaul modules build --kernel {run.kernel}`")
+            )
         memory = self._memory_directory
         if os.statvfs(memory).f_flag & os.ST_NOEXEC:
-            missing.append((f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec"))
+            missing.append(
+                (f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec")
+            )
         return missing
 
     def identity(self, run: Run) -> dict[str, str]:
@@ -63,7 +67,11 @@ class Sandbox:
         if missing:
             raise BackendUnavailable(self.name, missing)
         manifest = json.loads((self._kernel(run) / "manifest.json").read_text())
-        found = {"kernel": manifest["hash"], "agent": self._hash(AGENT), "lh_trace": self._hash(self._module_file(run, "lh_trace"))}
+        found = {
+            "kernel": manifest["hash"],
+            "agent": self._hash(AGENT),
+            "lh_trace": self._hash(self._module_file(run, "lh_trace")),
+        }
         for module in run.modules:
             if not module.builtin:
                 found[module.name] = self._hash(self._module_file(run, module.name))
@@ -90,7 +98,17 @@ class Sandbox:
         return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)
 
     def _command(self, run: Run, directory: Path, cpu: int) -> list[str]:
-        guard = ["guard", "--cpu", str(cpu), "--wall-s", str(self._settings.wall_limit_s), "--dir", str(directory), "--remove", "--"]
+        guard = [
+            "guard",
+            "--cpu",
+            str(cpu),
+            "--wall-s",
+            str(self._settings.wall_limit_s),
+            "--dir",
+            str(directory),
+            "--remove",
+            "--",
+        ]
         kernel = [
             str(self._kernel(run) / "linux"),
             f"mem={run.memory_mb}M",
@@ -123,12 +141,12 @@ class Sandbox:
     def _furnish(self, run: Run, directory: Path) -> None:
         """Lay out what the guest will see; nothing of an earlier attempt stays."""
         guest = directory / "guest"
-        for old in (guest, directory / "home"):
-            shutil.rmtree(old, ignore_errors=True)
-        for old in ("trace.bin", "facts.json", "status.json", "log.txt"):
-            (directory / old).unlink(missing_ok=True)
-        for folder in ("modules", "proc", "sys", "dev", "run"):
-            (guest / folder).mkdir(parents=True)
+        for folder in (guest, directory / "home"):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
+            (directory / file).unlink(missing_ok=True)
+        for name in ("modules", "proc", "sys", "dev", "run"):
+            (guest / name).mkdir(parents=True)
         (directory / "home").mkdir()
         _place(AGENT, guest / "init")
         _place(directory / "run.json", guest / "run.json")

@@ -82,7 +82,10 @@ class Catalog:
 
     def add(self, run_id: str, document: Mapping[str, Any]) -> None:
         """Record a run; a run recorded before stays as it was."""
-        row = {key: document[key] for key in ("experiment", "status", "backend", "kernel", "seed", "virtual_s", "wall_s", "trace_sha256")}
+        row = {
+            key: document[key]
+            for key in ("experiment", "status", "backend", "kernel", "seed", "virtual_s", "wall_s", "trace_sha256")
+        }
         row |= {
             "id": run_id,
             "created_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -109,7 +112,11 @@ class Catalog:
 
     def newest(self, limit: int, experiment: str | None = None) -> list[Row]:
         """The newest runs, without their documents."""
-        query = select(*(column for column in RUNS.c if column.name != "document")).order_by(RUNS.c.created_at.desc()).limit(limit)
+        query = (
+            select(*(column for column in RUNS.c if column.name != "document"))
+            .order_by(RUNS.c.created_at.desc())
+            .limit(limit)
+        )
         if experiment is not None:
             query = query.where(RUNS.c.experiment == experiment)
         with self._read() as connection:
@@ -178,8 +185,14 @@ def _set_up_connection(connection: Any, _: Any) -> None:
 
 def _revision(engine: Engine) -> str | None:
     with engine.connect() as connection:
-        known = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master WHERE name = 'alembic_version'").scalar_one()
-        return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one_or_none() if known else None
+        known = connection.exec_driver_sql(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'alembic_version'"
+        ).scalar_one()
+        return (
+            connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one_or_none()
+            if known
+            else None
+        )
 
 
 def _migrate(file: Path) -> None:

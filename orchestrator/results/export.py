@@ -19,7 +19,9 @@ def export_trace(store: Store, run: str, to: str, folder: Path) -> list[Path]:
             _convert(source, target, to)
             written.append(target)
     except OSError as error:
-        raise ResultsError("exporting run", run, error.strerror or str(error), "choose another folder with -o") from error
+        raise ResultsError(
+            "exporting run", run, error.strerror or str(error), "choose another folder with -o"
+        ) from error
     return written
 
 

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from orchestrator.errors import ResultsError
 
@@ -27,7 +28,7 @@ class Staging:
         self._folder = self._root / f"{os.getpid()}-{os.urandom(4).hex()}"
         self._lock = -1
 
-    def __enter__(self) -> Staging:
+    def __enter__(self) -> Self:
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             # Under one lock, so that a folder whose own lock is not yet taken is never swept.
@@ -38,11 +39,16 @@ class Staging:
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
             raise ResultsError(
-                "making a staging folder in", str(self._root), error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+                "making a staging folder in",
+                str(self._root),
+                error.strerror or str(error),
+                "set LONGHAUL_HOME to a folder you may write",
             ) from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._lock)
 

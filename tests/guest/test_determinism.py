@@ -26,7 +26,10 @@ IN_TREE = [name for name, control in CONGESTION_CONTROLS.items() if control.in_t
 
 def noisy(cc: str, seed: int) -> Plan:
     """Two flows, loss, jitter and background: everything that draws a random number."""
-    flows = [{"name": "pair", "cc": cc, "count": 2}, {"name": "back", "on_off": {"rate": "4 Mbit/s", "on": "200 ms", "off": "300 ms"}}]
+    flows = [
+        {"name": "pair", "cc": cc, "count": 2},
+        {"name": "back", "on_off": {"rate": "4 Mbit/s", "on": "200 ms", "off": "300 ms"}},
+    ]
     path = {"bandwidth": "20 Mbit/s", "rtt": "30 ms", "loss": 1e-3, "jitter": "2 ms"}
     ecn = {"ecn": "on", "queue": "codel"} if cc == "dctcp" else {}
     return compile_plan(experiment(path=path | ecn, flows=flows, duration="2 s", start_jitter="1 RTT"), seed=seed)
@@ -85,7 +88,12 @@ def _as_nobody(told: Path, kernel_caches: Path) -> dict[str, Any]:
     place = Path("/tmp") / f"longhaul-nobody-{os.getpid()}"
     try:
         shutil.copytree(REPOSITORY / "orchestrator", place / "orchestrator")
-        shutil.copytree(kernel_caches / "kernels", place / "cache" / "kernels", symlinks=True, ignore=shutil.ignore_patterns("tree", "build*"))
+        shutil.copytree(
+            kernel_caches / "kernels",
+            place / "cache" / "kernels",
+            symlinks=True,
+            ignore=shutil.ignore_patterns("tree", "build*"),
+        )
         shutil.copytree(kernel_caches / "modules", place / "cache" / "modules", symlinks=True)
         shutil.copy(told, place / "experiment.json")
         for folder, _, files in os.walk(place):

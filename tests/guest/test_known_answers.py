@@ -22,7 +22,9 @@ def fixed(cwnd: int, **more: object) -> dict[str, object]:
 
 @pytest.mark.parametrize("rtt_ms", [1, 10, 100, 600])
 def test_base_rtt_is_the_configured_one(finish: Runner, rtt_ms: int) -> None:
-    done = finish(path={"bandwidth": "1 Gbit/s", "rtt": f"{rtt_ms} ms"}, flows=[fixed(2)], duration=f"{max(2, rtt_ms // 20)} s")
+    done = finish(
+        path={"bandwidth": "1 Gbit/s", "rtt": f"{rtt_ms} ms"}, flows=[fixed(2)], duration=f"{max(2, rtt_ms // 20)} s"
+    )
     least_us = done.document["flows"][0]["rtt_ms"]["min"] * 1000
     assert abs(least_us - rtt_ms * 1000) <= max(rtt_ms * 1000 * 0.001, 20)
 
@@ -32,9 +34,16 @@ def test_base_rtt_is_the_configured_one(finish: Runner, rtt_ms: int) -> None:
     [("1 Mbit/s", 1e6, 50, 20), ("10 Mbit/s", 1e7, 50, 10), ("100 Mbit/s", 1e8, 20, 5), ("622 Mbit/s", 622e6, 20, 3),
      ("1 Gbit/s", 1e9, 20, 3), ("10 Gbit/s", 1e10, 10, 2)],
 )  # fmt: skip
-def test_bottleneck_rate_is_the_configured_one(finish: Runner, bandwidth: str, bps: float, rtt_ms: int, duration_s: int) -> None:
+def test_bottleneck_rate_is_the_configured_one(
+    finish: Runner, bandwidth: str, bps: float, rtt_ms: int, duration_s: int
+) -> None:
     window = math.ceil(bps * rtt_ms / 1000 / 8 / FRAME_BYTES * 1.5) + 4
-    done = finish(path={"bandwidth": bandwidth, "rtt": f"{rtt_ms} ms", "buffer": "2 BDP"}, flows=[fixed(window)], duration=f"{duration_s} s", warmup="1 s")
+    done = finish(
+        path={"bandwidth": bandwidth, "rtt": f"{rtt_ms} ms", "buffer": "2 BDP"},
+        flows=[fixed(window)],
+        duration=f"{duration_s} s",
+        warmup="1 s",
+    )
     links = done.trace.links
     inside = links[(links["t_ns"] >= 1_000_000_000)]
     span_ns = int(inside["t_ns"][-1] - inside["t_ns"][0])
@@ -45,7 +54,9 @@ def test_bottleneck_rate_is_the_configured_one(finish: Runner, bandwidth: str, b
 # The last packet of a window of odd pairs waits for the receiver's delayed ACK, which costs half a packet a round trip.
 @pytest.mark.parametrize(("cwnd", "rtt_ms"), [(10, 40), (400, 40), (3000, 40), (400, 200)])
 def test_goodput_is_window_over_rtt(finish: Runner, cwnd: int, rtt_ms: int) -> None:
-    done = finish(path={"bandwidth": "1 Gbit/s", "rtt": f"{rtt_ms} ms"}, flows=[fixed(cwnd)], duration="20 s", warmup="2 s")
+    done = finish(
+        path={"bandwidth": "1 Gbit/s", "rtt": f"{rtt_ms} ms"}, flows=[fixed(cwnd)], duration="20 s", warmup="2 s"
+    )
     (flow,) = done.document["flows"]
     assert flow["goodput_bps"] == pytest.approx(cwnd * MSS * 8 / (flow["rtt_ms"]["mean"] / 1000), rel=0.005)
 
@@ -65,7 +76,10 @@ def test_a_buffer_of_n_packets_drops_the_packet_after_n(finish: Runner, packets:
     assert len(done.trace.drops) == flow["packets_sent"] - packets - 1
 
 
-@pytest.mark.parametrize(("share", "rate", "seconds"), [("1e-5", "1 Gbit/s", 10), ("1e-4", "500 Mbit/s", 5), ("1e-3", "500 Mbit/s", 2), ("1e-2", "500 Mbit/s", 1)])
+@pytest.mark.parametrize(
+    ("share", "rate", "seconds"),
+    [("1e-5", "1 Gbit/s", 10), ("1e-4", "500 Mbit/s", 5), ("1e-3", "500 Mbit/s", 2), ("1e-2", "500 Mbit/s", 1)],
+)
 def test_random_loss_is_binomial(finish: Runner, share: str, rate: str, seconds: int) -> None:
     done = finish(
         path={"bandwidth": "10 Gbit/s", "rtt": "10 ms", "loss": float(share)},
@@ -79,7 +93,12 @@ def test_random_loss_is_binomial(finish: Runner, share: str, rate: str, seconds:
 
 def test_ten_twins_share_alike(finish: Runner) -> None:
     flows = [{"name": "twin", "cc": "lhfixed", "params": {"cwnd": "40 packets"}, "count": 10}]
-    done = finish(path={"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "500 packets"}, flows=flows, duration="20 s", warmup="2 s")
+    done = finish(
+        path={"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "500 packets"},
+        flows=flows,
+        duration="20 s",
+        warmup="2 s",
+    )
     assert done.document["jain"] > 0.999
 
 

@@ -78,7 +78,13 @@ def _command(pid: int) -> bytes:
 def assert_nothing_left(home: Path) -> None:
     wait_until(lambda: not guests(home) and not guards(home))
     assert not list(home.glob("runs/*/*"))
-    assert not [entry for folder in home.glob("staging/*") if folder.is_dir() for entry in folder.iterdir() if entry.name != "lock"]
+    assert not [
+        entry
+        for folder in home.glob("staging/*")
+        if folder.is_dir()
+        for entry in folder.iterdir()
+        if entry.name != "lock"
+    ]
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.3, 1.5])

@@ -8,12 +8,24 @@ from orchestrator.analysis.junit import junit_xml
 
 
 def test_missed_and_failed_runs_are_told_apart() -> None:
-    error = {"error": "GuestDied", "attempting": "running guest", "subject": "demo", "what": "the guest died", "hint": ""}
+    error = {
+        "error": "GuestDied",
+        "attempting": "running guest",
+        "subject": "demo",
+        "what": "the guest died",
+        "hint": "",
+    }
     result = {
         "experiment": "demo",
         "runs": [
             {"point": {}, "seed": 1, "status": "done", "wall_s": 1.5, "expect": [{"ok": True, "text": "fine"}]},
-            {"point": {"path.rtt": "2 ms"}, "seed": 2, "status": "missed", "wall_s": 1.0, "expect": [{"ok": False, "text": "too <slow>"}]},
+            {
+                "point": {"path.rtt": "2 ms"},
+                "seed": 2,
+                "status": "missed",
+                "wall_s": 1.0,
+                "expect": [{"ok": False, "text": "too <slow>"}],
+            },
             {"point": {}, "seed": 3, "status": "failed", "error": error},
         ],
     }

@@ -1,0 +1,1 @@
+"""Revisions of the catalogue, in the order of their numbers."""

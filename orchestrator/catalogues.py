@@ -1,0 +1,75 @@
+"""What an experiment may name, as rows for people and programs: each noun's rows have the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from orchestrator.backends import BACKENDS
+from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
+from orchestrator.expectation import MEASURES
+from orchestrator.spec import load_experiment, shipped_experiments
+from orchestrator.sweep import count_points
+from topologies import CATALOG
+
+Rows = list[dict[str, Any]]
+
+
+def experiments() -> Rows:
+    """The shipped experiments."""
+    rows = []
+    for name in shipped_experiments():
+        experiment = load_experiment(name)
+        runs = experiment.repeats * (count_points(experiment.sweep) if experiment.sweep else 1)
+        rows.append({"experiment": name, "runs": runs, "duration": experiment.duration, "about": experiment.about})
+    return rows
+
+
+def topologies() -> Rows:
+    """The graphs an experiment may run on."""
+    return [
+        {
+            "topology": topology.name,
+            "parameters": ", ".join(f"{one.name} {one.low}-{one.high}" for one in topology.parameters),
+            "about": topology.about,
+        }
+        for topology in CATALOG.values()
+    ]
+
+
+def modules() -> Rows:
+    """The congestion controls with their parameters."""
+    aliases = {name: [alias for alias, meant in ALIASES.items() if meant == name] for name in CONGESTION_CONTROLS}
+    return [
+        {
+            "cc": name,
+            "also": ", ".join(aliases[name]),
+            "about": control.about,
+            "parameters": ", ".join(f"{one.name}={one.default}" for one in control.parameters),
+        }
+        for name, control in CONGESTION_CONTROLS.items()
+    ]
+
+
+def measures() -> Rows:
+    """What is measured, and how."""
+    from orchestrator.analysis.measures import FORMULAS
+
+    return [
+        {"measure": name, "of": scope, "in": quantity, "formula": FORMULAS[name]}
+        for name, (scope, quantity) in MEASURES.items()
+    ]
+
+
+def backends() -> Rows:
+    """Where a run can happen."""
+    return [{"backend": name, "about": (kind.__doc__ or "").strip()} for name, kind in sorted(BACKENDS.items())]
+
+
+CATALOGUES: Mapping[str, Callable[[], Rows]] = {
+    "experiments": experiments,
+    "topologies": topologies,
+    "modules": modules,
+    "measures": measures,
+    "backends": backends,
+}

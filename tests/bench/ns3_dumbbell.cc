@@ -1,0 +1,129 @@
+// The dumbbell of the benchmark in ns-3: one H-TCP flow over sender - router - router - receiver.
+//
+// It is given what the Longhaul side is given: rate and delay of the middle link, its buffer in packets, the length of the
+// run. It writes one line of JSON: what the receiver's application got, and how many packets crossed the middle link and
+// were dropped in front of it. No trace is written, which makes it faster than the other side, never slower.
+
+#include "ns3/applications-module.h"
+#include "ns3/core-module.h"
+#include "ns3/internet-module.h"
+#include "ns3/network-module.h"
+#include "ns3/point-to-point-module.h"
+#include "ns3/traffic-control-module.h"
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+using namespace ns3;
+
+namespace {
+
+struct Options {
+    double rate_mbps = 100;
+    double rtt_ms = 40;
+    uint32_t buffer_packets = 350;
+    double duration_s = 10;
+};
+
+const uint32_t kSegmentBytes = 1448;
+const uint32_t kSocketBufferBytes = 64 << 20;
+const uint16_t kPort = 5000;
+// The links beside the bottleneck add no queue and no delay worth speaking of.
+const double kAccessSpeedup = 10;
+const char *const kAccessDelay = "1us";
+const char *const kAccessQueue = "1000000p";
+
+// What the guests of the other side have: H-TCP, SACK, time stamps, window scaling, 10 segments at first, RTO from 200 ms.
+void SetTcpDefaults()
+{
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpHtcp::GetTypeId()));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kSegmentBytes));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(kSocketBufferBytes));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(kSocketBufferBytes));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
+    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(true));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+}
+
+NetDeviceContainer Link(Ptr<Node> from, Ptr<Node> to, double rate_mbps, Time delay, const std::string &queue)
+{
+    PointToPointHelper link;
+    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(static_cast<uint64_t>(rate_mbps * 1e6))));
+    link.SetChannelAttribute("Delay", TimeValue(delay));
+    link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue(queue));
+    return link.Install(from, to);
+}
+
+Ipv4InterfaceContainer Assign(const NetDeviceContainer &link, const char *network)
+{
+    Ipv4AddressHelper addresses(network, "255.255.255.0");
+    const Ipv4InterfaceContainer interfaces = addresses.Assign(link);
+    // The helper has put fq_codel in front of the device's queue; a plain drop-tail queue is wanted.
+    TrafficControlHelper().Uninstall(link);
+    return interfaces;
+}
+
+Ptr<PacketSink> StartFlow(Ptr<Node> sender, Ptr<Node> receiver, Ipv4Address to, Time duration)
+{
+    PacketSinkHelper sinks("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), kPort));
+    ApplicationContainer sink = sinks.Install(receiver);
+    BulkSendHelper sources("ns3::TcpSocketFactory", InetSocketAddress(to, kPort));
+    sources.SetAttribute("SendSize", UintegerValue(kSegmentBytes));
+    ApplicationContainer source = sources.Install(sender);
+    sink.Start(Seconds(0));
+    source.Start(Seconds(0));
+    source.Stop(duration);
+    return DynamicCast<PacketSink>(sink.Get(0));
+}
+
+uint64_t drop_count = 0;
+
+void CountDrop(Ptr<const Packet>)
+{
+    ++drop_count;
+}
+
+} // namespace
+
+int main(int argc, char *argv[])
+{
+    Options options;
+    CommandLine words(__FILE__);
+    words.AddValue("rate_mbps", "rate of the middle link", options.rate_mbps);
+    words.AddValue("rtt_ms", "base round trip", options.rtt_ms);
+    words.AddValue("buffer_packets", "waiting room in front of the middle link", options.buffer_packets);
+    words.AddValue("duration_s", "length of the run", options.duration_s);
+    words.Parse(argc, argv);
+    SetTcpDefaults();
+
+    NodeContainer nodes;
+    nodes.Create(4);
+    InternetStackHelper().Install(nodes);
+    const double access_mbps = options.rate_mbps * kAccessSpeedup;
+    const std::string buffer = std::to_string(options.buffer_packets) + "p";
+    const auto first = Link(nodes.Get(0), nodes.Get(1), access_mbps, Time(kAccessDelay), kAccessQueue);
+    const auto middle = Link(nodes.Get(1), nodes.Get(2), options.rate_mbps, MicroSeconds(options.rtt_ms * 500), buffer);
+    const auto last = Link(nodes.Get(2), nodes.Get(3), access_mbps, Time(kAccessDelay), kAccessQueue);
+    Assign(first, "10.0.1.0");
+    Assign(middle, "10.0.2.0");
+    const Ipv4InterfaceContainer far = Assign(last, "10.0.3.0");
+    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+
+    // A full device queue stops its input, so packets are dropped one layer above it.
+    nodes.Get(1)->GetObject<TrafficControlLayer>()->TraceConnectWithoutContext("TcDrop", MakeCallback(&CountDrop));
+
+    const Time duration = Seconds(options.duration_s);
+    const Ptr<PacketSink> sink = StartFlow(nodes.Get(0), nodes.Get(3), far.GetAddress(1), duration);
+    Simulator::Stop(duration);
+    Simulator::Run();
+
+    const auto queue = DynamicCast<PointToPointNetDevice>(middle.Get(0))->GetQueue();
+    std::cout << "{\"goodput_bps\": " << static_cast<uint64_t>(sink->GetTotalRx() * 8 / options.duration_s)
+              << ", \"packets\": " << queue->GetTotalReceivedPackets()
+              << ", \"drops\": " << drop_count + queue->GetTotalDroppedPackets() << "}" << std::endl;
+    Simulator::Destroy();
+    return 0;
+}

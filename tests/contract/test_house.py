@@ -1,0 +1,69 @@
+"""Rules of the house that no linter knows: confinement, sizes, and nothing of one machine in the project."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TRACKED = [
+    REPOSITORY / name
+    for name in subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    if (REPOSITORY / name).is_file()
+]
+TEXTS = [file for file in TRACKED if file.suffix not in (".bin", ".png")]
+PYTHON = [file for file in TRACKED if file.suffix == ".py" and "tests" not in file.parts]
+
+# Where a third party may be imported: everywhere else the module that wraps it is used.
+CONFINED = {
+    "subprocess": {"orchestrator/process.py"},
+    "os.environ": {"orchestrator/settings.py", "orchestrator/process.py"},
+    "sqlalchemy": {"orchestrator/results/catalog.py", "orchestrator/results/migrations"},
+    "pyarrow": {"orchestrator/results/traces.py", "orchestrator/results/export.py"},
+    "mininet": {"topologies"},
+    "matplotlib": {"orchestrator/analysis/figure.py"},
+}
+
+
+@pytest.mark.parametrize("word", CONFINED)
+def test_third_parties_stay_where_they_are_wrapped(word: str) -> None:
+    pattern = re.compile(rf"^\s*(import|from) {word}\b" if word != "os.environ" else r"os\.environ\b", re.MULTILINE)
+    users = {str(file.relative_to(REPOSITORY)) for file in PYTHON if pattern.search(file.read_text())}
+    strangers = {user for user in users if not any(user.startswith(place) for place in CONFINED[word])}
+    assert strangers == set()
+
+
+def test_no_python_module_is_too_long() -> None:
+    assert {str(file): n for file in PYTHON if (n := len(file.read_text().splitlines())) > 400} == {}
+
+
+@pytest.mark.parametrize("file", [file for file in TRACKED if file.suffix in (".c", ".h")], ids=lambda file: file.name)
+def test_every_c_file_says_what_it_is(file: Path) -> None:
+    assert file.read_text().lstrip().startswith(("/*", "//"))
+
+
+def test_nothing_names_a_machine_or_a_registry() -> None:
+    foreign = re.compile(r"/root/|/work/|/home/[a-z]+/|files\.pythonhosted|index-url|registry\.npmjs")
+    here = Path(__file__)
+    found = {
+        f"{file.relative_to(REPOSITORY)}: {match[0]}"
+        for file in TEXTS
+        if file != here and (match := foreign.search(file.read_text(errors="replace")))
+    }
+    assert found == set()
+
+
+def test_every_make_target_is_in_the_help() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    phony = set(re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split())
+    told = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    assert phony - told == set()

@@ -1,0 +1,144 @@
+"""What two parts of the project say about the same thing is the same."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orchestrator.analysis.aggregate import AGGREGATES
+from orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
+from orchestrator.backends import BACKENDS
+from orchestrator.backends.sandbox import AGENT
+from orchestrator.catalogues import CATALOGUES
+from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.expectation import MEASURES
+from orchestrator.experiment import AGGREGATES as WRITTEN_AGGREGATES
+from orchestrator.experiment import KERNELS
+from orchestrator.plan import compile_plan
+from orchestrator.results.catalog import HEAD, METADATA
+from orchestrator.settings import load_settings
+from orchestrator.spec import load_experiment, shipped_experiments
+from orchestrator.toolchain import known_kernels
+from orchestrator.trace import HEADER_BYTES, TRACE_KINDS, trace_header
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+KMOD = REPOSITORY / "kmod"
+
+# The structures of kmod/lh_trace.h.
+STRUCTS = {"ack": "lh_ack", "flow": "lh_flow", "link": "lh_link", "drop": "lh_drop_record", "event": "lh_event"}
+
+PT_INTERP = 3
+
+
+def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
+    """The compiler says where each field of kmod/lh_trace.h lies; the reader's table must say the same."""
+    source = tmp_path / "layout.c"
+    source.write_text(
+        '#include <stdio.h>\n#include <stddef.h>\n#include "lh_trace.h"\n'
+        '#define SAY(type, numpy, name) printf("%s " numpy " %zu\\n", #name, offsetof(struct KIND, name));\n'
+        "int main(void)\n{\n"
+        + "".join(
+            f'#define KIND {struct}\nputs("== {kind}");\nLH_COMMON(SAY)\nLH_{kind.upper()}_FIELDS(SAY)\n#undef KIND\n'
+            for kind, struct in STRUCTS.items()
+        )
+        + "return 0;\n}\n"
+    )
+    subprocess.run(["gcc", "-I", str(KMOD), "-o", str(tmp_path / "layout"), str(source)], check=True)
+    said = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True).stdout
+    for part in said.split("== ")[1:]:
+        kind, *lines = part.splitlines()
+        dtype = TRACE_KINDS[kind]
+        assert dtype.fields is not None
+        known = [f"{name} {dtype[name].str[1:]} {dtype.fields[name][1]}" for name in dtype.names or ()]
+        # One byte has no byte order, so numpy marks it in another way.
+        assert lines == [line.replace("|u1", "u1") for line in known], kind
+
+
+def test_a_recorded_header_is_the_readers() -> None:
+    recording = REPOSITORY / "tests" / "data" / "runs" / "lossy_pair" / "trace.bin"
+    assert recording.read_bytes()[:HEADER_BYTES] == trace_header()
+
+
+def test_the_run_directory_is_documented_field_by_field() -> None:
+    told = (REPOSITORY / "docs" / "run-directory.md").read_text()
+    for kind, dtype in TRACE_KINDS.items():
+        missing = [name for name in dtype.names or () if name not in told]
+        assert not missing, kind
+
+
+def test_measures_are_the_same_everywhere() -> None:
+    assert set(MEASURES) == set(FORMULAS) == {*FLOW_VALUES, *PATH_VALUES, *RUN_VALUES}
+
+
+def test_aggregates_are_the_same_everywhere() -> None:
+    assert set(WRITTEN_AGGREGATES) == set(AGGREGATES)
+
+
+def test_kernels_are_the_same_everywhere() -> None:
+    assert list(KERNELS) == known_kernels()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_congestion_control_has_a_module_in_every_kernel(kernel: str) -> None:
+    cache = load_settings().cache
+    built = {file.stem for file in (cache / "kernels" / f"current-{kernel}" / "modules").glob("*.ko")}
+    built |= {file.stem for file in (cache / "modules" / f"current-{kernel}").glob("*.ko")}
+    assert built, f"no kernel {kernel}: run `make kernels`"
+    wanted = {control.module for control in CONGESTION_CONTROLS.values() if not control.builtin}
+    assert wanted - built == set()
+
+
+@pytest.mark.parametrize("name", shipped_experiments())
+def test_every_shipped_experiment_compiles(name: str) -> None:
+    plan = compile_plan(load_experiment(name))
+    assert plan.runs
+    assert plan.experiment.about, "it says what it shows"
+
+
+def test_the_newest_migration_is_the_catalogues() -> None:
+    versions = REPOSITORY / "orchestrator" / "results" / "migrations" / "versions"
+    assert max(file.stem.partition("_")[0] for file in versions.glob("[0-9]*.py")) == HEAD
+
+
+def test_the_migrations_make_the_tables_that_the_queries_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlalchemy
+
+    from orchestrator.results.catalog import Catalog
+
+    Catalog(tmp_path / "catalogue.sqlite").newest(1)
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'catalogue.sqlite'}")
+    found = sqlalchemy.inspect(engine)
+    for table in METADATA.tables.values():
+        assert {column["name"] for column in found.get_columns(table.name)} == set(table.columns.keys())
+        assert {index["name"] for index in found.get_indexes(table.name)} >= {index.name for index in table.indexes}
+    engine.dispose()
+
+
+def test_every_catalogue_has_rows_of_one_shape() -> None:
+    for noun, rows in CATALOGUES.items():
+        shapes = {tuple(row) for row in rows()}
+        assert len(shapes) == 1, noun
+
+
+def test_every_backend_is_named_by_its_class() -> None:
+    assert all(backend.name == name for name, backend in BACKENDS.items())
+
+
+def test_the_agent_is_static_and_bears_the_projects_version() -> None:
+    assert PT_INTERP not in _segments(AGENT.read_bytes()), "the guest has no dynamic linker"
+    version = re.search(r'AGENT_VERSION "([^"]+)"', (AGENT.parent.parent / "version.h").read_text())
+    told = re.search(r'^version = "([^"]+)"', (REPOSITORY / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version is not None
+    assert told is not None
+    assert version[1] == told[1]
+
+
+def _segments(elf: bytes) -> list[int]:
+    """The types of the program headers of a 64-bit ELF file."""
+    (begin,) = struct.unpack_from("<Q", elf, 32)
+    size, count = struct.unpack_from("<HH", elf, 54)
+    return [int(struct.unpack_from("<I", elf, begin + index * size)[0]) for index in range(count)]

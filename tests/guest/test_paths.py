@@ -1,0 +1,195 @@
+"""What an experiment may ask of a path and its flows, and what of it a guest shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.experiment import KERNELS
+from orchestrator.trace import DROP_RANDOM
+from tests.guest.conftest import Runner
+
+SMALL = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}
+
+
+def pair(**more: object) -> list[dict[str, object]]:
+    return [{"name": "pair", "cc": "cubic", "count": 2, **more}]
+
+
+@pytest.mark.parametrize("cc", [name for name in CONGESTION_CONTROLS if name != "lhfixed"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_congestion_control_fills_a_path_in_every_kernel(finish: Runner, cc: str, kernel: str) -> None:
+    # DCTCP falls back to Reno on a path without marks, and the run is refused for it.
+    marks = {"ecn": "on", "queue": "codel"} if cc == "dctcp" else {}
+    done = finish(path=SMALL | marks, flows=[{"name": "one", "cc": cc}], duration="20 s", warmup="5 s", kernel=kernel)
+    assert done.document["kernel"].startswith(kernel + ".")
+    assert done.facts["flows"][0]["cc"] == cc
+    # CDG and NV back off by delay and leave some of a short path unused.
+    assert done.document["path"]["utilisation"] > (0.3 if cc in ("cdg", "nv") else 0.8)
+
+
+@pytest.mark.parametrize("queue", ["codel", "fq_codel", "pie", "red", "cake"])
+def test_an_aqm_marks_instead_of_dropping_where_ecn_is_on(finish: Runner, queue: str) -> None:
+    marked = finish(path=SMALL | {"queue": queue, "ecn": "on", "buffer": "4 BDP"}, flows=pair(), duration="20 s")
+    assert marked.document["path"]["marks"] > 0
+    assert all(flow["ecn"] for flow in marked.facts["flows"])
+    dropped = finish(path=SMALL | {"queue": queue, "buffer": "4 BDP"}, flows=pair(), duration="20 s")
+    assert dropped.document["path"]["marks"] == 0
+    assert dropped.document["path"]["drops"] > 0
+    full = finish(path=SMALL | {"buffer": "4 BDP"}, flows=pair(), duration="20 s")
+    assert dropped.document["path"]["queue_packets"]["mean"] < full.document["path"]["queue_packets"]["mean"]
+
+
+def test_jitter_delays_and_never_reorders(finish: Runner) -> None:
+    flows = [{"name": "one", "cc": "lhfixed", "params": {"cwnd": "10 packets"}}]
+    done = finish(path={"bandwidth": "1 Gbit/s", "rtt": "40 ms", "jitter": "5 ms"}, flows=flows, duration="20 s")
+    rtts_us = done.trace.acks["rtt_us"]
+    assert rtts_us.max() - rtts_us[rtts_us > 0].min() > 5000
+    assert done.document["flows"][0]["retransmits"] == 0
+
+
+def test_reordering_is_seen_by_the_sender(finish: Runner) -> None:
+    done = finish(path=SMALL | {"reorder": 0.02}, flows=[{"name": "one", "cc": "reno"}], duration="20 s")
+    least_us = int(done.trace.acks["rtt_us"][done.trace.acks["rtt_us"] > 0].min())
+    # A packet that overtakes skips the forward delay.
+    assert 19_000 < least_us < 30_000
+
+
+def test_losses_come_in_bursts(finish: Runner) -> None:
+    # Out of the bad state once in four packets: bursts of four on average, a share p / (p + r) of all lost.
+    burst = {"p": 0.005, "r": 0.25, "bad": 1.0}
+    done = finish(
+        path={"bandwidth": "1 Gbit/s", "rtt": "10 ms", "burst": burst},
+        flows=[{"name": "probe", "udp": "40 Mbit/s"}],
+        duration="20 s",
+    )
+    sent = done.facts["flows"][0]["packets_sent"]
+    lost = done.trace.drops[done.trace.drops["state"] == DROP_RANDOM]
+    assert len(lost) / sent == pytest.approx(0.005 / 0.255, rel=0.1)
+    spacing_ns = 1514 * 8e9 / 40e6
+    runs = 1 + np.count_nonzero(np.diff(lost["t_ns"].astype(np.int64)) > 1.5 * spacing_ns)
+    assert len(lost) / runs == pytest.approx(4, rel=0.1)
+
+
+def test_duplicates_arrive_and_do_no_harm(finish: Runner) -> None:
+    done = finish(path=SMALL | {"duplicate": 0.01}, flows=[{"name": "probe", "udp": "10 Mbit/s"}], duration="20 s")
+    (flow,) = done.facts["flows"]
+    extra = flow["packets_received"] / flow["packets_sent"] - 1
+    assert extra == pytest.approx(0.01, abs=0.003)
+
+
+def test_a_schedule_changes_rate_and_delay_in_place(finish: Runner) -> None:
+    schedule = [
+        {"at": "10 s", "path": {"bandwidth": "5 Mbit/s"}},
+        {"at": "20 s", "path": {"rtt": "120 ms"}},
+    ]
+    done = finish(path=SMALL, flows=[{"name": "one", "cc": "cubic"}], duration="30 s", schedule=schedule)
+    links = done.trace.links
+
+    def rate_bps(begin_s: float, end_s: float) -> float:
+        inside = links[(links["t_ns"] >= begin_s * 1e9) & (links["t_ns"] <= end_s * 1e9)]
+        return float(inside["tx_bytes"][-1] - inside["tx_bytes"][0]) * 8 / (end_s - begin_s)
+
+    assert rate_bps(4, 9.9) == pytest.approx(20e6, rel=0.01)
+    assert rate_bps(11, 19.9) == pytest.approx(5e6, rel=0.01)
+    acks = done.trace.acks
+    late = acks["rtt_us"][acks["t_ns"] > 22e9]
+    assert late.min() >= 119_900
+
+
+def test_flows_with_their_own_round_trips(finish: Runner) -> None:
+    flows = [
+        {"name": name, "cc": "lhfixed", "params": {"cwnd": "4 packets"}, **more}
+        for name, more in (("short", {}), ("long", {"rtt": "160 ms"}))
+    ]
+    done = finish(path={"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, flows=flows, duration="5 s")
+    short, long = (flow["rtt_ms"]["min"] for flow in done.document["flows"])
+    assert short == pytest.approx(40, rel=0.001)
+    assert long == pytest.approx(160, rel=0.001)
+
+
+def test_a_sized_flow_completes_and_says_when(finish: Runner) -> None:
+    done = finish(path=SMALL, flows=[{"name": "file", "cc": "cubic", "size": "5 MB"}], duration="20 s")
+    (flow,) = done.document["flows"]
+    assert flow["bytes"] == 5_000_000
+    ideal_s = 5e6 / 1448 * 1514 * 8 / 20e6
+    assert ideal_s < flow["completion_s"] < ideal_s + 0.5
+
+
+def test_constant_bit_rate_is_exact(finish: Runner) -> None:
+    done = finish(path=SMALL, flows=[{"name": "calls", "udp": "3 Mbit/s"}], duration="20 s", warmup="1 s")
+    (flow,) = done.document["flows"]
+    assert flow["rate_error"] < 0.001
+    assert flow["pdr"] == 1.0
+
+
+def test_backgrounds_are_drawn_from_their_means(finish: Runner) -> None:
+    flows = [
+        {"name": "bursts", "on_off": {"rate": "2 Mbit/s", "on": "100 ms", "off": "300 ms"}},
+        {"name": "pages", "web": {"mean": "50 KB", "think": "200 ms"}, "count": 3},
+    ]
+    done = finish(path={"bandwidth": "100 Mbit/s", "rtt": "20 ms"}, flows=flows, duration="200 s")
+    bursts, *pages = done.document["flows"]
+    assert bursts["goodput_bps"] == pytest.approx(2e6 * 0.25 * 1472 / 1514, rel=0.2)
+    assert all(fact["connections"] > 100 for fact in done.facts["flows"][1:])
+    assert all(page["bytes"] > 1_000_000 for page in pages)
+
+
+def test_hundreds_of_flows_at_once(finish: Runner) -> None:
+    flows = [{"name": "many", "cc": "cubic", "count": 300, "spread": "5 ms"}]
+    path = {"bandwidth": "300 Mbit/s", "rtt": "40 ms"}
+    done = finish(path=path, flows=flows, duration="10 s", warmup="3 s", start_jitter="1 RTT")
+    assert len(done.document["flows"]) == 300
+    assert done.document["path"]["utilisation"] > 0.95
+    assert all(flow["bytes"] > 0 for flow in done.document["flows"])
+
+
+def test_parameters_reach_the_module(finish: Runner) -> None:
+    """CUBIC keeps beta/1024 of its window at a loss: read from the trace."""
+
+    def kept(beta: int) -> float:
+        flows = [{"name": "one", "cc": "cubic", "params": {"beta": beta, "tcp_friendliness": "off"}}]
+        path = {"bandwidth": "50 Mbit/s", "rtt": "80 ms"}
+        done = finish(path=path, flows=flows, duration="60 s", warmup="10 s")
+        acks = done.trace.acks
+        falls = np.flatnonzero(np.diff(acks["ssthresh"].astype(np.int64)) != 0)
+        later = falls[acks["t_ns"][falls] > 10e9]
+        assert len(later)
+        return float(acks["ssthresh"][later[0] + 1] / acks["cwnd"][later[0]])
+
+    assert kept(717) == pytest.approx(0.7, abs=0.02)
+    assert kept(900) == pytest.approx(900 / 1024, abs=0.02)
+
+
+def test_a_window_clamp_holds(finish: Runner) -> None:
+    flows = [{"name": "one", "cc": "cubic", "window": "20 packets"}]
+    done = finish(path={"bandwidth": "100 Mbit/s", "rtt": "40 ms"}, flows=flows, duration="10 s", warmup="2 s")
+    assert int(done.trace.acks["inflight"].max()) <= 20
+    assert done.document["flows"][0]["goodput_bps"] == pytest.approx(20 * 1448 * 8 / 0.04, rel=0.05)
+
+
+def test_a_reverse_rate_thins_the_acknowledgements(finish: Runner) -> None:
+    path = {"bandwidth": "50 Mbit/s", "rtt": "40 ms", "reverse_bandwidth": "200 kbit/s"}
+    done = finish(path=path, flows=[{"name": "one", "cc": "cubic"}], duration="20 s", warmup="5 s")
+    # 200 kbit/s carry 378 acknowledgements of 66 bytes a second.
+    reverse = done.trace.links[done.trace.links["id"] == 1]
+    rate = (
+        float(reverse["tx_bytes"][-1] - reverse["tx_bytes"][0]) * 8e9 / float(reverse["t_ns"][-1] - reverse["t_ns"][0])
+    )
+    assert rate < 200_500
+
+
+def test_sampling_by_interval_thins_the_trace_and_keeps_the_numbers(finish: Runner) -> None:
+    flows = [{"name": "one", "cc": "cubic"}]
+    every = finish(path=SMALL, flows=flows, duration="20 s", warmup="5 s")
+    some = finish(path=SMALL, flows=flows, duration="20 s", warmup="5 s", sample="50 ms")
+    assert len(some.trace.acks) < len(every.trace.acks) / 10
+    assert some.document["flows"][0]["goodput_bps"] == every.document["flows"][0]["goodput_bps"]
+
+
+def test_a_gigabit_guest_needs_little_memory(finish: Runner) -> None:
+    done = finish(
+        path={"bandwidth": "1 Gbit/s", "rtt": "100 ms"}, flows=[{"name": "one", "cc": "cubic"}], duration="8 s"
+    )
+    assert done.document["max_rss_kb"] < 300_000

@@ -1,0 +1,88 @@
+"""The command line as a person meets it: every verb has help, every mistake one sentence and the right exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def longhaul(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "orchestrator.cli", *words],
+        env={**os.environ, "LONGHAUL_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+VERBS = ["run", "plan", "list", "show", "compare", "report", "export", "rerun", "doctor", "kernel", "modules"]
+
+
+def test_help_names_every_verb(tmp_path: Path) -> None:
+    result = longhaul("--help", home=tmp_path)
+    assert result.returncode == 0
+    assert all(verb in result.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["run", "nowhere"], 2, "neither a file nor a shipped experiment"),
+        (["plan", "quick", "--set", "path.rtt=4"], 2, "path.rtt"),
+        (["plan", "quick", "--backend", "moon"], 2, "moon"),
+        (["run", "quick", "--backend", "moon"], 2, "known: sandbox"),
+        (["show", "abc"], 2, "no kept run"),
+        (["compare", "a", "b"], 2, "no kept run"),
+        (["rerun", "abc"], 2, "no kept run"),
+        (["export", "abc"], 2, "no kept run"),
+        (["report", "abc"], 2, "no kept run"),
+        (["kernel", "build", "9.9"], 2, "known: 6.12, 6.1"),
+        (["list", "stars"], 2, "stars"),
+        (["fly"], 2, "fly"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_its_exit_code(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+    result = longhaul(*words, home=tmp_path)
+    assert result.returncode == code, result.stderr
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_json_error_is_one_document(tmp_path: Path) -> None:
+    result = longhaul("show", "abc", "--json", home=tmp_path)
+    assert result.returncode == 2
+    assert json.loads(result.stdout)["error"]["error"] == "NotFound"
+
+
+def test_a_setting_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGHAUL_JOBS", "many")
+    result = longhaul("run", "quick", home=tmp_path)
+    assert result.returncode == 2
+    assert "LONGHAUL_JOBS" in result.stderr
+
+
+@pytest.mark.parametrize("noun", ["experiments", "topologies", "modules", "measures", "backends"])
+def test_lists_are_tables_or_json(tmp_path: Path, noun: str) -> None:
+    assert json.loads(longhaul("list", noun, "--json", home=tmp_path).stdout)
+    assert longhaul("list", noun, home=tmp_path).stdout
+
+
+def test_an_empty_list_says_so(tmp_path: Path) -> None:
+    assert "no runs yet" in longhaul("list", "runs", home=tmp_path).stdout
+
+
+def test_a_missing_kernel_is_said_with_the_command_that_provides_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
+    result = longhaul("run", "quick", home=tmp_path)
+    assert result.returncode == 3
+    assert "run `longhaul kernel build 6.12`" in result.stderr
+    assert longhaul("doctor", home=tmp_path).returncode == 3

@@ -1,0 +1,107 @@
+"""Fidelity: a sound recording passes every check, and each way of spoiling it breaks the check that is meant to see it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.fidelity import check_fidelity
+from orchestrator.run import Run
+from orchestrator.trace import Trace
+from tests.unit.recordings import recorded
+
+Recording = tuple[Run, Trace, dict[str, Any]]
+
+
+def broken(run: Run, trace: Trace, facts: dict[str, Any]) -> set[str]:
+    return {check.name for check in check_fidelity(run, trace, facts) if not check.ok}
+
+
+def test_a_sound_run_passes_every_check() -> None:
+    checks = check_fidelity(*recorded("lossy_pair"))
+    assert [check.text for check in checks if not check.ok] == []
+    assert {check.name for check in checks} == {
+        "trace complete",
+        "congestion control in use",
+        "sysctls",
+        "no frame above the MTU",
+        "bottleneck rate",
+        "base RTT",
+        "queue limit",
+        "random loss",
+        "conservation",
+        "no drop elsewhere",
+        "not limited by buffers",
+    }
+
+
+def _facts(change: Callable[[dict[str, Any]], object]) -> Callable[[Recording], Recording]:
+    def spoil(recording: Recording) -> Recording:
+        run, trace, facts = recording
+        facts = copy.deepcopy(facts)
+        change(facts)
+        return run, trace, facts
+
+    return spoil
+
+
+def _acks(**fields: int) -> Callable[[Recording], Recording]:
+    def spoil(recording: Recording) -> Recording:
+        run, trace, facts = recording
+        acks = trace.acks.copy()
+        for name, value in fields.items():
+            acks[name][:] = value
+        return run, replace(trace, acks=acks), facts
+
+    return spoil
+
+
+def _links(change: Callable[[Any], object]) -> Callable[[Recording], Recording]:
+    def spoil(recording: Recording) -> Recording:
+        run, trace, facts = recording
+        links = trace.links.copy()
+        change(links)
+        return run, replace(trace, links=links), facts
+
+    return spoil
+
+
+def _half_the_drops(recording: Recording) -> Recording:
+    """Ten times the random losses that were configured."""
+    run, trace, facts = recording
+    drops = np.concatenate([trace.drops[trace.drops["state"] == 2]] * 10)
+    return run, replace(trace, drops=drops), facts
+
+
+def _device(facts: dict[str, Any], dev: str) -> dict[str, Any]:
+    return next(device for device in facts["devices"] if device["dev"] == dev)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [
+        (_facts(lambda facts: facts["trace"].update(records=1)), "trace complete"),
+        (lambda it: (it[0], replace(it[1], events=it[1].events[:0]), it[2]), "trace complete"),
+        (_facts(lambda facts: facts["flows"][0].update(cc="reno")), "congestion control in use"),
+        (_facts(lambda facts: facts["flows"][0].update(error="connecting: timed out")), "flow"),
+        (_facts(lambda facts: facts["nodes"][0]["sysctls"][0].__setitem__(1, "7")), "sysctls"),
+        (_facts(lambda facts: facts["links"][0].update(max_frame_bytes=9000)), "no frame above the MTU"),
+        (_facts(lambda facts: facts["devices"][0].update(offloads_off=False)), "no frame above the MTU"),
+        (_links(lambda links: links["tx_bytes"].__imul__(2)), "bottleneck rate"),
+        (_acks(rtt_us=39_000), "base RTT"),
+        (_acks(rtt_us=47_000), "base RTT"),
+        (_links(lambda links: links["queue_max_packets"].__iadd__(1000)), "queue limit"),
+        (_half_the_drops, "random loss"),
+        (_facts(lambda facts: _device(facts, "r-d").update(tx_packets=1)), "conservation"),
+        (_facts(lambda facts: _device(facts, "s1-r").update(tx_dropped=3)), "no drop elsewhere"),
+        (_facts(lambda facts: facts["nodes_snmp"][0].update(ip_discards=1)), "no drop elsewhere"),
+        (_facts(lambda facts: facts["flows"][0].update(rwnd_limited_us=2_000_000)), "not limited by buffers"),
+    ],
+)
+def test_what_is_wrong_is_seen(spoil: Callable[[Recording], Recording], name: str) -> None:
+    assert name in broken(*spoil(recorded("lossy_pair")))

@@ -1,0 +1,183 @@
+"""Measures against traces whose answer is known in closed form."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, with_interval
+from orchestrator.analysis.compare import compare_documents
+from orchestrator.analysis.expect import evaluate
+from orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
+from orchestrator.analysis.measures import summarise, value_of
+from orchestrator.run import Expectation, Run
+from tests.unit.recordings import plain_run, recorded, steady, trace_of
+
+
+def facts(run: Run, **flow_changes: Any) -> dict[str, Any]:
+    one = {"completed_us": None, "bytes_received": 0} | flow_changes
+    return {"flows": [{"id": flow.id, **one} for flow in run.flows]}
+
+
+def test_goodput_share_and_jain_of_a_three_to_one_split() -> None:
+    run = plain_run()
+    document = summarise(run, trace_of(flow=steady(0, 600_000) + steady(1, 200_000)), facts(run))
+    a, b = document["flows"]
+    assert a["goodput_bps"] == pytest.approx(4.8e6, rel=1e-3)
+    assert b["share"] == pytest.approx(0.25, rel=1e-3)
+    # (3 + 1)^2 / (2 (9 + 1))
+    assert document["jain"] == pytest.approx(0.8, rel=1e-3)
+    assert a["goodput_cv"] == pytest.approx(0, abs=1e-3)
+
+
+def test_goodput_counts_only_the_window() -> None:
+    run = plain_run(window=["5 s", "10 s"])
+    document = summarise(run, trace_of(flow=steady(0, 400_000, 0, 5)), facts(run))
+    assert document["flows"][0]["goodput_bps"] == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "index"), [([1, 1, 1], 1.0), ([1, 0], 0.5), ([4, 0, 0, 0], 0.25), ([0, 0], 1.0), ([5], 1.0)]
+)
+def test_jain(values: list[float], index: float) -> None:
+    assert jain(np.array(values, float)) == pytest.approx(index)
+
+
+def test_jain_looks_only_while_all_are_there() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "5 s"}])
+    trace = trace_of(
+        flow=steady(0, 800_000, 0, 5)
+        + [{"t_ns": 10**10, "id": 0, "app_bytes": 4_000_000 + 2_000_000}]
+        + steady(1, 400_000, 5, 10)
+    )
+    assert jain_index(run, trace, 0, 10) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_convergence_is_the_first_fair_stretch() -> None:
+    run = plain_run()
+    late = steady(1, 0, 0, 4) + steady(1, 400_000, 4, 10)
+    assert convergence_s(run, trace_of(flow=steady(0, 400_000) + late)) == pytest.approx(4, abs=0.1)
+    assert convergence_s(run, trace_of(flow=steady(0, 400_000) + steady(1, 100_000))) is None
+
+
+def test_recovery_is_after_over_before() -> None:
+    run = plain_run(
+        flows=[{"name": "a", "cc": "cubic"}, {"name": "guest", "udp": "4 Mbit/s", "start": "4 s", "stop": "6 s"}]
+    )
+    before = steady(0, 800_000, 0, 4)
+    trace = trace_of(
+        flow=[
+            *before,
+            {"t_ns": 6 * 10**9, "id": 0, "app_bytes": 4_000_000},
+            {"t_ns": 10**10, "id": 0, "app_bytes": 5_600_000},
+        ]
+    )
+    ratio = recovery_ratio(run, trace, 0, 10)
+    assert ratio is not None
+    # Between two records a counter holds its value, so the whole rise comes at the end.
+    assert ratio == pytest.approx(0.5, rel=0.01)
+
+
+def test_the_time_weighted_window_and_the_percentiles_of_the_round_trip() -> None:
+    run = plain_run()
+    acks = [
+        {"t_ns": 0, "cwnd": 10, "rtt_us": 40_000},
+        {"t_ns": 3 * 10**9, "cwnd": 20, "rtt_us": 60_000},
+        {"t_ns": 4 * 10**9, "cwnd": 99, "rtt_us": 80_000},
+    ]
+    flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert flow["cwnd_packets"] == {"mean": pytest.approx((10 * 3 + 20 * 1) / 4), "max": 99}
+    assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["p50"], flow["rtt_ms"]["mean"]) == (40.0, 60.0, 60.0)
+
+
+def test_queue_and_utilisation_come_from_the_integral_and_the_counter() -> None:
+    run = plain_run()
+    links = [
+        {"t_ns": 0},
+        {
+            "t_ns": 10**10,
+            "tx_bytes": 5_000_000,
+            "queue_byte_ns": 15_140 * 10**10,
+            "queue_max_packets": 17,
+            "queue_packets": 3,
+        },
+    ]
+    path = summarise(run, trace_of(link=links), facts(run))["path"]
+    assert path["utilisation"] == pytest.approx(0.5)
+    assert path["queue_packets"]["mean"] == pytest.approx(10)
+    assert path["queue_packets"]["max"] == 17
+    assert path["queue_delay_ms"] == pytest.approx(15_140 * 8 / 8e6 * 1000)
+
+
+def test_capacity_follows_the_schedule() -> None:
+    run = plain_run(schedule=[{"at": "5 s", "path": {"bandwidth": "4 Mbit/s"}}])
+    links = [{"t_ns": 0}, {"t_ns": 10**10, "tx_bytes": 7_500_000}]
+    path = summarise(run, trace_of(link=links), facts(run))["path"]
+    assert path["utilisation"] == pytest.approx(7.5e6 * 8 / (5 * 8e6 + 5 * 4e6))
+
+
+def test_a_completion_time_needs_a_size() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic", "size": "1 MB", "start": "1 s"}])
+    flow = summarise(run, trace_of(), facts(run, completed_us=3_500_000))["flows"][0]
+    assert flow["completion_s"] == pytest.approx(2.5)
+
+
+def test_a_recorded_run_has_the_numbers_it_had() -> None:
+    run, trace, told = recorded("lossy_pair")
+    document = summarise(run, trace, told)
+    first, second, probe = document["flows"]
+    assert probe["goodput_bps"] == pytest.approx(400_000 * 1472 / 1514, rel=0.02)
+    carried = (first["throughput_bps"] + second["throughput_bps"] + probe["throughput_bps"]) / 1e6
+    assert carried == pytest.approx(document["path"]["throughput_bps"] / 1e6, rel=0.05)
+    assert document["path"]["losses"] > 0
+
+
+def test_repeats_are_summed_up_with_an_interval() -> None:
+    values = np.array([1.0, 2.0, 3.0, 4.0, 100.0])
+    assert trimmed_mean(values) == 3.0
+    value, low, high = with_interval(values, "median")
+    assert low <= value <= high
+    assert with_interval(values, "mean") == with_interval(values, "mean")
+    assert with_interval(np.array([7.0]), "mean") == (7.0, 7.0, 7.0)
+
+
+def documents() -> list[dict[str, Any]]:
+    run, trace, told = recorded("lossy_pair")
+    one = summarise(run, trace, told) | {"point": {}, "run": "one", "trace_sha256": "x"}
+    other = copy.deepcopy(one) | {"run": "two", "trace_sha256": "y"}
+    other["flows"][0]["goodput_bps"] *= 2
+    return [one, other]
+
+
+def test_a_summary_has_a_row_a_flow_and_measure() -> None:
+    rows = summarise_repeats(documents(), "mean")
+    (row,) = [row for row in rows if (row["flow"], row["measure"]) == ("first", "goodput_bps")]
+    assert row["n"] == 2
+    assert row["value"] == pytest.approx(1.5 * documents()[0]["flows"][0]["goodput_bps"])
+    assert {"rtt_ms.p95", "utilisation", "queue_packets.mean", "jain"} <= {row["measure"] for row in rows}
+
+
+def test_two_runs_are_compared_measure_by_measure() -> None:
+    one, other = documents()
+    said = compare_documents(one, other)
+    assert not said["identical"]
+    (row,) = [row for row in said["measures"] if (row["flow"], row["measure"]) == ("first", "goodput")]
+    assert row["change"] == "+100.00%"
+    assert compare_documents(one, one)["verdict"].startswith("identical")
+
+
+@pytest.mark.parametrize(("low", "high", "ok"), [(0.1, None, True), (None, 0.1, False), (0.5, 2.0, True)])
+def test_expectations_are_bounds(low: float | None, high: float | None, ok: bool) -> None:
+    (document, _) = documents()
+    assert value_of(document, "utilisation", None) is not None
+    (verdict,) = evaluate([Expectation("utilisation", None, low, high, "utilisation")], document)
+    assert verdict["ok"] is ok
+
+
+def test_a_measure_without_a_value_is_missed() -> None:
+    (document, _) = documents()
+    (verdict,) = evaluate([Expectation("completion_s", "first", None, 5.0, "completion")], document)
+    assert verdict == {"ok": False, "text": "completion: has no value in this run", "value": None}

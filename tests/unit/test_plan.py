@@ -1,0 +1,172 @@
+"""From text to integers: every number of a plan has a closed form, and everything that matters is in the run id."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from orchestrator.describe import describe_plan
+from orchestrator.errors import PlanError, SpecError
+from orchestrator.plan import compile_plan
+from orchestrator.run import Qdisc, Run, run_id
+from orchestrator.spec import load_experiment, parse_experiment, shipped_experiments
+
+BASE: dict[str, Any] = {
+    "experiment": "base",
+    "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
+    "flows": [{"name": "app", "cc": "cubic"}],
+    "duration": "10 s",
+}
+
+
+def only(**changes: Any) -> Run:
+    path = BASE["path"] | changes.pop("path", {})
+    (run,) = compile_plan(parse_experiment(BASE | changes | {"path": path})).runs
+    return run
+
+
+def qdiscs(run: Run, node: str, dev: str) -> tuple[Qdisc, ...]:
+    return next(end.qdiscs for wire in run.wires for end in wire.ends if (end.node, end.dev) == (node, dev))
+
+
+@pytest.mark.parametrize(
+    ("buffer", "kind", "limit"),
+    [
+        ("1 BDP", "pfifo", 330),  # 100e6 x 0.04 / 8 / 1514 = 330.25
+        ("0.5 BDP", "pfifo", 165),
+        ("50 packets", "pfifo", 50),
+        ("64 KB", "bfifo", 64_000),
+        ("10 ms", "bfifo", 125_000),
+    ],
+)
+def test_buffers_become_packets_or_bytes(buffer: str, kind: str, limit: int) -> None:
+    queue = qdiscs(only(path={"buffer": buffer}), "r", "r-d")[-1]
+    assert (queue.kind, queue.options["limit"]) == (kind, limit)
+
+
+def test_delay_is_split_and_loss_is_a_share_of_2_to_the_32() -> None:
+    netem, tbf, _ = qdiscs(only(path={"loss": 1e-3}), "r", "r-d")
+    assert netem.options["delay_ns"] == 20_000_000
+    assert netem.options["loss_2p32"] == round(1e-3 * 2**32)
+    assert (tbf.options["rate_bps"], tbf.options["burst_bytes"]) == (100_000_000, 1600)
+    (reverse,) = qdiscs(only(), "r", "r-s1")
+    assert reverse.options["delay_ns"] == 20_000_000
+
+
+def test_each_flow_gets_its_own_round_trip() -> None:
+    run = only(flows=[{"name": "short", "cc": "cubic"}, {"name": "long", "cc": "cubic", "rtt": "160 ms"}])
+    forward = qdiscs(run, "r", "r-d")[0].options["delay_ns"]
+    reverse = [qdiscs(run, "r", f"r-{name}")[0].options["delay_ns"] for name in ("s1", "s2")]
+    assert [(int(forward or 0) + int(one or 0)) // 1_000_000 for one in reverse] == [40, 160]  # type: ignore[arg-type]
+
+
+def test_asymmetric_delays_stand_as_written() -> None:
+    path = {"bandwidth": "100 Mbit/s", "one_way": {"forward": "100 ms", "reverse": "200 ms"}}
+    (run,) = compile_plan(parse_experiment(BASE | {"path": path})).runs
+    assert (run.meaning.rtt_us, run.meaning.forward_us, run.meaning.reverse_us) == (300_000, 100_000, 200_000)
+
+
+def test_jitter_keeps_the_order_unless_reordering_is_asked_for() -> None:
+    assert qdiscs(only(path={"jitter": "3 ms"}), "r", "r-d")[0].options["keep_order"] is True
+
+
+def test_packets_overtake_before_the_bottleneck_never_around_it() -> None:
+    run = only(path={"jitter": "3 ms", "reorder": 0.01, "loss": 1e-3})
+    (delay,) = qdiscs(run, "s1", "s1-r")
+    assert (delay.options["keep_order"], delay.options["delay_ns"]) == (False, 20_000_000)
+    loss, *_ = qdiscs(run, "r", "r-d")
+    assert (loss.options["delay_ns"], loss.options["reorder_2p32"], delay.options["loss_2p32"]) == (0, 0, 0)
+    assert loss.options["loss_2p32"] == round(1e-3 * 2**32)
+
+
+def test_gilbert_elliott_is_the_kernels() -> None:
+    burst = {"p": 0.01, "r": 0.2, "good": 0, "bad": 0.5}
+    assert qdiscs(only(path={"burst": burst}), "r", "r-d")[0].options["gemodel_2p32"] == (
+        round(0.01 * 2**32),
+        round(0.2 * 2**32),
+        2**31 - 1,
+        0,
+    )
+
+
+def test_a_schedule_changes_qdiscs_in_place() -> None:
+    run = only(schedule=[{"at": "5 s", "path": {"bandwidth": "50 Mbit/s"}}])
+    (change,) = run.schedule
+    assert (change.at_us, change.node, change.dev) == (5_000_000, "r", "r-d")
+    (tbf,) = change.qdiscs
+    assert (tbf.handle, tbf.options["rate_bps"]) == ("2:", 50_000_000)
+
+
+def test_a_sweep_is_every_combination_with_every_seed() -> None:
+    sweep = {"path.rtt": ["10 ms", "20 ms"], "flows.app.cc": ["reno", "cubic", "bic"]}
+    plan = compile_plan(parse_experiment(BASE | {"sweep": sweep, "repeats": 2}))
+    assert len(plan.runs) == 12
+    assert [run.seed for run in plan.runs[:2]] == [1, 2]
+    assert plan.runs[0].point == {"path.rtt": "10 ms", "flows.app.cc": "reno"}
+    assert len({run_id(run, {}) for run in plan.runs}) == 12
+
+
+def test_a_point_that_does_not_hold_together_is_named() -> None:
+    sweep = {"path.jitter": ["1 ms", "30 ms"]}
+    with pytest.raises((PlanError, SpecError), match="30 ms"):
+        compile_plan(parse_experiment(BASE | {"sweep": sweep}))
+
+
+def test_two_flows_cannot_differ_in_a_modules_parameters() -> None:
+    flows = [{"name": name, "cc": "cubic", "params": {"beta": beta}} for name, beta in (("a", 600), ("b", 700))]
+    with pytest.raises(PlanError, match="belong to the module"):
+        compile_plan(parse_experiment(BASE | {"flows": flows}))
+
+
+def test_run_json_reads_back_as_the_same_run() -> None:
+    for name in shipped_experiments():
+        for run in compile_plan(load_experiment(name)).runs[:3]:
+            assert Run.from_json(json.loads(json.dumps(run.as_json()))) == run
+
+
+def test_the_run_id_changes_with_all_that_determines_the_run() -> None:
+    run = only()
+    ids = {
+        run_id(run, {"kernel": "a"}),
+        run_id(run, {"kernel": "b"}),
+        run_id(only(seed=2), {"kernel": "a"}),
+        run_id(only(path={"rtt": "41 ms"}), {"kernel": "a"}),
+    }
+    assert len(ids) == 4
+    assert run_id(only(), {"kernel": "a"}) in ids
+
+
+def test_seeds_move_starts_and_nothing_else_of_a_plain_run() -> None:
+    one, two = only(), only(seed=2)
+    assert one.flows[0].start_us != two.flows[0].start_us
+    assert max(one.flows[0].start_us, two.flows[0].start_us) < 40_000
+    assert only(start_jitter="0 s").flows[0].start_us == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"path": {"buffer": "0.05 BDP"}}, "below 0.1 BDP"),
+        ({"path": {"rtt": "600 ms"}, "duration": "3 s"}, "slow start alone"),
+        ({"flows": [{"name": "app", "cc": "cubic", "window": "20 packets"}]}, "the window limits it"),
+        ({"path": {"loss": 0.01}, "flows": [{"name": "app", "cc": "reno"}]}, "holds these flows to about"),
+        ({"path": {"ecn": "on"}}, "never marks"),
+        ({"flows": [{"name": "app", "cc": "hstcp"}]}, "hstcp is highspeed"),
+    ],
+)
+def test_oddities_are_noted(changes: dict[str, Any], note: str) -> None:
+    path = BASE["path"] | changes.pop("path", {})
+    plan = compile_plan(parse_experiment(BASE | changes | {"path": path}))
+    assert any(note in line for line in plan.lint), plan.lint
+
+
+def test_a_sound_experiment_has_no_notes() -> None:
+    assert compile_plan(parse_experiment(BASE | {"duration": "60 s", "warmup": "10 s"})).lint == ()
+
+
+def test_a_plan_for_people_shows_every_resolved_number() -> None:
+    text = describe_plan(compile_plan(load_experiment("demo")))
+    for number in ("15406 packets", "23.325 MB", "delay 150 ms one way", "tbf rate 622000000bit", "51354 a second"):
+        assert number in text

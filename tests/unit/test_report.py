@@ -1,0 +1,230 @@
+"""The report: one page that loads nothing and shows everything, text of users stays text, a figure has the same bytes twice."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.measures import summarise
+from orchestrator.analysis.panels import Mark, run_marks, run_panels
+from orchestrator.analysis.report import ReportedRun, write_report
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.plan import compile_plan
+from orchestrator.run import Run
+from orchestrator.spec import load_experiment
+from orchestrator.trace import TRACE_KINDS, Trace
+
+HOSTILE = "</script><img src=https://example.org/x onerror=alert(1)> & $\\frac$"
+
+
+class Page(HTMLParser):
+    """Every tag with its attributes, and the text of each element by its id."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.by_id: dict[str, str] = {}
+        self.text = ""
+        self._open: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._open = dict(attrs).get("id")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = None
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._open is not None:
+            self.by_id[self._open] = self.by_id.get(self._open, "") + data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def a_run(*changes: str) -> Run:
+    return compile_plan(load_experiment("quick", changes)).runs[0]
+
+
+def a_trace(run: Run) -> Trace:
+    """A saw-tooth window, a steady receiver, a queue that fills."""
+    count = run.duration_us // 10_000
+    t_ns = np.arange(count, dtype=np.uint64) * 10_000_000
+    records = {name: np.zeros(0, dtype) for name, dtype in TRACE_KINDS.items()}
+    for name in ("ack", "flow", "link"):
+        records[name] = np.zeros(count, TRACE_KINDS[name])
+        records[name]["t_ns"] = t_ns
+        records[name]["id"] = run.links[0].id if name == "link" else run.flows[0].id
+    records["ack"]["cwnd"] = 20 + np.arange(count) % 50
+    records["ack"]["rtt_us"] = 40_000 + np.arange(count) % 3
+    records["flow"]["app_bytes"] = np.arange(count) * 12_500
+    records["link"]["queue_packets"] = np.arange(count) % 30
+    return Trace(records["ack"], records["flow"], records["link"], records["drop"], records["event"])
+
+
+def reported(run: Run) -> ReportedRun:
+    trace = a_trace(run)
+    told = {"flows": [{"id": flow.id, "completed_us": None, "bytes_received": 5} for flow in run.flows]}
+    document = {
+        "run": "0123456789abcdef0123",
+        "status": "missed",
+        "backend": run.backend,
+        "kernel": run.kernel,
+        "trace_sha256": "ab" * 32,
+        "virtual_s": 10.0,
+        "wall_s": 0.5,
+        "identity": {"kernel": "cd" * 16},
+        **summarise(run, trace, told),
+        "fidelity": {"checks": [{"name": "base RTT", "ok": True, "text": "least 40000 us"}]},
+        "expect": [{"text": "utilisation at least 0.9: 0.5", "ok": False}],
+    }
+    return document, run, trace
+
+
+def page_of(runs: list[ReportedRun], folder: Path) -> tuple[str, Page]:
+    output = folder / "report.html"
+    write_report(runs, output)
+    return output.read_text(), Page(output.read_text())
+
+
+def test_the_page_loads_nothing_and_holds_the_series(tmp_path: Path) -> None:
+    text, page = page_of([reported(a_run())], tmp_path)
+
+    assert not re.search(r"https?://", text)
+    links = [value for _, attributes in page.tags for key, value in attributes.items() if key in ("src", "href")]
+    assert links
+    assert all(link and link.startswith(("#", "data:")) for link in links)
+    (data,) = json.loads(page.by_id["data"])["runs"]
+    assert [panel["title"] for panel in data["panels"]] == ["Congestion window", "Goodput", "Round trip", "Queue"]
+    window, goodput, rtt, _ = (panel["series"][0] for panel in data["panels"])
+    assert window["label"] == "app (cubic)"
+    assert max(window["y"]) == 69
+    assert len(window["x_s"]) == len(window["y"])
+    assert goodput["y"][50] == pytest.approx(10.0)
+    assert rtt["y"][:3] == [40.0, 40.001, 40.002]
+    assert list(tmp_path.iterdir()) == [tmp_path / "report.html"]
+
+
+def test_the_page_tells_what_the_run_was_and_how_it_went(tmp_path: Path) -> None:
+    _, page = page_of([reported(a_run())], tmp_path)
+
+    for told in ("quick seed 1", "longhaul rerun 0123456789abcdef0123", "ab" * 32, "base RTT", "least 40000 us"):
+        assert told in page.text
+    assert "utilisation at least 0.9: 0.5" in page.text
+    assert "10 Mbit/s · round trip 40 ms" in page.text
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert [canvas["role"] for canvas in page.all("canvas")] == ["img"] * 4
+    assert all("app (cubic)" in (canvas["aria-label"] or "") for canvas in page.all("canvas")[:3])
+
+
+def test_several_runs_get_a_table_of_contents(tmp_path: Path) -> None:
+    _, page = page_of([reported(a_run()), reported(a_run("path.rtt=50 ms"))], tmp_path)
+
+    assert [link["href"] for link in page.all("a")] == ["#run-0", "#run-1"]
+    assert [section["id"] for section in page.all("section")] == ["run-0", "run-1"]
+
+
+def test_text_of_users_stays_text(tmp_path: Path) -> None:
+    run = a_run()
+    hostile = replace(
+        run,
+        experiment=HOSTILE,
+        point={HOSTILE: HOSTILE},
+        flows=tuple(replace(flow, name=HOSTILE) for flow in run.flows),
+        meaning=replace(run.meaning, about=HOSTILE, buffer_text=HOSTILE),
+    )
+    document, _, trace = reported(hostile)
+    document["expect"][0]["text"] = document["fidelity"]["checks"][0]["text"] = HOSTILE
+
+    _, page = page_of([(document, hostile, trace)] * 2, tmp_path)
+
+    assert len(page.all("script")) == 3
+    assert not any("onerror" in attributes for _, attributes in page.tags)
+    assert json.loads(page.by_id["data"])["runs"][0]["panels"][0]["series"][0]["label"] == f"{HOSTILE} (cubic)"
+    for image in page.all("img"):
+        svg = base64.b64decode((image["src"] or "").removeprefix("data:image/svg+xml;base64,"))
+        assert not list(ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}img"))
+
+
+def test_the_same_figure_has_the_same_bytes(tmp_path: Path) -> None:
+    runs = [reported(a_run())]
+
+    for name in ("one.svg", "two.SVG"):
+        write_report(runs, tmp_path / name)
+
+    one = (tmp_path / "one.svg").read_bytes()
+    assert one == (tmp_path / "two.SVG").read_bytes()
+    assert ElementTree.fromstring(one).tag == "{http://www.w3.org/2000/svg}svg"
+    assert b"app (cubic)" in one
+
+
+def test_a_png_is_one(tmp_path: Path) -> None:
+    write_report([reported(a_run())], tmp_path / "figure.png")
+
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report"])
+def test_an_unknown_ending_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"\.html, \.svg, \.png"):
+        write_report([reported(a_run())], tmp_path / name)
+
+
+def test_a_figure_of_too_many_runs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="13 runs do not fit"):
+        write_report([reported(a_run())] * 13, tmp_path / "figure.svg")
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=r"writing the report to .*missing"):
+        write_report([reported(a_run())], tmp_path / "missing" / "report.html")
+
+
+def test_panels_are_thinned_and_keep_spikes() -> None:
+    run = a_run("duration=60 s")
+    trace = a_trace(run)
+    trace.acks["cwnd"][4321] = 999
+
+    window = run_panels(run, trace, points=100)[0].series[0]
+
+    assert len(window.x_s) <= 100
+    assert np.all(np.diff(window.x_s) > 0)
+    assert (window.x_s[0], window.x_s[-1]) == (0.0, 59.99)
+    assert (window.y.min(), window.y.max()) == (20, 999)
+
+
+def test_a_quiet_stretch_keeps_its_values_beside_a_busy_one() -> None:
+    run = a_run()
+    trace = a_trace(run)
+    trace.acks["t_ns"][100:] = 9_000_000_000 + np.arange(len(trace.acks) - 100)
+
+    window = run_panels(run, trace, points=200)[0].series[0]
+
+    assert np.count_nonzero(window.x_s < 1) > 10
+
+
+def test_a_trace_without_acks_has_no_panel_of_them() -> None:
+    run = a_run()
+    trace = replace(a_trace(run), acks=np.zeros(0, TRACE_KINDS["ack"]))
+
+    assert [panel.title for panel in run_panels(run, trace)] == ["Goodput", "Queue"]
+
+
+def test_marks_tell_what_a_change_changes() -> None:
+    run = compile_plan(load_experiment("path-change")).runs[0]
+
+    assert run_marks(run) == [
+        Mark(15.0, "20 Mbit/s"),
+        Mark(30.0, "delay 50 ms, reverse delay 60 ms"),
+        Mark(45.0, "losses in bursts"),
+    ]

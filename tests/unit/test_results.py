@@ -1,0 +1,136 @@
+"""The store keeps a run once, whole, and finds it again, also after a death between folder and row."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.measures import summarise
+from orchestrator.errors import NotFound, ResultsError
+from orchestrator.results.catalog import Catalog
+from orchestrator.results.export import export_trace
+from orchestrator.results.store import Store
+from orchestrator.settings import Settings, load_settings
+from tests.unit.recordings import RUNS, recorded
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
+    return load_settings()
+
+
+@pytest.fixture
+def store(settings: Settings) -> Store:
+    return Store(settings)
+
+
+def document(run_id: str) -> dict[str, Any]:
+    run, trace, facts = recorded("lossy_pair")
+    about = {
+        "run": run_id,
+        "experiment": run.experiment,
+        "status": "done",
+        "backend": "sandbox",
+        "kernel": "6.12",
+        "seed": 1,
+        "point": {},
+        "virtual_s": 3.0,
+        "wall_s": 0.1,
+        "trace_sha256": "x" * 64,
+    }
+    return about | summarise(run, trace, facts)
+
+
+def keep(store: Store, tmp_path: Path, run_id: str) -> None:
+    run, trace, _ = recorded("lossy_pair")
+    directory = store.home / "staging" / run_id
+    shutil.copytree(RUNS / "lossy_pair", directory)
+    store.keep(directory, run, run_id, {"kernel": "k"}, {"experiment": "lossy-pair"}, document(run_id), trace)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "a" * 20)
+    assert store.find("a" * 20) == document("a" * 20)
+    assert store.get("aaa")["run"] == "a" * 20
+    manifest = store.manifest("a" * 20)
+    run, trace, facts = recorded("lossy_pair")
+    assert manifest["run"] == run.as_json()
+    assert manifest["facts"] == facts
+    assert store.trace("a" * 20).acks.tobytes() == trace.acks.tobytes()
+    assert sorted(file.name for file in store.directory("a" * 20).iterdir()) == [
+        "acks.parquet", "drops.parquet", "events.parquet", "flows.parquet", "links.parquet", "log.txt", "manifest.json",
+    ]  # fmt: skip
+
+
+def test_keeping_twice_keeps_the_first(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "a" * 20)
+    keep(store, tmp_path, "a" * 20)
+    assert len(store.list_runs(10)) == 1
+
+
+def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp_path: Path) -> None:
+    keep(store, tmp_path, "b" * 20)
+    with sqlite3.connect(settings.home / "catalogue.sqlite") as database:
+        database.execute("PRAGMA foreign_keys=ON")
+        database.execute("DELETE FROM runs")
+    database.close()
+    assert Store(settings).find("b" * 20) == document("b" * 20)
+    assert len(Store(settings).list_runs(10)) == 1
+
+
+def test_an_ambiguous_or_unknown_beginning_is_said(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "ab" + "0" * 18)
+    keep(store, tmp_path, "ab" + "1" * 18)
+    with pytest.raises(NotFound, match="several runs"):
+        store.get("ab")
+    with pytest.raises(NotFound, match="no kept run"):
+        store.get("zz")
+    # A wildcard of SQL is a letter like any other.
+    with pytest.raises(NotFound, match="no kept run"):
+        store.get("%")
+
+
+def test_a_deleted_run_is_gone(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "c" * 20)
+    store.delete("c" * 20)
+    assert store.find("c" * 20) is None
+    assert not store.directory("c" * 20).exists()
+    assert store.values("goodput_bps", "first", "lossy-pair") == []
+
+
+def test_measures_of_a_sweep_are_queryable(store: Store, tmp_path: Path) -> None:
+    for letter in "abc":
+        keep(store, tmp_path, letter * 20)
+    values = store.values("goodput_bps", "first", "lossy-pair")
+    assert len(values) == 3
+    assert {value for _, value in values} == {document("a")["flows"][0]["goodput_bps"]}
+    assert len(store.values("rtt_ms.p95", "first", "lossy-pair")) == 3
+    assert len(store.values("queue_packets.max", "", "lossy-pair")) == 3
+
+
+def test_many_threads_open_one_catalogue(settings: Settings) -> None:
+    catalog = Catalog(settings.home / "catalogue.sqlite")
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda _: catalog.newest(5), range(32))) == [[]] * 32
+
+
+def test_a_damaged_catalogue_is_said(settings: Settings) -> None:
+    settings.home.mkdir()
+    (settings.home / "catalogue.sqlite").write_bytes(b"this is no database, it is a text that is long enough" * 20)
+    with pytest.raises(ResultsError, match="not a database"):
+        Store(settings).list_runs(5)
+
+
+@pytest.mark.parametrize(("to", "begins"), [("csv", b'"t_ns"'), ("json", b'{"t_ns"'), ("parquet", b"PAR1")])
+def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: bytes) -> None:
+    keep(store, tmp_path, "d" * 20)
+    files = export_trace(store, "d" * 20, to, tmp_path / "out")
+    assert [file.name for file in files] == [f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link")]
+    assert files[0].read_bytes().startswith(begins)

@@ -1,0 +1,88 @@
+"""The door: what is right is taken, what is wrong gets one line that names the field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli import app
+from orchestrator.errors import SpecError
+from orchestrator.spec import load_experiment, parse_experiment
+
+MALFORMED = sorted((Path(__file__).parent.parent / "data" / "malformed").glob("*.yaml"))
+
+GOOD: dict[str, Any] = {
+    "experiment": "good",
+    "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms"},
+    "flows": [{"name": "app", "cc": "cubic"}, {"name": "other", "cc": "reno"}],
+    "duration": "10 s",
+}
+
+
+def test_there_are_malformed_experiments() -> None:
+    assert len(MALFORMED) >= 50
+
+
+@pytest.mark.parametrize("file", MALFORMED, ids=lambda file: file.stem)
+def test_a_malformed_experiment_gets_one_line_that_names_the_field(file: Path) -> None:
+    # The first line of each file says which field the message must name.
+    field = file.read_text().splitlines()[0].removeprefix("# ")
+    with pytest.raises(SpecError) as caught:
+        load_experiment(str(file))
+    (line,) = str(caught.value).splitlines()
+    said = line.removeprefix(f"{file}: ")
+    if file.stem in ("yaml_empty", "yaml_list"):
+        assert said.startswith("not an experiment")
+    else:
+        assert said.startswith(field) or f"{field}:" in said or f" {field} " in said
+    assert caught.value.exit_code == 2
+
+
+def test_several_mistakes_get_a_line_each() -> None:
+    wrong = GOOD | {"duration": 5, "path": {"bandwidth": "10", "rtt": "40 ms", "loss": 2}}
+    with pytest.raises(SpecError) as caught:
+        parse_experiment(wrong)
+    assert len(caught.value.problems) == 3
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(SpecError, match="nearest: quick"):
+        load_experiment("quik")
+
+
+def test_json_and_yaml_say_the_same(tmp_path: Path) -> None:
+    as_json, as_yaml = tmp_path / "one.json", tmp_path / "one.yaml"
+    as_json.write_text(json.dumps(GOOD))
+    as_yaml.write_text(
+        "experiment: good\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\n"
+        "flows: [{name: app, cc: cubic}, {name: other, cc: reno}]\nduration: 10 s\n"
+    )
+    assert load_experiment(str(as_json)) == load_experiment(str(as_yaml))
+
+
+def test_set_changes_fields_by_name() -> None:
+    changed = load_experiment("quick", ["path.rtt=100 ms", "flows.app.cc=htcp", "repeats=3"])
+    assert changed.path.rtt == "100 ms"
+    assert changed.flows[0].cc == "htcp"
+    assert changed.repeats == 3
+
+
+@pytest.mark.parametrize("change", ["path.rrt=100 ms", "flows.nobody.cc=reno", "path.rtt", "path.rtt=banana", "=1"])
+def test_a_wrong_set_is_refused(change: str) -> None:
+    with pytest.raises(SpecError):
+        load_experiment("quick", [change])
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    with pytest.raises(SpecError, match="nowhere.yaml"):
+        load_experiment("/nowhere.yaml")
+
+
+def test_the_command_exits_with_2_and_prints_json_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = CliRunner().invoke(app, ["plan", str(MALFORMED[0])])
+    assert isinstance(result.exception, SpecError)
+    assert result.exception.exit_code == 2
