@@ -59,6 +59,13 @@ fmt: .venv/.stamp ## format everything
 	@.venv/bin/ruff check --quiet --fix .
 	@clang-format -i orchestrator/agent/*.c orchestrator/agent/*.h
 
+docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
+	@$(PYTHON) docs/generate.py
+
+lock: ## pin the dependencies anew (needs uv)
+	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
+	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
+
 bench: setup ## measure speed, as ratios within one run
 	@$(PYTHON) tests/bench/bench.py
 
@@ -66,4 +73,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest check fmt bench clean
+.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest check fmt docs lock bench clean

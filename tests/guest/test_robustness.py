@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.settings import Settings
+from orchestrator.spec import load_experiment
 from tests.guest.conftest import experiment
 
 LONG = {"path": {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, "duration": "1000 s", "sample": "10 ms"}
@@ -148,37 +150,60 @@ def test_a_run_past_its_wall_limit_is_ended(written: Path, tmp_path: Path) -> No
     assert_nothing_left(home)
 
 
-def test_a_guest_without_memory_dies_by_name(pipeline: Pipeline) -> None:
-    plan = compile_plan(experiment())
-    starved = replace(plan.runs[0], memory_mb=14)
+@pytest.mark.parametrize(
+    ("memory_mb", "said"), [(10, "Too few physical memory"), (14, "Cannot allocate memory"), (18, "out of memory")]
+)
+def test_a_guest_without_memory_dies_by_name(pipeline: Pipeline, memory_mb: int, said: str) -> None:
+    """From the kernel that does not boot to the one that panics at work."""
+    plan = compile_plan(load_experiment("quick"))
+    starved = replace(plan.runs[0], memory_mb=memory_mb)
     (document,) = pipeline.execute(Plan(plan.experiment, (starved,), ()))
     assert document["status"] == "failed"
-    assert document["error"]["error"] in ("GuestDied", "BackendError")
-    assert document["error"]["what"]
+    assert said in document["error"]["what"]
+    assert pipeline.store.find(document["run"]) is None
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Path:
-    """A real file system of 4 MB in memory, which the trace of a fast run overflows."""
+def test_a_dead_guests_log_is_kept_for_people(pipeline: Pipeline) -> None:
+    plan = compile_plan(load_experiment("quick"))
+    (document,) = pipeline.execute(Plan(plan.experiment, (replace(plan.runs[0], memory_mb=18),), ()))
+    log = Path(document["error"]["hint"].rpartition("its log is ")[2])
+    assert "Kernel panic" in log.read_text()
+
+
+@contextmanager
+def small_disk(place: Path, options: str) -> Iterator[Path]:
+    """A real file system in memory, smaller than the trace of a fast run."""
     if os.geteuid() != 0:
         pytest.fail("mounting a small file system needs root: run the tests as root")
-    place = tmp_path / "small"
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "longhaul-test", str(place)], check=True)
-    return place
-
-
-def test_a_full_disk_is_said(small_disk: Path, written: Path) -> None:
-    written.write_text(written.read_text().replace('"10 ms"', '"every-ack"'))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "longhaul-test", str(place)], check=True)
     try:
-        command = longhaul(written, small_disk / "home")
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_said(written: Path, tmp_path: Path) -> None:
+    written.write_text(written.read_text().replace('"10 ms"', '"every-ack"'))
+    with small_disk(tmp_path / "small", "size=4m") as disk:
+        command = longhaul(written, disk / "home")
         output, errors = command.communicate(timeout=120)
         assert command.returncode == 4, errors
         said = json.loads(output)["runs"][0]["error"]
-        assert "No space left" in said["what"] or "disk" in said["what"]
-        assert_nothing_left(small_disk / "home")
-    finally:
-        subprocess.run(["umount", "-l", str(small_disk)], check=True)
+        assert "is full" in said["what"]
+        assert "LONGHAUL_HOME" in said["hint"]
+        assert_nothing_left(disk / "home")
+
+
+def test_a_read_only_home_is_said(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "still", "size=1m,ro") as disk:
+        command = longhaul(Path("quick"), disk / "home")
+        output, errors = command.communicate(timeout=30)
+    assert command.returncode == 4
+    assert "Read-only file system" in errors
+    assert "LONGHAUL_HOME" in errors
+    assert "Traceback" not in errors
+    assert json.loads(output)["error"]["error"] == "ResultsError"
 
 
 def test_a_home_that_cannot_be_written_is_said(settings: Settings, tmp_path: Path) -> None:

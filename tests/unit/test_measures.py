@@ -49,9 +49,11 @@ def test_jain(values: list[float], index: float) -> None:
 def test_jain_looks_only_while_all_are_there() -> None:
     run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "5 s"}])
     trace = trace_of(
-        flow=steady(0, 800_000, 0, 5)
-        + [{"t_ns": 10**10, "id": 0, "app_bytes": 4_000_000 + 2_000_000}]
-        + steady(1, 400_000, 5, 10)
+        flow=[
+            *steady(0, 800_000, 0, 5),
+            {"t_ns": 10**10, "id": 0, "app_bytes": 4_000_000 + 2_000_000},
+            *steady(1, 400_000, 5, 10),
+        ]
     )
     assert jain_index(run, trace, 0, 10) == pytest.approx(1.0, abs=1e-3)
 

@@ -78,7 +78,7 @@ def test_a_wrong_set_is_refused(change: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_said() -> None:
-    with pytest.raises(SpecError, match="nowhere.yaml"):
+    with pytest.raises(SpecError, match=r"nowhere\.yaml"):
         load_experiment("/nowhere.yaml")
 
 

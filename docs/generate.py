@@ -1,0 +1,156 @@
+"""Writes the pages of docs/ that list things, from the code that knows them: `make docs`. A test holds the two equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic.fields import FieldInfo
+from typer.core import TyperGroup
+
+from orchestrator import experiment, settings
+from orchestrator.analysis.measures import FORMULAS, key_of
+from orchestrator.catalogues import CATALOGUES
+from orchestrator.cli import app
+from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.expectation import MEASURES
+
+DOCS = Path(__file__).parent
+
+PARTS = (
+    ("The whole file", experiment.Experiment),
+    ("path", experiment.Path),
+    ("path.one_way", experiment.OneWay),
+    ("path.burst", experiment.Burst),
+    ("flows", experiment.Flow),
+    ("flows.on_off", experiment.OnOff),
+    ("flows.web", experiment.Web),
+    ("schedule", experiment.Change),
+    ("expect", experiment.Expected),
+)
+
+EXIT_CODES = (
+    (0, "done, and every expectation is met"),
+    (1, "an expectation is missed, or a rerun differs"),
+    (2, "bad input: one line a mistake, with the field's name"),
+    (3, "a backend lacks something: the message says what, and the command that provides it"),
+    (4, "a run failed"),
+    (130, "cancelled by Ctrl-C; what was finished is kept"),
+)
+
+
+def pages() -> Mapping[str, str]:
+    """File name -> text of every generated page."""
+    return {
+        "experiment-format.md": "\n".join(_experiment_format()) + "\n",
+        "command-line.md": "\n".join(_command_line()) + "\n",
+        "catalogues.md": "\n".join(_catalogues()) + "\n",
+    }
+
+
+def _experiment_format() -> Iterator[str]:
+    yield "# The experiment\n"
+    yield "An experiment is a YAML or JSON file. Quantities are written with their units; rates and sizes are powers of 1000."
+    yield "Nothing in it is ever executed. A mistake gets one line: the field, what was read, what is allowed, the nearest known name.\n"
+    yield "```yaml"
+    yield (DOCS.parent / "orchestrator" / "experiments" / "path-change.yaml").read_text().rstrip()
+    yield "```\n"
+    for title, part in PARTS:
+        yield f"## {title}\n"
+        if part is not experiment.Experiment and part.__doc__:
+            yield f"{part.__doc__.strip()}\n"
+        rows = [(f"`{name}`", _default(field), field.description or "") for name, field in part.model_fields.items()]
+        yield from _table(("field", "default", "meaning"), rows)
+        yield ""
+    yield "## What a schedule may change\n"
+    yield ", ".join(f"`{name}`" for name in experiment.PathNumbers.model_fields) + ".\n"
+    yield "Measures for `expect`, congestion controls and their parameters are listed in [catalogues.md](catalogues.md)."
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "needed"
+    default: Any = field.get_default(call_default_factory=True)
+    if default is None or default in ([], {}, ""):
+        return ""
+    return f"`{'on' if default is True else 'off' if default is False else default}`"
+
+
+def _command_line() -> Iterator[str]:
+    yield "# The command line\n"
+    root = typer.main.get_command(app)
+    for name, command in _commands(root, "longhaul"):
+        context = command.context_class(command, info_name=name)
+        words = " ".join(command.collect_usage_pieces(context))
+        yield f"## {name}\n"
+        yield f"`{name} {words}`\n"
+        yield f"{(command.help or '').strip()}\n"
+        options = [record for one in command.params if (record := one.get_help_record(context)) is not None]
+        if options:
+            yield from _table(("option", "meaning"), [(f"`{option}`", text) for option, text in options])
+            yield ""
+    yield "## Exit codes\n"
+    yield from _table(("code", "meaning"), EXIT_CODES)
+    yield "\nResults go to standard output, everything else to standard error; with `--json` standard output is one document.\n"
+    yield "## Settings\n"
+    yield "Environment variables, read once at the start:\n"
+    yield "```"
+    yield (settings.__doc__ or "").partition("\n\n")[2].rstrip()
+    yield "```"
+
+
+def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Every verb, with the words that call it; typer brings its own kind of command."""
+    if isinstance(command, TyperGroup):
+        for verb in command.commands:
+            yield from _commands(command.commands[verb], f"{name} {verb}")
+    else:
+        yield name, command
+
+
+def _catalogues() -> Iterator[str]:
+    yield "# What an experiment may name\n"
+    yield "## Experiments that come with the project\n"
+    yield from _rows(CATALOGUES["experiments"]())
+    yield "\n## Topologies\n"
+    yield from _rows(CATALOGUES["topologies"]())
+    yield "\n## Backends\n"
+    yield from _rows(CATALOGUES["backends"]())
+    yield "\n## Congestion controls\n"
+    yield from _rows([{name: row[name] for name in ("cc", "also", "about")} for row in CATALOGUES["modules"]()])
+    for control in CONGESTION_CONTROLS.values():
+        if control.parameters:
+            yield f"\n### Parameters of {control.name}\n"
+            rows = [(f"`{one.name}`", one.default, one.allowed, one.about) for one in control.parameters]
+            yield from _table(("parameter", "default", "allowed", "meaning"), rows)
+    yield "\n## Measures\n"
+    yield "A flow's measures look at the part of the window in which it was active. `key` is the place in a run's document, in"
+    yield "summaries and in the catalogue of kept runs.\n"
+    rows = [
+        (f"`{name}`", f"`{key_of(name, 'a flow' if scope in ('flow', 'either') else None)}`", scope, unit, FORMULAS[name])
+        for name, (scope, unit) in MEASURES.items()
+    ]
+    yield from _table(("measure", "key", "of", "in", "formula"), rows)
+
+
+def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    return _table(tuple(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+
+
+def main() -> None:
+    """Write every page."""
+    for name, text in pages().items():
+        (DOCS / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

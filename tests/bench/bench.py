@@ -1,0 +1,133 @@
+"""`make bench`: measures speed, overhead and memory, and the same dumbbell in ns-3, all within one run of this program.
+
+It prints a table with the machine and both kernels, writes build/bench.json, and ends with 1 when a number misses its bar.
+Absolute times belong to the machine; the ratios are what can be compared.
+
+    bench.py --- cases.py: what is measured, bars ---|- longhaul_side.py: `longhaul run` as a process
+                                                     `- ns3_side.py, ns3_dumbbell.cc: the same in ns-3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from cases import Bench, Row, memory, ns3, overhead, speed
+from longhaul_side import BenchError, one_flow, run_longhaul
+from rich.console import Console
+from rich.table import Table
+
+RESULT = Path(__file__).resolve().parents[2] / "build" / "bench.json"
+
+PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
+    "speed": speed,
+    "overhead": overhead,
+    "memory": memory,
+    "ns-3": ns3,
+}
+
+
+def main() -> int:
+    """Measure the parts asked for; 1 when a bar is missed, 4 when a part that should have worked did not."""
+    words = _arguments()
+    progress = Console(stderr=True)
+    rows: list[Row] = []
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder:
+        bench = Bench(Path(folder), 1 if words.quick else 3, words.quick)
+        machine = _machine(bench)
+        for part in words.only or [name for name in PARTS if not (words.skip_ns3 and name == "ns-3")]:
+            try:
+                for row in PARTS[part](bench):
+                    progress.print(f"{row.part}: {row.case}: {_number(row.value)} {row.unit}", highlight=False)
+                    rows.append(row)
+            except BenchError as error:
+                broken.append(f"{part}: {error}")
+    _print(rows, machine)
+    for line in broken:
+        progress.print(f"not measured: {line}", style="red", highlight=False)
+    _write(rows, machine, broken)
+    return 4 if broken else int(any(row.holds is False for row in rows))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure speed, as ratios within one run.")
+    parser.add_argument("--quick", action="store_true", help="each case once and shorter, ns-3 at 100 Mbit/s only")
+    parser.add_argument("--skip-ns3", action="store_true", help="leave the comparison with ns-3 out (it takes minutes)")
+    parser.add_argument("--only", action="append", choices=list(PARTS), help="this part; may be given again")
+    return parser.parse_args()
+
+
+def _machine(bench: Bench) -> dict[str, str | int]:
+    """What the numbers belong to. The probe also leaves a catalogue and compiled modules behind, so the first case starts warm."""
+    probe = run_longhaul(one_flow("1 Mbit/s", "40 ms", 1), bench.home)
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "host_kernel": platform.release(),
+        "guest_kernel": str(probe.run["kernel"]),
+        "load": f"{os.getloadavg()[0]:.2f}",
+        "python": platform.python_version(),
+    }
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()
+
+
+def _print(rows: list[Row], machine: dict[str, str | int]) -> None:
+    table = Table(title="Longhaul benchmark", title_justify="left")
+    for name in ("part", "case"):
+        table.add_column(name, no_wrap=True)
+    for name in ("measured", "bar"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    table.add_column("holds", no_wrap=True)
+    table.add_column("how it came about")
+    last = ""
+    for row in rows:
+        if last and row.part != last:
+            table.add_section()
+        holds = {True: "[green]yes[/]", False: "[red]no[/]", None: "-"}[row.holds]
+        part = row.part if row.part != last else ""
+        table.add_row(part, row.case, _number(row.value), _bar(row), row.unit, holds, row.note)
+        last = row.part
+    # A pipe has no width of its own; the table is as wide as its notes need there.
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    console.print(table)
+    console.print(
+        f"{machine['cpu']}, {machine['cores']} cores, load {machine['load']} at the start; "
+        f"host {machine['host_kernel']}, guest {machine['guest_kernel']}",
+        highlight=False,
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _bar(row: Row) -> str:
+    if row.at_least is not None:
+        return f"≥ {row.at_least:g}"
+    return f"< {row.at_most:g}" if row.at_most is not None else ""
+
+
+def _write(rows: list[Row], machine: dict[str, str | int], broken: list[str]) -> None:
+    RESULT.parent.mkdir(exist_ok=True)
+    measured = [asdict(row) | {"holds": row.holds} for row in rows]
+    RESULT.write_text(json.dumps({"machine": machine, "rows": measured, "not_measured": broken}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+"""The four parts of the benchmark: speed, overhead, memory, ns-3. Each gives rows: what was measured, its bar, both as numbers.
+
+A machine with other work on it is noisy, so a number is the median of a few repeats, and where two programs are compared
+they take turns.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from longhaul_side import BenchError, Measured, one_flow, run_longhaul
+from ns3_side import build_ns3, ns3_version, run_ns3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured number and the bar it has to clear; `value` is None where nothing could be measured."""
+
+    part: str
+    case: str
+    unit: str
+    value: float | None
+    at_least: float | None = None
+    at_most: float | None = None
+    note: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the bar is cleared; None where there is no number or no bar."""
+        if self.value is None or (self.at_least is None and self.at_most is None):
+            return None
+        return (self.at_least is None or self.value >= self.at_least) and (
+            self.at_most is None or self.value < self.at_most
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where runs are kept while measuring, how often each is repeated, and whether the long ones are left out."""
+
+    folder: Path
+    repeats: int
+    quick: bool
+
+    @property
+    def home(self) -> Path:
+        """A LONGHAUL_HOME with a catalogue in it."""
+        return self.folder / "home"
+
+    def measure(self, experiment: dict[str, Any], most: int | None = None) -> list[Measured]:
+        """The same experiment a few times, `most` times at most."""
+        return [run_longhaul(experiment, self.home) for _ in range(min(self.repeats, most or self.repeats))]
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedCase:
+    """One path; the virtual time is long enough for some wall seconds, and for the flow to have filled the path."""
+
+    bandwidth: str
+    rtt: str
+    duration_s: int
+    quick_s: int
+    at_least: float
+    most_repeats: int | None = None
+
+
+SPEED_CASES = (
+    SpeedCase("1 Mbit/s", "40 ms", 5000, 1000, 500),
+    SpeedCase("10 Mbit/s", "40 ms", 1000, 200, 100),
+    SpeedCase("100 Mbit/s", "40 ms", 100, 20, 10),
+    SpeedCase("1 Gbit/s", "40 ms", 10, 5, 2.5),
+    # Never shortened: in its first seconds the flow is in slow start, with few packets, which would flatter the number.
+    SpeedCase("10 Gbit/s", "300 ms", 20, 20, 0.5, most_repeats=1),
+)
+
+
+def speed(bench: Bench) -> Iterator[Row]:
+    """Virtual seconds a wall second of one flow, 1 BDP of buffer, every ACK traced."""
+    for case in SPEED_CASES:
+        duration_s = case.quick_s if bench.quick else case.duration_s
+        measured = bench.measure(one_flow(case.bandwidth, case.rtt, duration_s), case.most_repeats)
+        guest_wall_s = median(float(one.run["wall_s"]) for one in measured)
+        wall_s = median(one.wall_s for one in measured)
+        goodput_bps = float(measured[0].run["flows"][0]["goodput_bps"])
+        yield Row(
+            "speed",
+            f"{case.bandwidth} × {case.rtt}",
+            "virtual s / wall s",
+            duration_s / guest_wall_s,
+            at_least=case.at_least,
+            note=f"{duration_s} s in {guest_wall_s:.2f} s, {wall_s:.2f} s with the pipeline; {goodput_bps / 1e6:.4g} Mbit/s",
+            details={
+                "virtual_s": duration_s,
+                "guest_wall_s": guest_wall_s,
+                "wall_s": wall_s,
+                "goodput_bps": goodput_bps,
+                "max_rss_mb": measured[0].run["max_rss_kb"] / 1000,
+            },
+        )
+
+
+# Small enough that packets are few: what is left is what every run costs.
+_TINY = one_flow("1 Mbit/s", "40 ms", 1)
+_TINY_WALL_MOST_S = 1.0
+_SWEEP_SHORT, _SWEEP_LONG = 40, 80
+_ONE_MORE_MOST_S = 0.15
+
+
+def overhead(bench: Bench) -> Iterator[Row]:
+    """What a run costs beside its packets: alone from the command line, and one more in a sweep."""
+    bench.measure(_TINY)
+    yield _tiny_run(bench, "with a catalogue", lambda: None)
+    yield _tiny_run(bench, "without a home", lambda: shutil.rmtree(bench.home))
+    yield _one_more(bench)
+
+
+def _tiny_run(bench: Bench, what: str, prepare: Callable[[], None]) -> Row:
+    walls_s = []
+    for _ in range(2 * bench.repeats + 1):
+        prepare()
+        walls_s.append(run_longhaul(_TINY, bench.home).wall_s)
+    return Row(
+        "overhead",
+        f"a 1 s run, {what}",
+        "wall s",
+        median(walls_s),
+        at_most=_TINY_WALL_MOST_S,
+        note=f"{min(walls_s):.2f} to {max(walls_s):.2f} s, the whole process",
+        details={"walls_s": walls_s},
+    )
+
+
+def _one_more(bench: Bench) -> Row:
+    """CPU of the longer sweep less that of the shorter; of the guests only what one takes that has next to no packets."""
+    idle = _TINY | {"flows": [{"name": "app", "cc": "htcp", "size": "1 KB"}]}
+    idle_guest_s = median(one.guest_cpu_s for one in bench.measure(idle))
+    pairs = []
+    for _ in range(bench.repeats):
+        few, many = (run_longhaul(_sweep(points), bench.home) for points in (_SWEEP_SHORT, _SWEEP_LONG))
+        pairs.append((many.cpu_s - few.cpu_s, many.guest_cpu_s - few.guest_cpu_s))
+    extra = _SWEEP_LONG - _SWEEP_SHORT
+    beside_s = median(cpu_s - guest_s for cpu_s, guest_s in pairs) / extra
+    guest_s = median(guest_s for _, guest_s in pairs) / extra
+    return Row(
+        "overhead",
+        "one more run of a sweep",
+        "CPU s",
+        beside_s + idle_guest_s,
+        at_most=_ONE_MORE_MOST_S,
+        note=f"{beside_s * 1e3:.0f} ms around the guest, {idle_guest_s * 1e3:.0f} ms an idle guest",
+        details={"around_guest_cpu_s": beside_s, "idle_guest_cpu_s": idle_guest_s, "guest_cpu_s": guest_s},
+    )
+
+
+def _sweep(points: int) -> dict[str, Any]:
+    return one_flow("1 Mbit/s", "40 ms", 1, sweep={"path.rtt": [f"{10 + point} ms" for point in range(points)]})
+
+
+_MEMORY_MOST_MB = 300
+
+
+def memory(bench: Bench) -> Iterator[Row]:
+    """The most memory the guest's process held at once."""
+    run = run_longhaul(one_flow("1 Gbit/s", "100 ms", 5 if bench.quick else 15), bench.home).run
+    yield Row("memory", "1 Gbit/s × 100 ms", "MB", run["max_rss_kb"] / 1000, at_most=_MEMORY_MOST_MB, note="guest")
+
+
+@dataclass(frozen=True, slots=True)
+class Ns3Case:
+    """One dumbbell for both sides; where ns-3 takes minutes it runs once, where it takes seconds the sides alternate."""
+
+    rate_mbps: int
+    buffer_packets: int
+    ns3_runs: int
+    at_least: float
+
+
+NS3_CASES = (Ns3Case(100, 350, 5, 4), Ns3Case(1000, 3500, 1, 50))
+_NS3_RTT_MS = 40
+_NS3_DURATION_S = 10
+_GOODPUT_TOLERANCE = 0.1
+
+
+def ns3(bench: Bench) -> Iterator[Row]:
+    """Whole process against whole process, start-up included; without ns-3 the rows say so."""
+    cases = NS3_CASES[:1] if bench.quick else NS3_CASES
+    try:
+        version = ns3_version()
+        program = build_ns3(bench.folder)
+    except BenchError as error:
+        yield from (_ns3_row(case, None, note=f"not measured: {error}") for case in cases)
+        return
+    for case in cases:
+        yield _compare(bench, program, version, case)
+
+
+def _compare(bench: Bench, program: Path, version: str, case: Ns3Case) -> Row:
+    buffer = f"{case.buffer_packets} packets"
+    experiment = one_flow(f"{case.rate_mbps} Mbit/s", f"{_NS3_RTT_MS} ms", _NS3_DURATION_S, buffer)
+    ours, theirs = [], []
+    for _ in range(case.ns3_runs):
+        ours.append(run_longhaul(experiment, bench.home))
+        theirs.append(run_ns3(program, case.rate_mbps, _NS3_RTT_MS, case.buffer_packets, _NS3_DURATION_S))
+        ours.append(run_longhaul(experiment, bench.home))
+    our_wall_s, their_wall_s = median(one.wall_s for one in ours), median(one.wall_s for one in theirs)
+    our_bps, their_bps = float(ours[0].run["flows"][0]["goodput_bps"]), float(theirs[0].said["goodput_bps"])
+    fair = abs(our_bps - their_bps) <= _GOODPUT_TOLERANCE * their_bps
+    goodputs = f"{our_bps / 1e6:.1f} against {their_bps / 1e6:.1f} Mbit/s"
+    return _ns3_row(
+        case,
+        their_wall_s / our_wall_s if fair else None,
+        note=f"{our_wall_s:.2f} s against {their_wall_s:.2f} s; {goodputs}{'' if fair else ': not the same work'}",
+        details={
+            "ns3": version,
+            "wall_s": our_wall_s,
+            "guest_wall_s": median(float(one.run["wall_s"]) for one in ours),
+            "ns3_wall_s": their_wall_s,
+            "goodput_bps": our_bps,
+            "ns3_goodput_bps": their_bps,
+            "ns3_packets": theirs[0].said["packets"],
+        },
+    )
+
+
+def _ns3_row(case: Ns3Case, value: float | None, note: str, details: dict[str, Any] | None = None) -> Row:
+    name = f"{case.rate_mbps} Mbit/s × {_NS3_RTT_MS} ms, {_NS3_DURATION_S} s"
+    return Row("ns-3", name, "times faster", value, at_least=case.at_least, note=note, details=details or {})

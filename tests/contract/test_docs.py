@@ -1,0 +1,52 @@
+"""The documentation says what the code does: generated pages are fresh, links lead somewhere, commands exist."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from orchestrator.cli import app
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+GENERATED = runpy.run_path(str(REPOSITORY / "docs" / "generate.py"))["pages"]()
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_generated_page_is_fresh(name: str) -> None:
+    assert (REPOSITORY / "docs" / name).read_text() == GENERATED[name], "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_make_targets_and_verbs_that_are_named_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+    text = page.read_text()
+    assert set(re.findall(r"(?:^ +|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets
+    assert set(re.findall(r"(?:^ +|`)(?:\.venv/bin/)?longhaul ([a-z]+)", text, re.MULTILINE)) <= set(root.commands)
+
+
+def test_every_fidelity_check_is_documented() -> None:
+    told = (REPOSITORY / "docs" / "fidelity.md").read_text()
+    code = (REPOSITORY / "orchestrator" / "analysis" / "fidelity.py").read_text()
+    for name in set(re.findall(r'Check\(\s*"([^"]+)"', code)) - {"flow"}:
+        assert f"| {name} |" in told, name
+
+
+def test_every_setting_is_documented_where_it_is_read() -> None:
+    code = (REPOSITORY / "orchestrator" / "settings.py").read_text()
+    told, _, body = code.partition('"""\n\nfrom __future__')
+    for name in set(re.findall(r"LONGHAUL_[A-Z_]+", body)):
+        assert name in told
