@@ -128,11 +128,17 @@ def _catalogues() -> Iterator[str]:
     yield "\n## Measures\n"
     yield "A flow's measures look at the part of the window in which it was active. `key` is the place in a run's document, in"
     yield "summaries and in the catalogue of kept runs.\n"
-    rows = [
-        (f"`{name}`", f"`{key_of(name, 'a flow' if scope in ('flow', 'either') else None)}`", scope, unit, FORMULAS[name])
+    measures = [
+        (
+            f"`{name}`",
+            f"`{key_of(name, 'a flow' if scope in ('flow', 'either') else None)}`",
+            scope,
+            unit,
+            FORMULAS[name],
+        )
         for name, (scope, unit) in MEASURES.items()
     ]
-    yield from _table(("measure", "key", "of", "in", "formula"), rows)
+    yield from _table(("measure", "key", "of", "in", "formula"), measures)
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -122,6 +123,8 @@ _Noreturn void guest_run(void)
 	struct probe_report report;
 
 	die_as_guest();
+	/* A peer that is gone is an error of a system call, not a death. */
+	signal(SIGPIPE, SIG_IGN);
 	mount_all();
 	open_console();
 	raise_limits();

@@ -1,16 +1,17 @@
 /*
- * TCP flows. A sender gives the kernel 8 MB at a time from one shared page of zeros and sleeps until
- * they are gone; a receiver asks for a gigabyte that is thrown away. So a flow of any speed costs a
+ * TCP flows. A sender gives the kernel 8 MB at a time, all of them references to one page of zeros, and
+ * sleeps until they are gone; a receiver asks for a gigabyte that is thrown away. So a flow of any speed costs a
  * handful of system calls a second. Socket buffers are set only where a flow has a window of its own:
  * setting one ends its tuning.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 /* A peer that ended has sent its FIN; include/net/tcp_states.h is not for programs. */
 #define STATE_CLOSE_WAIT 8
 
+#define HOLE	      "/run/hole"
 #define SEND_BYTES    (8u << 20)
 #define RECEIVE_BYTES (1u << 30)
 
@@ -166,28 +168,28 @@ void tcp_account_receiver(struct flow *flow, int fd)
 	pthread_mutex_unlock(&traffic_lock);
 }
 
-static const void *zeros(void)
+/* A file of SEND_BYTES without a single block: its every page is the kernel's page of zeros. */
+static int hole(void)
 {
 	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-	static void *page;
+	static int fd = -1;
 
 	pthread_mutex_lock(&once);
-	if (!page) {
-		page = mmap(NULL, SEND_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			    -1, 0);
-		if (page == MAP_FAILED)
-			die("allocating the data to send", "", "raise memory_mb", "%s",
-			    strerror(errno));
+	if (fd < 0) {
+		fd = open(HOLE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0 || ftruncate(fd, SEND_BYTES))
+			die("making the data to send", HOLE, "", "%s", strerror(errno));
 	}
 	pthread_mutex_unlock(&once);
-	return page;
+	return fd;
 }
 
 bool tcp_send(struct flow *flow, int fd, uint64_t bytes)
 {
 	while (bytes && !clock_interrupted()) {
 		size_t chunk = bytes < SEND_BYTES ? (size_t)bytes : SEND_BYTES;
-		ssize_t sent = send(fd, zeros(), chunk, MSG_NOSIGNAL);
+		off_t begin = 0;
+		ssize_t sent = sendfile(fd, hole(), &begin, chunk);
 
 		if (sent < 0 && errno != EINTR) {
 			flow_error(flow, "sending: %s", strerror(errno));
