@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.settings import Settings
-from orchestrator.spec import load_experiment
 from tests.guest.conftest import experiment
 
 LONG = {"path": {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, "duration": "1000 s", "sample": "10 ms"}
@@ -150,23 +150,24 @@ def test_a_run_past_its_wall_limit_is_ended(written: Path, tmp_path: Path) -> No
     assert_nothing_left(home)
 
 
-@pytest.mark.parametrize(
-    ("memory_mb", "said"), [(10, "Too few physical memory"), (14, "Cannot allocate memory"), (18, "out of memory")]
-)
+def starve(pipeline: Pipeline, memory_mb: int) -> dict[str, Any]:
+    """A gigabit guest with too little RAM: its document."""
+    plan = compile_plan(experiment(path={"bandwidth": "1 Gbit/s", "rtt": "100 ms"}))
+    (document,) = pipeline.execute(Plan(plan.experiment, (replace(plan.runs[0], memory_mb=memory_mb),), ()))
+    return document
+
+
+@pytest.mark.parametrize(("memory_mb", "said"), [(10, "Too few physical memory"), (20, "out of memory")])
 def test_a_guest_without_memory_dies_by_name(pipeline: Pipeline, memory_mb: int, said: str) -> None:
-    """From the kernel that does not boot to the one that panics at work."""
-    plan = compile_plan(load_experiment("quick"))
-    starved = replace(plan.runs[0], memory_mb=memory_mb)
-    (document,) = pipeline.execute(Plan(plan.experiment, (starved,), ()))
+    """A kernel that does not boot, and one that panics at work."""
+    document = starve(pipeline, memory_mb)
     assert document["status"] == "failed"
     assert said in document["error"]["what"]
     assert pipeline.store.find(document["run"]) is None
 
 
 def test_a_dead_guests_log_is_kept_for_people(pipeline: Pipeline) -> None:
-    plan = compile_plan(load_experiment("quick"))
-    (document,) = pipeline.execute(Plan(plan.experiment, (replace(plan.runs[0], memory_mb=18),), ()))
-    log = Path(document["error"]["hint"].rpartition("its log is ")[2])
+    log = Path(starve(pipeline, 20)["error"]["hint"].rpartition("its log is ")[2])
     assert "Kernel panic" in log.read_text()
 
 
