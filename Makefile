@@ -66,8 +66,8 @@ lock: ## pin the dependencies anew (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
 	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
 
-bench: setup ## measure speed, as ratios within one run
-	@$(PYTHON) tests/bench/bench.py
+bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
+	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
 clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from cases import Bench, Row, memory, ns3, overhead, speed
-from longhaul_side import BenchError, one_flow, run_longhaul
 from rich.console import Console
 from rich.table import Table
+
+from tests.bench.cases import Bench, Row, memory, ns3, overhead, speed
+from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
 
 RESULT = Path(__file__).resolve().parents[2] / "build" / "bench.json"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from longhaul_side import BenchError, Measured, one_flow, run_longhaul
-from ns3_side import build_ns3, ns3_version, run_ns3
+from tests.bench.longhaul_side import BenchError, Measured, one_flow, run_longhaul
+from tests.bench.ns3_side import build_ns3, ns3_version, run_ns3
 
 
 @dataclass(frozen=True, slots=True)

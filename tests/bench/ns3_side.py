@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longhaul_side import BenchError, run_process
+from tests.bench.longhaul_side import BenchError, run_process
 
 INSTALL = "apt-get install -y --no-install-recommends libns3-dev g++"
 

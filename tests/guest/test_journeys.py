@@ -1,0 +1,105 @@
+"""Whole journeys of a person at the command line, with real guests underneath."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+SHORT = ["--set", "duration=3 s"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def longhaul(home: Path, *words: str, code: int = 0) -> str:
+    result = subprocess.run(
+        [sys.executable, "-m", "orchestrator.cli", *words],
+        env={**os.environ, "LONGHAUL_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == code, result.stderr
+    return result.stdout
+
+
+def run(home: Path, *words: str, code: int = 0) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(longhaul(home, "run", *words, "--json", code=code))
+    return document
+
+
+def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
+    text = longhaul(home, "run", "quick")
+    assert all(word in text for word in ("Congestion window", "Goodput", "utilisation", "checks hold", "kernel 6.12"))
+
+    again = run(home, "quick")["runs"][0]
+    assert again["cached"] is True
+    fresh = run(home, "quick", "--no-cache")["runs"][0]
+    assert fresh["cached"] is False
+    assert (fresh["run"], fresh["trace_sha256"]) == (again["run"], again["trace_sha256"])
+
+    assert "identical" in longhaul(home, "rerun", again["run"][:6])
+    assert again["run"] in longhaul(home, "show", again["run"][:6])
+    assert len(json.loads(longhaul(home, "list", "runs", "--json"))) == 1
+
+    other = run(home, "quick", "--seed", "2")["runs"][0]
+    compared = json.loads(longhaul(home, "compare", again["run"], other["run"], "--json"))
+    assert compared["identical"] is False
+    assert compared["measures"]
+
+    for name, begin in (("run.html", b"<!doctype html>"), ("run.svg", b"<?xml"), ("run.png", b"\x89PNG")):
+        longhaul(home, "report", again["run"], other["run"], "-o", str(tmp_path / name))
+        assert (tmp_path / name).read_bytes().lower().startswith(begin.lower())
+
+    longhaul(home, "export", again["run"], "--to", "csv", "-o", str(tmp_path / "csv"))
+    header, first, *_ = (tmp_path / "csv" / "acks.csv").read_text().splitlines()
+    assert header.split(",")[0] == '"t_ns"'
+    assert int(first.split(",")[0]) > 0
+
+
+def test_a_sweep_with_repeats_is_summed_up(home: Path) -> None:
+    document = run(home, "quick", *SHORT, "--repeats", "3", "--set", "sweep={path.rtt: [20 ms, 40 ms]}", "--jobs", "2")
+    assert [(one["point"]["path.rtt"], one["seed"]) for one in document["runs"]] == [
+        (rtt, seed) for rtt in ("20 ms", "40 ms") for seed in (1, 2, 3)
+    ]
+    rows = [row for row in document["summary"] if (row["flow"], row["measure"]) == ("app", "goodput_bps")]
+    assert [row["n"] for row in rows] == [3, 3]
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+
+
+def test_a_missed_expectation_is_exit_code_1_and_a_failure_in_junit(home: Path, tmp_path: Path) -> None:
+    greedy = "expect=[{measure: goodput, flow: app, at_least: 11 Mbit/s}]"
+    junit = tmp_path / "junit.xml"
+    document = run(home, "quick", *SHORT, "--set", greedy, "--junit", str(junit), code=1)
+    assert document["runs"][0]["status"] == "missed"
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
+
+
+def test_out_holds_everything_for_another_program(home: Path, tmp_path: Path) -> None:
+    document = run(home, "quick", *SHORT, "--out", str(tmp_path / "out"))
+    folder = tmp_path / "out" / document["runs"][0]["run"]
+    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["document"]["trace_sha256"] == document["runs"][0]["trace_sha256"]
+    assert manifest["spec"]["duration"] == "3 s"
+    assert {"kernel", "agent", "lh_trace"} <= set(manifest["identity"])
+    queues = [qdisc["kind"] for device in manifest["facts"]["devices"] for qdisc in device["qdiscs"]]
+    assert sorted(queues) == ["netem", "netem", "noqueue", "noqueue", "pfifo", "tbf"]
+
+
+def test_every_shipped_experiment_runs_at_its_first_point(home: Path) -> None:
+    names = [row["experiment"] for row in json.loads(longhaul(home, "list", "--json"))]
+    for name in set(names) - {"demo"}:
+        points = json.loads(longhaul(home, "plan", name, "--json"))["runs"][0]["point"]
+        first = [word for path, value in points.items() for word in ("--set", f"{path}={value}")]
+        document = run(home, name, *first, "--set", "repeats=1", "--set", "sweep=null")
+        assert document["runs"][0]["status"] == "done", name
