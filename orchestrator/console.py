@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -18,8 +19,10 @@ from orchestrator.run import Run
 from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.
-_MANY = 12
+MANY = 12
 _PIPE_COLUMNS = 200
+
+Column = tuple[str, str, Callable[[float], str]]
 
 
 class RunProgress:
@@ -27,7 +30,7 @@ class RunProgress:
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._plan = plan
-        self._many = len(plan.runs) > _MANY
+        self._many = len(plan.runs) > MANY
         self._done = 0
         self._started: dict[int, float] = {}
         self._tasks: dict[int, TaskID] = {}
@@ -82,6 +85,11 @@ class RunProgress:
 def progress_console() -> Console:
     """Progress goes to standard error, so that standard output holds results only."""
     return Console(stderr=True, quiet=not sys.stderr.isatty())
+
+
+def notes_console() -> Console:
+    """What a person should know besides the results."""
+    return Console(stderr=True)
 
 
 def results_console() -> Console:
@@ -155,23 +163,68 @@ def expectation_lines(document: Document) -> list[str]:
     ]
 
 
+def problem_lines(document: Document) -> list[str]:
+    """Why a run failed, or what it missed."""
+    if document["status"] == "failed":
+        error = document["error"]
+        sentence = f"{error['attempting']} {error['subject']}: {error['what']}"
+        return [f"{document['run'][:8]} failed: {sentence}{'; ' if error['hint'] else ''}{error['hint']}"]
+    return [f"{document['run'][:8]} missed: {one['text']}" for one in document["expect"] if not one["ok"]]
+
+
+def count_line(documents: Sequence[Document]) -> str:
+    """How many runs there were, and how they ended."""
+    counts = Counter(document["status"] for document in documents)
+    cached = sum(document["cached"] for document in documents)
+    ended = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    return f"{len(documents)} runs: {ended}{f', {cached} of them answered from the store' if cached else ''}"
+
+
+# What a summary shows of the many measures it has: title, key in the rows, how a value is written.
+_OF_FLOWS: tuple[Column, ...] = (
+    ("goodput", "goodput_bps", format_rate),
+    ("RTT p50", "rtt_ms.p50", lambda value: f"{value:.1f} ms"),
+    ("retransmits", "retransmits", lambda value: f"{value:.0f}"),
+    ("completion", "completion_s", lambda value: f"{value:.3f} s"),
+)
+_OF_PATHS: tuple[Column, ...] = (
+    ("utilisation", "utilisation", lambda value: f"{value:.1%}"),
+    ("queue", "queue_packets.mean", lambda value: f"{value:.1f}"),
+    ("Jain", "jain", lambda value: f"{value:.4f}"),
+)
+
+
 def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Aggregates over repeats."""
-    table = Table(header_style="bold", pad_edge=False, box=None)
-    for column in ("point", "flow", "measure"):
-        table.add_column(column, no_wrap=True)
-    for column in ("value", "low", "high", "n"):
-        table.add_column(column, justify="right", no_wrap=True)
+    """Aggregates over repeats, a line a point and flow; the path's stand in the line of a point's first flow."""
+    known: dict[tuple[str, str | None], dict[str, dict[str, Any]]] = {}
     for row in rows:
-        point = ", ".join(f"{key}={value}" for key, value in row["point"].items())
-        table.add_row(
-            point,
-            row["flow"] or "",
-            row["measure"],
-            *(f"{row[key]:.6g}" for key in ("value", "low", "high")),
-            str(row["n"]),
-        )
+        known.setdefault((point_text(row), row["flow"]), {})[row["measure"]] = row
+    flows = [place for place in known if place[1] is not None]
+    used = {measure for values in known.values() for measure in values}
+    of_flows, of_paths = ([column for column in group if column[1] in used] for group in (_OF_FLOWS, _OF_PATHS))
+    table = Table(header_style="bold", pad_edge=False, box=None)
+    for title in ("point", "flow", "n"):
+        table.add_column(title, no_wrap=True)
+    for title, _, _ in of_flows + of_paths:
+        table.add_column(title, justify="right", no_wrap=True)
+    last = ""
+    for number, (point, flow) in enumerate(flows):
+        first = number == 0 or point != last
+        path = known.get((point, None), {}) if first else {}
+        cells = [_interval(known[point, flow].get(key), text) for _, key, text in of_flows]
+        cells += [_interval(path.get(key), text) for _, key, text in of_paths]
+        repeats = max(row["n"] for row in known[point, flow].values())
+        table.add_row(point if first else "", flow, str(repeats), *cells)
+        last = point
     return table
+
+
+def _interval(row: dict[str, Any] | None, text: Callable[[float], str]) -> str:
+    """A value, and behind it how far to trust it where there is more than one."""
+    if row is None:
+        return ""
+    value = text(row["value"])
+    return value if row["n"] == 1 else f"{value} ({text(row['low'])} - {text(row['high'])})"
 
 
 def plain_table(rows: Sequence[dict[str, Any]]) -> Table:

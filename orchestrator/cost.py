@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from orchestrator.run import Flow, Run
 
 # Measured on one core of a 2-core x86-64 machine: a data packet with its share of an acknowledgement, and a guest's boot.
-_WALL_US_PER_PACKET = 4.0
+_WALL_US_PER_PACKET = 3.0
 _WALL_US_PER_GUEST = 150_000.0
 
 

@@ -1,8 +1,8 @@
 """The path in numbers: what the text of `path` comes to, at the start and after each scheduled change, and the qdiscs it becomes.
 
-    s1 ---                     forward delay, jitter, loss, ... then the rate and its queue: router r, device r-d
+    s1 ---                     forward delay, jitter, loss, ... then the rate and its queue: bridge r, device r-d
            \\    r-d
-    s2 ---- r ======== d       reverse delay and loss: router r, the device towards each sender (r-s1, r-s2)
+    s2 ---- r ======== d       reverse delay and loss: bridge r, the device towards each sender (r-s1, r-s2)
             r-s1    d-r        reverse rate, if there is one: the receiver's device d-r, which carries acknowledgements only
 
 The forward delay is shared by all flows, so a flow's own round trip is made up in the reverse delay of its sender. Without

@@ -38,6 +38,7 @@ from orchestrator.run import (
     Link,
     Meaning,
     Module,
+    Neighbour,
     Node,
     OnOff,
     Qdisc,
@@ -50,7 +51,7 @@ from orchestrator.run import (
 )
 from orchestrator.seeds import derive_seed
 from orchestrator.spec import at_point
-from orchestrator.stack import HostOptions, Pipe, end_sysctls, router_sysctls
+from orchestrator.stack import HostOptions, Pipe, bridge_sysctls, end_sysctls
 from orchestrator.sweep import expand, point_text
 from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_size
 
@@ -62,7 +63,8 @@ _TICK_US = 10_000
 _READ_US = 1000
 _UDP_HEADER_BYTES = 28
 _MOST_SENDERS = 250
-_RECEIVER, _ROUTER = "d", "r"
+_RECEIVER, _BRIDGE = "d", "r"
+_RECEIVER_ADDRESS = "10.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     pipe = _pipe(states, own_rtts_us, experiment.path.mtu)
     memory_mb = pipe.memory_mb(sum(flow.kind != "udp" for flow in flows), len(flows))
     devices = _devices(states, senders, seed)
+    wires = _wires(senders, devices, experiment.path.mtu)
     return Run(
         format=FORMAT,
         experiment=experiment.experiment,
@@ -139,10 +142,11 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
         memory_mb=memory_mb,
         nodes=(
             *(Node(name, False, end_sysctls(pipe, options)) for options, name in senders.items()),
-            Node(_ROUTER, True, router_sysctls(memory_mb)),
+            Node(_BRIDGE, True, bridge_sysctls(memory_mb)),
             Node(_RECEIVER, False, end_sysctls(pipe, None)),
         ),
-        wires=_wires(senders, devices, experiment.path.mtu),
+        wires=wires,
+        neighbours=_neighbours(wires),
         routes=_routes(senders),
         links=_links(states[0], devices),
         modules=_modules(experiment.flows),
@@ -193,7 +197,7 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 variant=None if control is None else written.variant or control,
                 from_node=sender,
                 to_node=_RECEIVER,
-                address="10.0.0.1",
+                address=_RECEIVER_ADDRESS,
                 port=_FIRST_PORT + len(made),
                 start_us=start_us,
                 stop_us=stop_us,
@@ -255,10 +259,10 @@ Devices = Mapping[tuple[str, str], Sequence[tuple[Qdisc, ...]]]
 
 
 def _devices(states: Sequence[PathState], senders: Mapping[HostOptions, str], seed: int) -> Devices:
-    devices: dict[tuple[str, str], Sequence[tuple[Qdisc, ...]]] = {(_ROUTER, "r-d"): forward_qdiscs(states, seed)}
+    devices: dict[tuple[str, str], Sequence[tuple[Qdisc, ...]]] = {(_BRIDGE, "r-d"): forward_qdiscs(states, seed)}
     for options, name in senders.items():
         devices[name, f"{name}-r"] = sender_qdiscs(states, name, seed)
-        devices[_ROUTER, f"r-{name}"] = reverse_qdiscs(states, options.rtt_us, name, seed)
+        devices[_BRIDGE, f"r-{name}"] = reverse_qdiscs(states, options.rtt_us, name, seed)
     devices[_RECEIVER, "d-r"] = receiver_qdiscs(states)
     return devices
 
@@ -273,23 +277,34 @@ def _schedule(times_us: Sequence[int], devices: Devices) -> list[ScheduledChange
 
 
 def _wires(senders: Mapping[HostOptions, str], devices: Devices, mtu: int) -> tuple[Wire, ...]:
+    """One wire a host, the receiver's first: host n has 10.0.n.1, all in one network."""
     wires = []
     for number, name in enumerate((_RECEIVER, *senders.values())):
         ends = []
-        for side, (node, other) in enumerate(((name, _ROUTER), (_ROUTER, name)), 1):
+        for side, (node, other) in enumerate(((name, _BRIDGE), (_BRIDGE, name)), 1):
             dev = f"{node}-{other}"
+            address = f"10.0.{number}.1/16" if node == name else None
             qdiscs = devices.get((node, dev), ((),))[0]
-            ends.append(End(node, dev, f"02:00:00:00:{number:02x}:{side:02x}", f"10.0.{number}.{side}/24", mtu, qdiscs))
+            ends.append(End(node, dev, f"02:00:00:00:{number:02x}:{side:02x}", address, mtu, qdiscs))
         wires.append(Wire((ends[0], ends[1])))
     return tuple(wires)
 
 
-def _routes(senders: Mapping[HostOptions, str]) -> tuple[Route, ...]:
-    there = (
-        Route(name, "10.0.0.0/24", f"10.0.{number}.2", options.initial_window)
-        for number, (options, name) in enumerate(senders.items(), 1)
+def _neighbours(wires: Sequence[Wire]) -> tuple[Neighbour, ...]:
+    """The receiver knows every sender, and each of them the receiver."""
+    receiver, *senders = (wire.ends[0] for wire in wires)
+    pairs = [pair for sender in senders for pair in ((sender, receiver), (receiver, sender))]
+    return tuple(
+        Neighbour(end.node, end.dev, (other.address or "").partition("/")[0], other.mac) for end, other in pairs
     )
-    return (*there, Route(_RECEIVER, "10.0.0.0/16", "10.0.0.2"))
+
+
+def _routes(senders: Mapping[HostOptions, str]) -> tuple[Route, ...]:
+    """A route of its own to the receiver for each sender: it carries the initial window."""
+    return tuple(
+        Route(name, f"{_RECEIVER_ADDRESS}/32", _RECEIVER_ADDRESS, options.initial_window)
+        for options, name in senders.items()
+    )
 
 
 def _links(state: PathState, devices: Devices) -> tuple[Link, ...]:
@@ -298,7 +313,7 @@ def _links(state: PathState, devices: Devices) -> tuple[Link, ...]:
         Link(
             0,
             "bottleneck",
-            _ROUTER,
+            _BRIDGE,
             "r-d",
             QUEUE,
             state.bandwidth_bps,

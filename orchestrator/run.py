@@ -2,7 +2,7 @@
 
     Run --- Node*            network namespaces
          |- Wire* - End*     veth pairs; each End has its Qdisc*
-         |- Route* Link* Module* Flow* ScheduledChange* Expectation*
+         |- Neighbour* Route* Link* Module* Flow* ScheduledChange* Expectation*
          `- Meaning          what the numbers came from, for tables and reports; nothing below the plan computes with text
 
 Field names equal the keys of run.json, except `from_node` and `to_node` of a flow (`from` and `to` there).
@@ -35,21 +35,21 @@ class Qdisc:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A network namespace; sysctls that a kernel has only once stand with the router."""
+    """A network namespace, a host or a bridge; sysctls that a kernel has only once stand with the bridge."""
 
     name: str
-    forward: bool
+    bridge: bool
     sysctls: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a veth pair; without qdiscs it gets noqueue."""
+    """One end of a veth pair; without qdiscs it gets noqueue. Ends on a bridge have no address."""
 
     node: str
     dev: str
     mac: str
-    address: str
+    address: str | None
     mtu: int
     qdiscs: tuple[Qdisc, ...] = ()
 
@@ -59,6 +59,16 @@ class Wire:
     """A veth pair."""
 
     ends: tuple[End, End]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Which Ethernet address an address has; nobody asks for it on the wire."""
+
+    node: str
+    dev: str
+    address: str
+    mac: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +219,7 @@ class Run:
     memory_mb: int
     nodes: tuple[Node, ...]
     wires: tuple[Wire, ...]
+    neighbours: tuple[Neighbour, ...]
     routes: tuple[Route, ...]
     links: tuple[Link, ...]
     modules: tuple[Module, ...]

@@ -16,7 +16,7 @@ _LEAST_WRITE_BYTES = 4_194_304
 _LEAST_READ_BYTES = 6_291_456
 _PAGE_BYTES = 4096
 
-# A booted guest, one process with its sockets, and the copied header of a packet on its way through the router.
+# A booted guest, one process with its sockets, and the second descriptor of a packet on its way.
 _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
 _TRANSIT_BYTES = 1024
@@ -85,8 +85,8 @@ class Pipe:
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))
 
 
-def router_sysctls(memory_mb: int) -> Sysctls:
-    """The router's, and with it those that a kernel has only once: all its memory may be socket buffers."""
+def bridge_sysctls(memory_mb: int) -> Sysctls:
+    """The bridge's, and with it those that a kernel has only once: all its memory may be socket buffers."""
     pages = memory_mb * 2**20 // _PAGE_BYTES
     return (("net/ipv4/tcp_mem", f"{pages} {pages} {pages}"), ("net/ipv4/udp_mem", f"{pages} {pages} {pages}"))
 

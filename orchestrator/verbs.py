@@ -83,24 +83,22 @@ def _print_result(result: Document, plan: Plan, store: Store) -> None:
     console = screen.results_console()
     documents: list[Document] = result["runs"]
     for line in plan.lint:
-        console.print(f"note: {line}", style="yellow", highlight=False)
+        screen.notes_console().print(f"note: {line}", style="yellow", highlight=False)
     if len(documents) == 1 and documents[0]["status"] != "failed":
         _print_run(console, documents[0], store)
         return
-    console.print(screen.flow_table(documents))
-    for document in documents:
-        if document["status"] == "failed":
-            error = document["error"]
-            console.print(
-                f"{document['run'][:8]} failed: {error['attempting']} {error['subject']}: {error['what']}",
-                style="red",
-                highlight=False,
-            )
-        for line in screen.expectation_lines(document) if document["status"] == "missed" else []:
-            console.print(f"{document['run'][:8]} {line}", highlight=False)
-    if result["summary"] and plan.experiment.repeats > 1:
-        console.print()
+    many = len(documents) > screen.MANY
+    if not many and len(documents) > 1:
+        console.print(screen.flow_table(documents))
+    if result["summary"] and (many or plan.experiment.repeats > 1):
         console.print(screen.summary_table(result["summary"]))
+    problems = [line for document in documents for line in screen.problem_lines(document)]
+    for line in problems[: screen.MANY]:
+        console.print(line, style="red", highlight=False)
+    if len(problems) > screen.MANY:
+        console.print(f"and {len(problems) - screen.MANY} more", style="red", highlight=False)
+    if many:
+        console.print(screen.count_line(documents), highlight=False)
 
 
 def _print_run(console: Console, document: Document, store: Store) -> None:

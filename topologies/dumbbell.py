@@ -1,7 +1,7 @@
 """The dumbbell as a Mininet graph; also for `mn --custom topologies/dumbbell.py --topo dumbbell,2`.
 
 s1 --- r === d        === the bottleneck; rates, delays and queues come from the plan, not from here
-s2 ---'               r forwards IP, every other node is an end host
+s2 ---'               r passes packets on, every other node is an end host
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bridge.h"
 #include "die.h"
 #include "netlink.h"
 #include "offloads.h"
@@ -45,14 +46,14 @@ void compare_number(const struct end *end, const char *option, uint64_t asked, u
 	refuse_reading(end, option, asked_text, read_text);
 }
 
-static void ask(int fd, struct request *request, const char *attempting, const char *node,
-		const char *thing)
+void ask_node(const struct node *node, struct request *request, const char *attempting,
+	      const char *thing)
 {
 	char why[256], subject[128];
 
-	if (!netlink_ask(fd, request, why, sizeof(why)))
+	if (!netlink_ask(node->rtnl_fd, request, why, sizeof(why)))
 		return;
-	snprintf(subject, sizeof(subject), "%s of node %s", thing, node);
+	snprintf(subject, sizeof(subject), "%s of node %s", thing, node->name);
 	die(attempting, subject, "", "%s", why);
 }
 
@@ -85,7 +86,7 @@ static void set_up(const struct node *node, const char *dev, unsigned int index)
 	struct request request;
 
 	request_begin(&request, RTM_NEWLINK, 0, &body, sizeof(body));
-	ask(node->rtnl_fd, &request, "bringing up", node->name, dev);
+	ask_node(node, &request, "bringing up", dev);
 }
 
 void nodes_create(struct plan *plan)
@@ -138,7 +139,7 @@ static void make_wire(const struct wire *wire)
 	request_unnest(&request, peer);
 	request_unnest(&request, data);
 	request_unnest(&request, info);
-	ask(near->node->rtnl_fd, &request, "making the wire", near->node->name, near->dev);
+	ask_node(near->node, &request, "making the wire", near->dev);
 }
 
 static void find_index(struct end *end)
@@ -160,20 +161,21 @@ static void add_address(const struct end *end)
 	request_begin(&request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
 	request_add(&request, IFA_LOCAL, &end->address, sizeof(end->address));
 	request_add(&request, IFA_ADDRESS, &end->address, sizeof(end->address));
-	ask(end->node->rtnl_fd, &request, "adding an address to", end->node->name, end->dev);
+	ask_node(end->node, &request, "adding an address to", end->dev);
 }
 
 /* No ARP: nothing but the flows' own packets may be on a wire. */
-static void add_neighbour(const struct end *end, const struct end *other)
+static void add_neighbour(const struct neighbour *neighbour)
 {
+	const struct end *end = neighbour->end;
 	struct ndmsg body = {
 		.ndm_family = AF_INET, .ndm_ifindex = (int)end->index, .ndm_state = NUD_PERMANENT};
 	struct request request;
 
 	request_begin(&request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &body, sizeof(body));
-	request_add(&request, NDA_DST, &other->address, sizeof(other->address));
-	request_add(&request, NDA_LLADDR, &other->mac, sizeof(other->mac));
-	ask(end->node->rtnl_fd, &request, "adding a neighbour to", end->node->name, end->dev);
+	request_add(&request, NDA_DST, &neighbour->address, sizeof(neighbour->address));
+	request_add(&request, NDA_LLADDR, &neighbour->mac, sizeof(neighbour->mac));
+	ask_node(end->node, &request, "adding a neighbour to", end->dev);
 }
 
 static void add_route(const struct route *route)
@@ -199,7 +201,7 @@ static void add_route(const struct route *route)
 	request_unnest(&request, metrics);
 	snprintf(name, sizeof(name), "route to %u.%u.%u.%u/%u", byte[0], byte[1], byte[2], byte[3],
 		 route->prefix);
-	ask(route->node->rtnl_fd, &request, "adding the", route->node->name, name);
+	ask_node(route->node, &request, "adding the", name);
 }
 
 struct route_search {
@@ -264,6 +266,8 @@ static void check_device(const struct end *end, const struct ifinfomsg *body,
 		       attribute_u32(attributes->table[IFLA_GSO_MAX_SEGS]));
 	compare_number(end, "up and running", IFF_UP | IFF_RUNNING,
 		       body->ifi_flags & (IFF_UP | IFF_RUNNING));
+	compare_number(end, "bridge", end->node->bridge_index,
+		       attribute_u32(attributes->table[IFLA_MASTER]));
 	if (memcmp(&mac, &end->mac, sizeof(mac)))
 		refuse_reading(end, "MAC address", "the plan's", "another");
 }
@@ -326,11 +330,14 @@ void links_create(struct plan *plan)
 			struct end *end = &wire->ends[side];
 
 			set_up(end->node, end->dev, end->index);
-			add_address(end);
-			add_neighbour(end, &wire->ends[!side]);
+			if (end->prefix)
+				add_address(end);
 			offloads_off(end);
 		}
 	}
+	bridges_create(plan);
+	for (size_t i = 0; i < plan->neighbour_count; i++)
+		add_neighbour(&plan->neighbours[i]);
 	for (size_t i = 0; i < plan->route_count; i++)
 		add_route(&plan->routes[i]);
 	for (size_t i = 0; i < plan->route_count; i++)

@@ -22,6 +22,11 @@ struct device_counters {
 /* Counters of each end of each wire, [wire * 2 + end]. */
 void links_count(const struct plan *plan, struct device_counters *counters);
 
+struct request;
+/* Asks the kernel for something about a thing of a node; a refusal is fatal and says why. */
+void ask_node(const struct node *node, struct request *request, const char *attempting,
+	      const char *thing);
+
 /* Refuses a value read back: names node, device, option, what was asked and what was read. */
 _Noreturn void refuse_reading(const struct end *end, const char *option, const char *asked,
 			      const char *read);

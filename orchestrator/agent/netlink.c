@@ -72,6 +72,11 @@ void request_add(struct request *request, uint16_t type, const void *data, size_
 		memcpy(RTA_DATA(attribute), data, size);
 }
 
+void request_add_u8(struct request *request, uint16_t type, uint8_t value)
+{
+	request_add(request, type, &value, sizeof(value));
+}
+
 void request_add_u32(struct request *request, uint16_t type, uint32_t value)
 {
 	request_add(request, type, &value, sizeof(value));

@@ -21,6 +21,7 @@ int netlink_open(void);
 void request_begin(struct request *request, uint16_t type, uint16_t flags, const void *body,
 		   size_t size);
 void request_add(struct request *request, uint16_t type, const void *data, size_t size);
+void request_add_u8(struct request *request, uint16_t type, uint8_t value);
 void request_add_u32(struct request *request, uint16_t type, uint32_t value);
 void request_add_u64(struct request *request, uint16_t type, uint64_t value);
 void request_add_text(struct request *request, uint16_t type, const char *text);

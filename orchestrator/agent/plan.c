@@ -103,7 +103,7 @@ static void read_nodes(struct plan *plan, const struct json *list)
 	};
 	static const struct field fields[] = {
 		NEED("name", struct reading, node.name, FIELD_TEXT),
-		NEED("forward", struct reading, node.forward, FIELD_BOOL),
+		NEED("bridge", struct reading, node.bridge, FIELD_BOOL),
 		NEED("sysctls", struct reading, sysctls, FIELD_VALUE),
 	};
 
@@ -130,7 +130,7 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 		NEED("node", struct reading, node, FIELD_VALUE),
 		NEED("dev", struct reading, end.dev, FIELD_TEXT),
 		NEED("mac", struct reading, end.mac, FIELD_MAC),
-		NEED("address", struct reading, address, FIELD_VALUE),
+		MAYBE("address", struct reading, address, FIELD_VALUE, 0),
 		NEED("mtu", struct reading, end.mtu, FIELD_U32),
 		NEED("qdiscs", struct reading, qdiscs, FIELD_VALUE),
 	};
@@ -141,7 +141,8 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 		fields_refuse(object, "device name '%s' must have 1 to %d letters", end->dev,
 			      IFNAMSIZ - 1);
 	end->node = find_node(plan, reading.node);
-	read_cidr(reading.address, &end->address, &end->prefix);
+	if (reading.address)
+		read_cidr(reading.address, &end->address, &end->prefix);
 	plan_read_qdiscs(reading.qdiscs, &end->qdiscs, &end->qdisc_count);
 }
 
@@ -162,6 +163,31 @@ static void read_wires(struct plan *plan, const struct json *list)
 			fields_refuse(reading.ends, "a wire has two ends");
 		for (EACH(end, reading.ends))
 			read_end(plan, end, &plan->wires[item->index].ends[end->index]);
+	}
+}
+
+static void read_neighbours(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct neighbour neighbour;
+		const struct json *node, *dev;
+	};
+	static const struct field fields[] = {
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("dev", struct reading, dev, FIELD_VALUE),
+		NEED("address", struct reading, neighbour.address, FIELD_IPV4),
+		NEED("mac", struct reading, neighbour.mac, FIELD_MAC),
+	};
+
+	plan->neighbour_count = fields_expect(list, JSON_LIST)->count;
+	plan->neighbours = need_memory(plan->neighbour_count, sizeof(*plan->neighbours));
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+		struct neighbour *neighbour = &plan->neighbours[item->index];
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		*neighbour = reading.neighbour;
+		neighbour->end = find_end(plan, reading.node, reading.dev);
 	}
 }
 
@@ -376,8 +402,8 @@ void plan_read(const char *path, struct plan *plan)
 {
 	struct reading {
 		uint64_t format, duration_us;
-		const struct json *sysctls, *nodes, *wires, *routes, *links, *modules, *flows,
-			*schedule, *trace;
+		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
+			*flows, *schedule, *trace;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -385,6 +411,7 @@ void plan_read(const char *path, struct plan *plan)
 		MAYBE("sysctls", struct reading, sysctls, FIELD_VALUE, 0),
 		NEED("nodes", struct reading, nodes, FIELD_VALUE),
 		NEED("wires", struct reading, wires, FIELD_VALUE),
+		NEED("neighbours", struct reading, neighbours, FIELD_VALUE),
 		NEED("routes", struct reading, routes, FIELD_VALUE),
 		NEED("links", struct reading, links, FIELD_VALUE),
 		NEED("modules", struct reading, modules, FIELD_VALUE),
@@ -425,6 +452,7 @@ void plan_read(const char *path, struct plan *plan)
 		plan->sysctls = read_pairs(reading.sysctls, &plan->sysctl_count);
 	read_nodes(plan, reading.nodes);
 	read_wires(plan, reading.wires);
+	read_neighbours(plan, reading.neighbours);
 	read_routes(plan, reading.routes);
 	read_links(plan, reading.links);
 	read_modules(plan, reading.modules);

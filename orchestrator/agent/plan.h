@@ -21,10 +21,11 @@ struct pair { /* ["name", "value"] or "name": "value" */
 
 struct node {
 	const char *name;
-	bool forward;
+	bool bridge;
 	struct pair *sysctls;
 	size_t sysctl_count;
 
+	unsigned int bridge_index;
 	int namespace_fd;
 	int rtnl_fd; /* rtnetlink socket inside the namespace */
 	int inet_fd; /* datagram socket inside the namespace, for ioctl */
@@ -73,7 +74,7 @@ struct end {
 	const char *dev;
 	struct ether_addr mac;
 	struct in_addr address;
-	uint8_t prefix;
+	uint8_t prefix; /* 0: no address, as on a bridge */
 	uint32_t mtu;
 	struct qdisc *qdiscs; /* as now in place: a schedule replaces them */
 	size_t qdisc_count;
@@ -92,6 +93,12 @@ struct route {
 	uint8_t prefix;
 	struct in_addr via;
 	uint32_t initcwnd; /* 0: the kernel's own */
+};
+
+struct neighbour {
+	struct end *end;
+	struct in_addr address;
+	struct ether_addr mac;
 };
 
 struct link {
@@ -148,6 +155,8 @@ struct plan {
 	size_t node_count;
 	struct wire *wires;
 	size_t wire_count;
+	struct neighbour *neighbours;
+	size_t neighbour_count;
 	struct route *routes;
 	size_t route_count;
 	struct link *links;

@@ -90,7 +90,6 @@ void sysctls_of_nodes(struct plan *plan)
 		for (int j = 0; j < 2; j++)
 			if (exists(no_ipv6[j]))
 				sysctl_write(node->name, no_ipv6[j], "1");
-		sysctl_write(node->name, "net/ipv4/ip_forward", node->forward ? "1" : "0");
 		for (size_t j = 0; j < node->sysctl_count; j++) {
 			const struct pair *pair = &node->sysctls[j];
 			bool ours = exists(pair->name);

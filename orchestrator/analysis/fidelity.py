@@ -235,12 +235,12 @@ def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
 
 
 def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
-    """At a node that forwards: what came in went out, was dropped by a queue, or still waits."""
+    """At a bridge: what came in went out, was dropped by a queue, or still waits."""
     duplicates = any(
         qdisc.options.get("duplicate_2p32") for wire in run.wires for end in wire.ends for qdisc in end.qdiscs
     )
     for node in run.nodes:
-        if not node.forward:
+        if not node.bridge:
             continue
         devices = [device for device in facts["devices"] if device["node"] == node.name]
         came = sum(device["rx_packets"] for device in devices)

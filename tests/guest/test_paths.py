@@ -20,7 +20,7 @@ def pair(**more: object) -> list[dict[str, object]]:
 @pytest.mark.parametrize("cc", [name for name in CONGESTION_CONTROLS if name != "lhfixed"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_congestion_control_fills_a_path_in_every_kernel(finish: Runner, cc: str, kernel: str) -> None:
-    # DCTCP falls back to Reno on a path without marks, and the run is refused for it.
+    # DCTCP without marks would be Reno.
     marks = {"ecn": "on", "queue": "codel"} if cc == "dctcp" else {}
     done = finish(path=SMALL | marks, flows=[{"name": "one", "cc": cc}], duration="20 s", warmup="5 s", kernel=kernel)
     assert done.document["kernel"].startswith(kernel + ".")
