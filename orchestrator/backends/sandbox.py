@@ -88,7 +88,7 @@ class Sandbox:
 
     def _attempt(self, run: Run, directory: Path, progress: Progress) -> Cost:
         self._furnish(run, directory)
-        with claim_cpu(self._settings.cache) as cpu:
+        with claim_cpu() as cpu:
             guard = start_guard(self._command(run, directory, cpu), directory / "log.txt", self._environment(directory))
             try:
                 report = self._follow(run, directory, guard, progress)
