@@ -92,6 +92,7 @@ class Pipeline:
     ) -> Document:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
+            threading.Thread(target=self.store.make_ready, daemon=True).start()
             try:
                 cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
             except (GuestDied, RunTimedOut) as death:

@@ -38,7 +38,6 @@
 struct job {
 	long cpu; /* -1: any */
 	long wall_s;
-	long memory_mb; /* of address space; 0: no limit */
 	const char *directory;
 	bool remove;
 	char **command;
@@ -49,8 +48,8 @@ enum reason { EXITED, CANCELLED, WALL_LIMIT };
 static _Noreturn void usage(const char *what)
 {
 	die("starting the guard", "",
-	    "longhaul-agent guard [--cpu N] [--wall-s N] [--mem-mb N] [--remove] --dir DIR -- LINUX ...",
-	    "%s", what);
+	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] --dir DIR -- LINUX ...", "%s",
+	    what);
 }
 
 static long number(const char *text)
@@ -82,8 +81,6 @@ static struct job parse(int count, char **arguments)
 			job.cpu = number(arguments[i]);
 		else if (!strcmp(name, "--wall-s"))
 			job.wall_s = number(arguments[i]);
-		else if (!strcmp(name, "--mem-mb"))
-			job.memory_mb = number(arguments[i]);
 		else if (!strcmp(name, "--dir"))
 			job.directory = arguments[i];
 		else
@@ -106,11 +103,11 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void limit(int resource, rlim_t value)
+static void leave_no_core(void)
 {
-	struct rlimit limit = {value, value};
+	struct rlimit none = {0, 0};
 
-	if (setrlimit(resource, &limit))
+	if (setrlimit(RLIMIT_CORE, &none))
 		die("limiting the guest", "", "", "%s", strerror(errno));
 }
 
@@ -170,9 +167,7 @@ static _Noreturn void become_guest(const struct job *job, pid_t guard)
 		die("entering the run directory", job->directory, "", "%s", strerror(errno));
 	make_home();
 	place_descriptors();
-	limit(RLIMIT_CORE, 0);
-	if (job->memory_mb > 0)
-		limit(RLIMIT_AS, (rlim_t)job->memory_mb << 20);
+	leave_no_core();
 	become_repeatable(job);
 	execv(job->command[0], job->command);
 	die("starting the guest kernel", job->command[0], "", "%s", strerror(errno));

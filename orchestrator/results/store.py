@@ -14,14 +14,15 @@ import contextlib
 import json
 import shutil
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import NotFound, ResultsError
-from orchestrator.results.catalog import Catalog
 from orchestrator.settings import Settings
 
 if TYPE_CHECKING:
+    from orchestrator.results.catalog import Catalog
     from orchestrator.run import Run
     from orchestrator.trace import Trace
 
@@ -34,7 +35,18 @@ class Store:
 
     def __init__(self, settings: Settings) -> None:
         self.home = settings.home
-        self._catalog = Catalog(self.home / "catalogue.sqlite")
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        from orchestrator.results.catalog import Catalog
+
+        return Catalog(self.home / "catalogue.sqlite")
+
+    @staticmethod
+    def make_ready() -> None:
+        """Load the libraries that keeping needs: they take longer than a short run, and a guest leaves time for it."""
+        import orchestrator.results.catalog
+        import orchestrator.results.traces  # noqa: F401
 
     def keep(
         self,
@@ -85,8 +97,10 @@ class Store:
 
     def find(self, run_id: str) -> dict[str, Any] | None:
         """The document of exactly this run, if it is kept."""
+        if not (self.directory(run_id) / "manifest.json").is_file():
+            return None
         known = self._catalog.document(run_id)
-        if known is None and (self.directory(run_id) / "manifest.json").is_file():
+        if known is None:
             known = self.manifest(run_id)["document"]
             self._catalog.add(run_id, known)
         return known

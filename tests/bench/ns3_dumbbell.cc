@@ -1,8 +1,9 @@
 // The dumbbell of the benchmark in ns-3: one H-TCP flow over sender - router - router - receiver.
 //
 // It is given what the Longhaul side is given: rate and delay of the middle link, its buffer in packets, the length of the
-// run. It writes one line of JSON: what the receiver's application got, and how many packets crossed the middle link and
-// were dropped in front of it. No trace is written, which makes it faster than the other side, never slower.
+// run. It does what the Longhaul side does: the sender's state at every ACK goes to a file as a record of 64 bytes. It
+// writes one line of JSON: what the receiver's application got, how many packets crossed the middle link and how many were
+// dropped in front of it.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -12,6 +13,7 @@
 #include "ns3/traffic-control-module.h"
 
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -24,6 +26,7 @@ struct Options {
     double rtt_ms = 40;
     uint32_t buffer_packets = 350;
     double duration_s = 10;
+    std::string trace = "/dev/null";
 };
 
 const uint32_t kSegmentBytes = 1448;
@@ -42,6 +45,9 @@ void SetTcpDefaults()
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(kSocketBufferBytes));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(kSocketBufferBytes));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
+    // Slow start grows by one segment an ACK here, and by what an ACK acknowledges in Linux. With an ACK a segment both
+    // double each round trip, and overshoot alike: by one pipe, which is what recovery then has to work off.
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(true));
@@ -66,6 +72,57 @@ Ipv4InterfaceContainer Assign(const NetDeviceContainer &link, const char *networ
     return interfaces;
 }
 
+// What the other side's trace holds of a sender as an ACK arrives.
+struct AckRecord {
+    uint64_t t_ns = 0;
+    uint32_t cwnd_bytes = 0, ssthresh_bytes = 0, inflight_bytes = 0, window_bytes = 0;
+    int64_t rtt_ns = 0;
+    uint64_t acked_bytes = 0;
+    uint64_t unused[3] = {};
+};
+static_assert(sizeof(AckRecord) == 64, "as long as the other side's");
+
+AckRecord now;
+std::ofstream trace;
+
+void OnCwnd(uint32_t, uint32_t value)
+{
+    now.cwnd_bytes = value;
+}
+
+void OnSsthresh(uint32_t, uint32_t value)
+{
+    now.ssthresh_bytes = value;
+}
+
+void OnInflight(uint32_t, uint32_t value)
+{
+    now.inflight_bytes = value;
+}
+
+void OnRtt(Time, Time value)
+{
+    now.rtt_ns = value.GetNanoSeconds();
+}
+
+void OnAck(Ptr<const Packet>, const TcpHeader &header, Ptr<const TcpSocketBase>)
+{
+    now.t_ns = Simulator::Now().GetNanoSeconds();
+    now.acked_bytes = header.GetAckNumber().GetValue();
+    now.window_bytes = header.GetWindowSize();
+    trace.write(reinterpret_cast<const char *>(&now), sizeof(now));
+}
+
+void Follow(Ptr<BulkSendApplication> source)
+{
+    const Ptr<Socket> socket = source->GetSocket();
+    socket->TraceConnectWithoutContext("CongestionWindow", MakeCallback(&OnCwnd));
+    socket->TraceConnectWithoutContext("SlowStartThreshold", MakeCallback(&OnSsthresh));
+    socket->TraceConnectWithoutContext("BytesInFlight", MakeCallback(&OnInflight));
+    socket->TraceConnectWithoutContext("RTT", MakeCallback(&OnRtt));
+    socket->TraceConnectWithoutContext("Rx", MakeCallback(&OnAck));
+}
+
 Ptr<PacketSink> StartFlow(Ptr<Node> sender, Ptr<Node> receiver, Ipv4Address to, Time duration)
 {
     PacketSinkHelper sinks("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), kPort));
@@ -76,6 +133,8 @@ Ptr<PacketSink> StartFlow(Ptr<Node> sender, Ptr<Node> receiver, Ipv4Address to, 
     sink.Start(Seconds(0));
     source.Start(Seconds(0));
     source.Stop(duration);
+    // The application makes its socket when it starts.
+    Simulator::Schedule(NanoSeconds(1), &Follow, DynamicCast<BulkSendApplication>(source.Get(0)));
     return DynamicCast<PacketSink>(sink.Get(0));
 }
 
@@ -96,8 +155,10 @@ int main(int argc, char *argv[])
     words.AddValue("rtt_ms", "base round trip", options.rtt_ms);
     words.AddValue("buffer_packets", "waiting room in front of the middle link", options.buffer_packets);
     words.AddValue("duration_s", "length of the run", options.duration_s);
+    words.AddValue("trace", "file for the sender's state at every ACK", options.trace);
     words.Parse(argc, argv);
     SetTcpDefaults();
+    trace.open(options.trace, std::ios::binary);
 
     NodeContainer nodes;
     nodes.Create(4);

@@ -52,6 +52,7 @@ def run_ns3(program: Path, rate_mbps: int, rtt_ms: int, buffer_packets: int, dur
             f"--rtt_ms={rtt_ms}",
             f"--buffer_packets={buffer_packets}",
             f"--duration_s={duration_s}",
+            f"--trace={program.with_suffix('.trace')}",
         ]
     )
     return Ns3Run(json.loads(cost.output), cost.wall_s)
