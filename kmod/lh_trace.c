@@ -237,6 +237,9 @@ static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct net
 
 	if (!link)
 		return;
+	/* Most tries come too early: nothing leaves, nothing has come. */
+	if (!skb && link->queue->qstats.backlog == link->backlog && link->queue->q.qlen == link->qlen)
+		return;
 	spin_lock_irqsave(&lock, flags);
 	now = ktime_get_ns();
 	if (!started(now))
