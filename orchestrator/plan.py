@@ -205,7 +205,8 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 options=FlowOptions(
                     window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
                     both_ends=control is not None and find_control(control).both_ends,
-                    read_bytes=read_bytes if kind == "tcp" else 0,
+                    # A receiver with a window of its own has to wake for the first segment: it then sets the window again.
+                    read_bytes=read_bytes if kind == "tcp" and written.window is None else 0,
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
             )
