@@ -59,8 +59,6 @@ __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
 _FIRST_PORT = 10_000
 _TICK_US = 10_000
-# A receiving application wakes for its share of this much time at the line's rate: a tenth of a tick of the trace.
-_READ_US = 1000
 _UDP_HEADER_BYTES = 28
 _MOST_SENDERS = 250
 _RECEIVER, _BRIDGE = "d", "r"
@@ -171,7 +169,6 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
     multiple = parse_multiple(experiment.start_jitter, "RTT")
     jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * state.rtt_us)
     made: list[Flow] = []
-    read_bytes = state.bandwidth_bps * _READ_US // 8_000_000 // sum(flow.count for flow in experiment.flows)
     for written, sender in zip(experiment.flows, senders, strict=True):
         if written.tool == "iperf3":
             raise PlanError(
@@ -205,8 +202,6 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 options=FlowOptions(
                     window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
                     both_ends=control is not None and find_control(control).both_ends,
-                    # A receiver with a window of its own has to wake for the first segment: it then sets the window again.
-                    read_bytes=read_bytes if kind == "tcp" and written.window is None else 0,
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
             )

@@ -107,13 +107,11 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
-    """Socket options; 0 leaves the kernel's own. The clamp is the receiver's; `both_ends` gives it the congestion
-    control too, and its application wakes for `read_bytes` at least."""
+    """Socket options; 0 leaves the kernel's own. The clamp is the receiver's; `both_ends` gives it the congestion control too."""
 
     max_pacing_bps: int = 0
     window_clamp_bytes: int = 0
     both_ends: bool = False
-    read_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,7 +315,6 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
 		MAYBE("window_clamp_bytes", struct flow, window_clamp_bytes, FIELD_U32, 0),
 		MAYBE("both_ends", struct flow, both_ends, FIELD_BOOL, false),
-		MAYBE("read_bytes", struct flow, read_bytes, FIELD_U32, 0),
 	};
 	static const struct field on_off_fields[] = {
 		NEED("on_us", struct flow, on_us, FIELD_U64),

@@ -129,9 +129,8 @@ struct flow {
 	uint64_t seed;
 	uint64_t max_pacing_bps;
 	uint32_t window_clamp_bytes;
-	bool both_ends;	     /* the receiver takes part in the congestion control */
-	uint32_t read_bytes; /* the receiving application waits for this much */
-	uint64_t rate_bps;   /* udp */
+	bool both_ends;	   /* the receiver takes part in the congestion control */
+	uint64_t rate_bps; /* udp */
 	uint32_t payload_bytes;
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
 	uint64_t mean_bytes, think_us; /* web */

@@ -62,15 +62,6 @@ static void fix_receive_buffer(const struct flow *flow, int fd)
 		die("setting the receive buffer of flow", flow->name, "", "%s", strerror(errno));
 }
 
-/* A reader that wakes for each segment costs more than the segment. */
-static void wait_for_many(const struct flow *flow, int fd)
-{
-	uint32_t least = flow->read_bytes;
-
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)))
-		die("setting the least read of flow", flow->name, "", "%s", strerror(errno));
-}
-
 int tcp_listener(const struct flow *flow)
 {
 	int fd = flow_socket(SOCK_STREAM, RECEIVER_MARK(flow));
@@ -82,8 +73,6 @@ int tcp_listener(const struct flow *flow)
 	}
 	if (flow->both_ends)
 		set_congestion(flow, fd);
-	if (flow->read_bytes)
-		wait_for_many(flow, fd);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16))
 		die("listening for flow", flow->name, "", "port %u: %s", flow->port,
 		    strerror(errno));
