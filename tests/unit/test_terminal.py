@@ -1,0 +1,78 @@
+"""What a terminal shows: charts that keep every spike, tables that fit, one line a problem."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from orchestrator.analysis.chart import run_charts
+from orchestrator.analysis.measures import summarise
+from orchestrator.console import count_line, flow_table, problem_lines, summary_table
+from tests.unit.recordings import plain_run, recorded, trace_of
+
+
+def drawn(thing: object, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(thing)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_chart_fits_its_width_and_names_every_flow() -> None:
+    run, trace, _ = recorded("lossy_pair")
+    text = drawn(run_charts(run, trace, 80, colour=False), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    for part in ("Congestion window, packets", "Goodput, Mbit/s", "Queue, packets", "a first", "b second", "3 s"):
+        assert part in text
+
+
+def test_a_chart_keeps_a_spike_of_one_record() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic"}])
+    acks = [{"t_ns": tick * 10_000_000, "cwnd": 10, "rtt_us": 40_000} for tick in range(1000)]
+    acks[437]["cwnd"] = 1234
+    text = drawn(run_charts(run, trace_of(ack=acks), 60, colour=False))
+    top = next(line for line in text.splitlines() if "1234" in line)
+    assert "a" in top.partition("|")[2]
+
+
+def test_colours_are_braille_and_none_are_letters() -> None:
+    run, trace, _ = recorded("lossy_pair")
+    coloured = run_charts(run, trace, 60, colour=True).plain
+    assert any(0x2800 < ord(letter) < 0x2900 for letter in coloured)
+    assert not any(0x2800 < ord(letter) < 0x2900 for letter in run_charts(run, trace, 60, colour=False).plain)
+
+
+def documents() -> list[dict[str, Any]]:
+    run, trace, facts = recorded("lossy_pair")
+    about = {"run": "0123456789", "status": "done", "seed": 1, "cached": False, "expect": []}
+    return [about | {"point": {"path.rtt": rtt}} | summarise(run, trace, facts) for rtt in ("20 ms", "40 ms")]
+
+
+def test_a_table_of_runs_has_a_line_a_flow() -> None:
+    lines = drawn(flow_table(documents()), 160).splitlines()
+    assert len(lines) == 1 + 2 * 3
+    assert "rtt=20 ms" in lines[1]
+    assert "second" in lines[2]
+
+
+def test_a_summary_has_a_line_a_point_and_flow_with_intervals() -> None:
+    def row(flow: str | None, measure: str, value: float) -> dict[str, Any]:
+        interval = {"value": value, "low": value * 0.9, "high": value * 1.1, "n": 3}
+        return {"point": {"path.rtt": "20 ms"}, "flow": flow, "measure": measure, **interval}
+
+    text = drawn(summary_table([row("a", "goodput_bps", 5e6), row(None, "utilisation", 0.9)]), 160)
+    assert "5 Mbit/s (4.5 Mbit/s - 5.5 Mbit/s)" in text
+    assert "90.0% (81.0% - 99.0%)" in text
+
+
+def test_problems_get_one_line_each_and_runs_are_counted() -> None:
+    good, missed = documents()
+    missed |= {"status": "missed", "expect": [{"ok": False, "text": "goodput(first) at least 9 Mbit/s: 1e6"}]}
+    error = {"attempting": "running guest", "subject": "x", "what": "it died", "hint": "look"}
+    failed = {"run": "9999999999", "status": "failed", "error": error, "cached": False}
+    assert problem_lines(good) == []
+    assert problem_lines(missed) == ["01234567 missed: goodput(first) at least 9 Mbit/s: 1e6"]
+    assert problem_lines(failed) == ["99999999 failed: running guest x: it died; look"]
+    assert count_line([good, missed, failed]) == "3 runs: 1 done, 1 failed, 1 missed"
