@@ -32,14 +32,32 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-def longhaul(file: Path, home: Path, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "orchestrator.cli", "run", str(file), "--json"],
-        env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+Command = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def longhaul() -> Iterator[Command]:
+    """`longhaul run FILE --json` in the background; whatever a failing test leaves running is ended."""
+    # Whoever runs the tests may ignore Ctrl-C, as background jobs do, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    started: list[subprocess.Popen[str]] = []
+
+    def start(file: Path, home: Path, **environment: str) -> subprocess.Popen[str]:
+        command = subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.cli", "run", str(file), "--json"],
+            env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(command)
+        return command
+
+    yield start
+    for command in started:
+        command.kill()
+        command.communicate()
+    signal.signal(signal.SIGINT, before)
 
 
 def guests(home: Path) -> list[int]:
@@ -90,7 +108,7 @@ def assert_nothing_left(home: Path) -> None:
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.3, 1.5])
-def test_a_killed_guest_is_named(written: Path, tmp_path: Path, delay_s: float) -> None:
+def test_a_killed_guest_is_named(longhaul: Command, written: Path, tmp_path: Path, delay_s: float) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
     wait_until(lambda: kernels(home))
@@ -106,7 +124,9 @@ def test_a_killed_guest_is_named(written: Path, tmp_path: Path, delay_s: float) 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.4, 1.5])
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_killed_longhaul_leaves_nothing(written: Path, tmp_path: Path, sent: int, code: int, delay_s: float) -> None:
+def test_a_killed_longhaul_leaves_nothing(
+    longhaul: Command, written: Path, tmp_path: Path, sent: int, code: int, delay_s: float
+) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
     wait_until(lambda: kernels(home))
@@ -117,7 +137,7 @@ def test_a_killed_longhaul_leaves_nothing(written: Path, tmp_path: Path, sent: i
     assert_nothing_left(home)
 
 
-def test_a_killed_guard_takes_its_guest_along(written: Path, tmp_path: Path) -> None:
+def test_a_killed_guard_takes_its_guest_along(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
     wait_until(lambda: kernels(home))
@@ -129,7 +149,7 @@ def test_a_killed_guard_takes_its_guest_along(written: Path, tmp_path: Path) -> 
     assert_nothing_left(home)
 
 
-def test_a_hanging_guest_is_ended(written: Path, tmp_path: Path) -> None:
+def test_a_hanging_guest_is_ended(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home, LONGHAUL_STALL_LIMIT_S="2")
     wait_until(lambda: kernels(home))
@@ -141,7 +161,7 @@ def test_a_hanging_guest_is_ended(written: Path, tmp_path: Path) -> None:
     assert_nothing_left(home)
 
 
-def test_a_run_past_its_wall_limit_is_ended(written: Path, tmp_path: Path) -> None:
+def test_a_run_past_its_wall_limit_is_ended(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home, LONGHAUL_WALL_LIMIT_S="2")
     output, _ = command.communicate(timeout=30)
@@ -184,7 +204,7 @@ def small_disk(place: Path, options: str) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_full_disk_is_said(written: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_said(longhaul: Command, written: Path, tmp_path: Path) -> None:
     written.write_text(written.read_text().replace('"10 ms"', '"every-ack"'))
     with small_disk(tmp_path / "small", "size=4m") as disk:
         command = longhaul(written, disk / "home")
@@ -196,7 +216,7 @@ def test_a_full_disk_is_said(written: Path, tmp_path: Path) -> None:
         assert_nothing_left(disk / "home")
 
 
-def test_a_read_only_home_is_said(tmp_path: Path) -> None:
+def test_a_read_only_home_is_said(longhaul: Command, tmp_path: Path) -> None:
     with small_disk(tmp_path / "still", "size=1m,ro") as disk:
         command = longhaul(Path("quick"), disk / "home")
         output, errors = command.communicate(timeout=30)
@@ -207,7 +227,7 @@ def test_a_read_only_home_is_said(tmp_path: Path) -> None:
     assert json.loads(output)["error"]["error"] == "ResultsError"
 
 
-def test_a_home_that_cannot_be_written_is_said(settings: Settings, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_said(longhaul: Command, settings: Settings, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("a file where a folder should be")
     command = longhaul(Path("quick"), blocked / "home")
@@ -217,7 +237,7 @@ def test_a_home_that_cannot_be_written_is_said(settings: Settings, tmp_path: Pat
     assert "Traceback" not in errors
 
 
-def test_two_at_once_do_not_collide(tmp_path: Path) -> None:
+def test_two_at_once_do_not_collide(longhaul: Command, tmp_path: Path) -> None:
     both = [longhaul(Path("quick"), tmp_path / "home") for _ in range(2)]
     documents = [json.loads(command.communicate(timeout=60)[0]) for command in both]
     assert len({document["runs"][0]["trace_sha256"] for document in documents}) == 1
