@@ -132,6 +132,36 @@ static bool started(u64 now_ns)
 	return epoch_ns && now_ns >= epoch_ns;
 }
 
+/* ---- receivers ---- */
+
+/* Bytes that are there in order for the application, over all connections of the flow. */
+static void count_receiver(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 mark = READ_ONCE(sk->sk_mark) & ~LH_MARK_RECEIVER;
+	unsigned long flags;
+	struct flow *flow;
+
+	if (!mark || mark > LH_MAX_FLOWS)
+		return;
+	spin_lock_irqsave(&lock, flags);
+	flow = &flows[mark - 1];
+	if (flow->sk != sk) {
+		flow->earlier_bytes += flow->bytes;
+		flow->sk = sk;
+	}
+	/* The kernel counts a FIN as a byte. */
+	flow->bytes = tp->bytes_received - !!(sk->sk_shutdown & RCV_SHUTDOWN);
+	__set_bit(mark - 1, dirty_flows);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+static void on_rcv_space_adjust(void *unused, struct sock *sk)
+{
+	if (READ_ONCE(sk->sk_mark) & LH_MARK_RECEIVER)
+		count_receiver(sk);
+}
+
 /* ---- senders ---- */
 
 static void on_tcp_probe(void *unused, struct sock *sk)
@@ -143,6 +173,11 @@ static void on_tcp_probe(void *unused, struct sock *sk)
 	struct flow *flow;
 	u64 now;
 
+	if (mark & LH_MARK_RECEIVER) {
+		/* What came before this segment; the rest is counted when the application reads. */
+		count_receiver(sk);
+		return;
+	}
 	if (!mark || mark > LH_MAX_FLOWS || !tp->packets_out)
 		return;
 	spin_lock_irqsave(&lock, flags);
@@ -165,32 +200,6 @@ static void on_tcp_probe(void *unused, struct sock *sk)
 	record->pacing_Bps = READ_ONCE(sk->sk_pacing_rate);
 	record->acked_bytes = tp->bytes_acked;
 out:
-	spin_unlock_irqrestore(&lock, flags);
-}
-
-/* ---- receivers ---- */
-
-static void on_rcv_space_adjust(void *unused, struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 mark = READ_ONCE(sk->sk_mark);
-	unsigned long flags;
-	struct flow *flow;
-
-	if (!(mark & LH_MARK_RECEIVER))
-		return;
-	mark &= ~LH_MARK_RECEIVER;
-	if (!mark || mark > LH_MAX_FLOWS)
-		return;
-	spin_lock_irqsave(&lock, flags);
-	flow = &flows[mark - 1];
-	if (flow->sk != sk) {
-		flow->earlier_bytes += flow->bytes;
-		flow->sk = sk;
-	}
-	/* In order and read: what arrived less what still waits for the application. */
-	flow->bytes = tp->bytes_received - (tp->rcv_nxt - tp->copied_seq);
-	__set_bit(mark - 1, dirty_flows);
 	spin_unlock_irqrestore(&lock, flags);
 }
 

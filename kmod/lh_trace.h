@@ -41,7 +41,7 @@ enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
 	F(u32, "u4", delivered) F(u32, "u4", retrans) F(u32, "u4", lost) F(u32, "u4", snd_wnd)                         \
 	F(u64, "u8", pacing_Bps) F(u64, "u8", acked_bytes)
 
-/* What the receiving application has read, at a tick if it changed. */
+/* What is in order at the receiver, there for its application, at a tick if it changed. */
 #define LH_FLOW_FIELDS(F) F(u32, "u4", packets) F(u64, "u8", app_bytes)
 
 /* A queue at a tick if it changed; counters are cumulative since the epoch. */

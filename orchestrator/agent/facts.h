@@ -17,7 +17,7 @@ struct snapshot {
 	struct node_snapshot *nodes;
 };
 
-/* Reads every counter, again until two readings agree: reading takes a little virtual time. */
+/* Reads every counter, all at one instant of virtual time. */
 void facts_snapshot(const struct plan *plan, struct snapshot *snapshot);
 
 void facts_write(const struct plan *plan, const struct snapshot *snapshot,

@@ -25,6 +25,7 @@
 #define HOLE	      "/run/hole"
 #define SEND_BYTES    (8u << 20)
 #define RECEIVE_BYTES (1u << 30)
+#define WAKE_BYTES    (64u << 10)
 
 static struct sockaddr_in address_of(const struct flow *flow)
 {
@@ -62,6 +63,15 @@ static void fix_receive_buffer(const struct flow *flow, int fd)
 		die("setting the receive buffer of flow", flow->name, "", "%s", strerror(errno));
 }
 
+/* A reader that wakes for each segment costs more than the segment; what has come is counted by the probe. */
+static void wake_seldom(const struct flow *flow, int fd)
+{
+	uint32_t least = WAKE_BYTES;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)))
+		die("setting the least read of flow", flow->name, "", "%s", strerror(errno));
+}
+
 int tcp_listener(const struct flow *flow)
 {
 	int fd = flow_socket(SOCK_STREAM, RECEIVER_MARK(flow));
@@ -73,6 +83,9 @@ int tcp_listener(const struct flow *flow)
 	}
 	if (flow->both_ends)
 		set_congestion(flow, fd);
+	/* A window of its own has to be set again at the first segment (receive_all). */
+	if (flow->kind == FLOW_TCP && !flow->window_clamp_bytes)
+		wake_seldom(flow, fd);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16))
 		die("listening for flow", flow->name, "", "port %u: %s", flow->port,
 		    strerror(errno));
