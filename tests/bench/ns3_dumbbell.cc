@@ -26,6 +26,7 @@ struct Options {
     double rtt_ms = 40;
     uint32_t buffer_packets = 350;
     double duration_s = 10;
+    uint32_t segments_per_ack = 2;
     std::string trace = "/dev/null";
 };
 
@@ -38,16 +39,14 @@ const char *const kAccessDelay = "1us";
 const char *const kAccessQueue = "1000000p";
 
 // What the guests of the other side have: H-TCP, SACK, time stamps, window scaling, 10 segments at first, RTO from 200 ms.
-void SetTcpDefaults()
+void SetTcpDefaults(const Options &options)
 {
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpHtcp::GetTypeId()));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kSegmentBytes));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(kSocketBufferBytes));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(kSocketBufferBytes));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-    // Slow start grows by one segment an ACK here, and by what an ACK acknowledges in Linux. With an ACK a segment both
-    // double each round trip, and overshoot alike: by one pipe, which is what recovery then has to work off.
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(options.segments_per_ack));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(true));
@@ -155,9 +154,10 @@ int main(int argc, char *argv[])
     words.AddValue("rtt_ms", "base round trip", options.rtt_ms);
     words.AddValue("buffer_packets", "waiting room in front of the middle link", options.buffer_packets);
     words.AddValue("duration_s", "length of the run", options.duration_s);
+    words.AddValue("segments_per_ack", "segments that a delayed ACK acknowledges", options.segments_per_ack);
     words.AddValue("trace", "file for the sender's state at every ACK", options.trace);
     words.Parse(argc, argv);
-    SetTcpDefaults();
+    SetTcpDefaults(options);
     trace.open(options.trace, std::ios::binary);
 
     NodeContainer nodes;

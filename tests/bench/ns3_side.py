@@ -43,7 +43,9 @@ def build_ns3(folder: Path) -> Path:
     return program
 
 
-def run_ns3(program: Path, rate_mbps: int, rtt_ms: int, buffer_packets: int, duration_s: int) -> Ns3Run:
+def run_ns3(
+    program: Path, rate_mbps: int, rtt_ms: int, buffer_packets: int, duration_s: int, segments_per_ack: int
+) -> Ns3Run:
     """One run of the dumbbell."""
     cost = run_process(
         [
@@ -52,6 +54,7 @@ def run_ns3(program: Path, rate_mbps: int, rtt_ms: int, buffer_packets: int, dur
             f"--rtt_ms={rtt_ms}",
             f"--buffer_packets={buffer_packets}",
             f"--duration_s={duration_s}",
+            f"--segments_per_ack={segments_per_ack}",
             f"--trace={program.with_suffix('.trace')}",
         ]
     )
