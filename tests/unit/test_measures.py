@@ -131,7 +131,7 @@ def test_a_recorded_run_has_the_numbers_it_had() -> None:
     run, trace, told = recorded("lossy_pair")
     document = summarise(run, trace, told)
     first, second, probe = document["flows"]
-    assert probe["goodput_bps"] == pytest.approx(400_000 * 1472 / 1514, rel=0.02)
+    assert probe["goodput_bps"] == pytest.approx(400_000 * 1472 / 1514 * probe["pdr"], rel=0.02)
     carried = (first["throughput_bps"] + second["throughput_bps"] + probe["throughput_bps"]) / 1e6
     assert carried == pytest.approx(document["path"]["throughput_bps"] / 1e6, rel=0.05)
     assert document["path"]["losses"] > 0
