@@ -20,7 +20,7 @@ from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.
 MANY = 12
-_PIPE_COLUMNS = 200
+_PIPE_COLUMNS = 280
 
 Column = tuple[str, str, Callable[[float], str]]
 
