@@ -14,6 +14,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +40,9 @@ class GuardReport:
 class Guard:
     """A running guest behind its guard. Closing it is what ends the guest."""
 
-    def __init__(self, pid: int, control: int, report: int) -> None:
+    def __init__(self, pid: int, control: int, report: int, directory: Path) -> None:
         self.pid = pid
+        self._directory = directory
         self._control = control
         self._report = report
         self._ended: GuardReport | None = None
@@ -72,7 +74,8 @@ class Guard:
             line += chunk
         _, status = os.waitpid(self.pid, 0)
         if not line:
-            # The guard itself was killed; the guest died with it (PR_SET_PDEATHSIG).
+            # The guard itself was killed; the guest dies with it (PR_SET_PDEATHSIG), but not a child it was just making.
+            _kill_inside(self._directory)
             return GuardReport(None, _signal_of(status), "guard_killed", 0.0, 0.0, 0)
         said = json.loads(line)
         return GuardReport(
@@ -83,6 +86,22 @@ class Guard:
             wall_s=said["wall_s"],
             max_rss_kb=said["max_rss_kb"],
         )
+
+
+def _kill_inside(directory: Path) -> None:
+    """Kill every process that works in this run directory, until none is found: one may be making another."""
+    while found := [process for process in Path("/proc").glob("[0-9]*") if _works_in(process, directory)]:
+        for process in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process.name), signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _works_in(process: Path, directory: Path) -> bool:
+    try:
+        return Path(os.readlink(process / "cwd")).is_relative_to(directory)
+    except OSError:
+        return False
 
 
 def _signal_of(wait_status: int) -> int | None:
@@ -109,7 +128,7 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) 
     finally:
         os.close(control_read)
         os.close(report_write)
-    return Guard(pid, control_write, report_read)
+    return Guard(pid, control_write, report_read, log.parent.resolve())
 
 
 def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:
