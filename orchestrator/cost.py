@@ -20,7 +20,7 @@ def data_packets(run: Run) -> int:
     """At most this many data packets cross the bottleneck: its rate while any flow is active, or all that is to be sent."""
     capacity = sum(
         bps * _active_us(run.flows, begin_us, end_us, run.duration_us) / (8_000_000 * run.meaning.frame_bytes)
-        for begin_us, end_us, bps in _rates(run)
+        for begin_us, end_us, bps in run.bottleneck_rates()
     )
     wanted = sum(_wanted(run, flow) for flow in run.flows)
     return round(min(capacity, wanted))
@@ -29,19 +29,6 @@ def data_packets(run: Run) -> int:
 def wall_estimate_s(run: Run) -> float:
     """Wall seconds of one run on one core."""
     return (_WALL_US_PER_GUEST + _WALL_US_PER_PACKET * data_packets(run)) / 1e6
-
-
-def _rates(run: Run) -> list[tuple[int, int, int]]:
-    """(from, to, bit/s) of the bottleneck, between its scheduled changes."""
-    bottleneck = run.links[0]
-    changes = [(0, bottleneck.rate_bps)]
-    for change in run.schedule:
-        for qdisc in change.qdiscs if (change.node, change.dev) == (bottleneck.node, bottleneck.dev) else ():
-            rate = qdisc.options.get("rate_bps")
-            if isinstance(rate, int):
-                changes.append((change.at_us, rate))
-    ends = [at_us for at_us, _ in changes[1:]] + [run.duration_us]
-    return [(begin_us, end_us, bps) for (begin_us, bps), end_us in zip(changes, ends, strict=True)]
 
 
 def _active_us(flows: Sequence[Flow], begin_us: int, end_us: int, duration_us: int) -> int:

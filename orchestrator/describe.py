@@ -39,9 +39,8 @@ def describe_run(run: Run) -> Iterator[str]:
         if module.params:
             yield f"  {module.name}: {' '.join(f'{name}={value}' for name, value in module.params.items())}"
     yield ""
-    for wire in run.wires:
-        for end in wire.ends:
-            yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
+    for end in run.ends:
+        yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
     for change in run.schedule:
         yield from (
             f"  at {format_duration(change.at_us)} {change.node}: {tc_command(change.dev, qdisc).replace(' add ', ' change ', 1)}"
@@ -52,7 +51,7 @@ def describe_run(run: Run) -> Iterator[str]:
 def _picture(run: Run) -> Iterator[str]:
     """The path as a row of boxes, with what happens to packets in each direction."""
     meaning = run.meaning
-    ends = {(end.node, end.dev): end for wire in run.wires for end in wire.ends}
+    ends = {(end.node, end.dev): end for end in run.ends}
     forward, reverse = ends["r", "r-d"], ends["d", "d-r"]
     senders = [node.name for node in run.nodes if node.name.startswith("s")]
     names = senders[0] if len(senders) == 1 else f"{senders[0]}..{senders[-1]}"

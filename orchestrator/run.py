@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -232,6 +232,24 @@ class Run:
         """A short name for progress lines and charts."""
         point = " ".join(f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items())
         return " ".join(part for part in (self.experiment, point, f"seed {self.seed}") if part)
+
+    @property
+    def ends(self) -> Iterator[End]:
+        """Every device of the run."""
+        for wire in self.wires:
+            yield from wire.ends
+
+    def bottleneck_rates(self) -> list[tuple[int, int, int]]:
+        """(from, to, bit/s) of the bottleneck, in microseconds, between its scheduled changes."""
+        bottleneck = self.links[0]
+        changes = [(0, bottleneck.rate_bps)]
+        for change in self.schedule:
+            for qdisc in change.qdiscs if (change.node, change.dev) == (bottleneck.node, bottleneck.dev) else ():
+                rate_bps = qdisc.options.get("rate_bps")
+                if isinstance(rate_bps, int):
+                    changes.append((change.at_us, rate_bps))
+        ends_us = [at_us for at_us, _ in changes[1:]] + [self.duration_us]
+        return [(begin_us, end_us, bps) for (begin_us, bps), end_us in zip(changes, ends_us, strict=True)]
 
     def as_json(self) -> dict[str, Any]:
         """run.json as plain data."""

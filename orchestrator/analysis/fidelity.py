@@ -27,7 +27,6 @@ _LIMITED_SHARE = 0.01
 _OPENING_ROUND_TRIPS = 3
 # Standard deviations: the chance of a sound run to be outside is below 1e-9.
 _SIGMAS = 6.2
-_ETHERNET_BYTES = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_rate(run, trace),
         *_base_rtt(run, trace),
         *_queue_limit(run, trace),
-        *_random_loss(run, trace, facts),
+        *_random_loss(run, trace),
         *_conservation(run, facts),
         *_drops_elsewhere(run, facts),
         *_windows(run, trace),
@@ -98,7 +97,7 @@ def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
 
 
 def _frames(run: Run, facts: Facts) -> Iterator[Check]:
-    most = run.meaning.mtu + _ETHERNET_BYTES
+    most = run.meaning.frame_bytes
     largest = max((link["max_frame_bytes"] for link in facts["links"]), default=0)
     offloads = all(device["offloads_off"] for device in facts["devices"])
     yield Check(
@@ -209,7 +208,7 @@ def _queue_limit(run: Run, trace: Trace) -> Iterator[Check]:
         )
 
 
-def _random_loss(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
+def _random_loss(run: Run, trace: Trace) -> Iterator[Check]:
     """Independent random loss must stay inside its binomial interval."""
     link = run.links[0]
     netem = _qdisc_of(run, link.node, link.dev, "netem")
@@ -227,18 +226,15 @@ def _random_loss(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
 
 
 def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
-    for wire in run.wires:
-        for end in wire.ends:
-            if (end.node, end.dev) == (node, dev):
-                return next((qdisc for qdisc in end.qdiscs if qdisc.kind == kind), None)
-    return None
+    return next(
+        (qdisc for end in run.ends if (end.node, end.dev) == (node, dev) for qdisc in end.qdiscs if qdisc.kind == kind),
+        None,
+    )
 
 
 def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
     """At a bridge: what came in went out, was dropped by a queue, or still waits."""
-    duplicates = any(
-        qdisc.options.get("duplicate_2p32") for wire in run.wires for end in wire.ends for qdisc in end.qdiscs
-    )
+    duplicates = any(qdisc.options.get("duplicate_2p32") for end in run.ends for qdisc in end.qdiscs)
     for node in run.nodes:
         if not node.bridge:
             continue
@@ -253,9 +249,7 @@ def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
 
 def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
     """Nothing is lost but in the queues that may lose: the bottleneck's, and delay lines with configured loss."""
-    allowed = {
-        (end.node, end.dev) for wire in run.wires for end in wire.ends if any(_may_drop(qdisc) for qdisc in end.qdiscs)
-    }
+    allowed = {(end.node, end.dev) for end in run.ends if any(_may_drop(qdisc) for qdisc in end.qdiscs)}
     wrong = []
     for device in facts["devices"]:
         place = f"{device['node']} {device['dev']}"
@@ -282,8 +276,7 @@ def _windows(run: Run, trace: Trace) -> Iterator[Check]:
     """A window that was capped is what the sender was offered in the end, and held to all the time."""
     for flow in run.flows:
         cap, mss = flow.options.window_clamp_bytes, run.meaning.mss_bytes
-        acks = of_flow(trace.acks, flow.id)
-        if cap and len(acks):
+        if cap and len(acks := of_flow(trace.acks, flow.id)):
             offered, flying = int(acks["snd_wnd"][-1]), int(acks["inflight"].max())
             ok = cap - mss < offered <= cap and flying * mss <= max(cap, mss)
             yield Check("window", ok, f"{flow.name}: {offered} bytes offered, {cap} asked, {flying} packets in flight")

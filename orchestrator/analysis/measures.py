@@ -183,7 +183,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "completion_s": None
         if fact["completed_us"] is None or flow.bytes is None
         else (fact["completed_us"] - flow.start_us) / 1e6,
-        "rate_error": _rate_error(flow, goodput_bps),
+        "rate_error": _rate_error(run, flow, goodput_bps),
     }
 
 
@@ -196,13 +196,13 @@ def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) ->
     return float(steps[steps > 0].sum())
 
 
-def _rate_error(flow: Flow, goodput_bps: float) -> float | None:
+def _rate_error(run: Run, flow: Flow, goodput_bps: float) -> float | None:
     asked = flow.options.max_pacing_bps or (flow.rate_bps if flow.kind == "udp" and flow.on_off is None else 0)
     if not asked:
         return None
     if flow.kind == "udp":
         # The rate asked counts frames, goodput counts payload.
-        asked = asked * flow.payload_bytes // (flow.payload_bytes + 42)
+        asked = asked * flow.payload_bytes // run.meaning.frame_bytes
     return abs(goodput_bps - asked) / asked
 
 
@@ -259,16 +259,10 @@ def _path(run: Run, trace: Trace, window: Span) -> Document:
 
 def _capacity_bps(run: Run, window: Span) -> float:
     """The configured bandwidth, averaged over the window where the schedule changes it."""
-    link = run.links[0]
-    changes = [(0.0, float(link.rate_bps))]
-    for change in run.schedule:
-        if (change.node, change.dev) == (link.node, link.dev):
-            rates = [qdisc.options["rate_bps"] for qdisc in change.qdiscs if qdisc.kind == "tbf"]
-            changes += [(change.at_us / 1e6, float(rate)) for rate in rates]  # type: ignore[arg-type]
-    ends = [at for at, _ in changes[1:]] + [float("inf")]
-    spans = [
-        (max(begin, window.begin_s), min(end, window.end_s), rate)
-        for (begin, rate), end in zip(changes, ends, strict=True)
-    ]
-    bits = sum(max(0.0, end - begin) * rate for begin, end, rate in spans)
-    return bits / window.length_s if window.length_s else float(link.rate_bps)
+    if not window.length_s:
+        return float(run.links[0].rate_bps)
+    bits = sum(
+        max(0.0, min(end_us / 1e6, window.end_s) - max(begin_us / 1e6, window.begin_s)) * bps
+        for begin_us, end_us, bps in run.bottleneck_rates()
+    )
+    return bits / window.length_s

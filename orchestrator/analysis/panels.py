@@ -75,12 +75,7 @@ def run_panels(run: Run, trace: Trace, points: int = 2000) -> list[Panel]:
 
 def run_marks(run: Run) -> list[Mark]:
     """The scheduled changes of the path, one mark a moment."""
-    options = {
-        (end.node, end.dev, qdisc.handle): qdisc.options
-        for wire in run.wires
-        for end in wire.ends
-        for qdisc in end.qdiscs
-    }
+    options = {(end.node, end.dev, qdisc.handle): qdisc.options for end in run.ends for qdisc in end.qdiscs}
     bottleneck = {(link.node, link.dev) for link in run.links[:1]}
     texts: dict[int, list[str]] = {}
     for change in run.schedule:

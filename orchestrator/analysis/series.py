@@ -70,7 +70,7 @@ def counter(records: Records, field: str, run: Run) -> Counter:
 
 
 def app_bytes(run: Run, trace: Trace, flow: Flow) -> Counter:
-    """What the receiving application has read."""
+    """What is in order at the receiver, there for its application."""
     return counter(of_flow(trace.flows, flow.id), "app_bytes", run)
 
 

@@ -16,7 +16,6 @@ import json
 import os
 import shutil
 import time
-from functools import cached_property
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
@@ -55,7 +54,7 @@ class Sandbox:
             missing.append(
                 (f"the kernel modules for {run.kernel}", f"run `longhaul modules build --kernel {run.kernel}`")
             )
-        memory = self._memory_directory
+        memory = self._settings.guest_memory_dir
         if os.statvfs(memory).f_flag & os.ST_NOEXEC:
             missing.append(
                 (f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec")
@@ -131,12 +130,11 @@ class Sandbox:
         return [str(AGENT), *guard, *kernel]
 
     def _environment(self, directory: Path) -> dict[str, str]:
-        return {"HOME": str(directory / "home"), "TMPDIR": str(self._memory_directory), "PATH": "/usr/bin:/bin"}
-
-    @cached_property
-    def _memory_directory(self) -> Path:
-        """Where the guest's RAM lives: what the user named, else shared memory."""
-        return self._settings.guest_memory_dir
+        return {
+            "HOME": str(directory / "home"),
+            "TMPDIR": str(self._settings.guest_memory_dir),
+            "PATH": "/usr/bin:/bin",
+        }
 
     def _furnish(self, run: Run, directory: Path) -> None:
         """Lay out what the guest will see; nothing of an earlier attempt stays."""

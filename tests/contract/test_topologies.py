@@ -43,7 +43,7 @@ def test_the_dumbbell_has_the_devices_of_the_plan() -> None:
     from orchestrator.spec import load_experiment
 
     run = compile_plan(load_experiment("rtt-fairness")).runs[0]
-    planned = {end.dev for wire in run.wires for end in wire.ends}
+    planned = {end.dev for end in run.ends}
     senders = sum(node.name.startswith("s") for node in run.nodes)
     script = (
         "from topologies.dumbbell import Dumbbell\n"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+
+from tests import command
 
 SHORT = ["--set", "duration=3 s"]
 
@@ -21,13 +20,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def longhaul(home: Path, *words: str, code: int = 0) -> str:
-    result = subprocess.run(
-        [sys.executable, "-m", "orchestrator.cli", *words],
-        env={**os.environ, "LONGHAUL_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = command.longhaul(*words, home=home)
     assert result.returncode == code, result.stderr
     return result.stdout
 

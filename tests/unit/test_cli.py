@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-
-def longhaul(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "orchestrator.cli", *words],
-        env={**os.environ, "LONGHAUL_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
+from tests.command import longhaul
 
 VERBS = ["run", "plan", "list", "show", "compare", "report", "export", "rerun", "doctor", "kernel", "modules"]
 

@@ -28,7 +28,7 @@ def only(**changes: Any) -> Run:
 
 
 def qdiscs(run: Run, node: str, dev: str) -> tuple[Qdisc, ...]:
-    return next(end.qdiscs for wire in run.wires for end in wire.ends if (end.node, end.dev) == (node, dev))
+    return next(end.qdiscs for end in run.ends if (end.node, end.dev) == (node, dev))
 
 
 @pytest.mark.parametrize(
