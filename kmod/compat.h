@@ -12,6 +12,10 @@
 #error "Longhaul's modules need Linux 5.10 or later: build them for a newer kernel"
 #endif
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#error "Longhaul's modules are written for Linux 5.10 to 6.18: build them for one of these"
+#endif
+
 /* The window's accessors came with 5.19. */
 #ifndef LH_HAVE_CWND_ACCESSORS
 #include <linux/tcp.h>
