@@ -123,7 +123,7 @@ def _catalogues() -> Iterator[str]:
     for control in CONGESTION_CONTROLS.values():
         if control.parameters:
             yield f"\n### Parameters of {control.name}\n"
-            rows = [(f"`{one.name}`", one.default, one.allowed, one.about) for one in control.parameters]
+            rows = [(f"`{one.name}`", one.show(one.default), one.allowed, one.about) for one in control.parameters]
             yield from _table(("parameter", "default", "allowed", "meaning"), rows)
     yield "\n## Measures\n"
     yield "A flow's measures look at the part of the window in which it was active. `key` is the place in a run's document, in"

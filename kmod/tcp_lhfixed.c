@@ -16,15 +16,13 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-#define LHFIXED_MAX_CWND 1000000u
+#include "lh_param.h"
 
-static unsigned int cwnd = 10;
-module_param(cwnd, uint, 0644);
-MODULE_PARM_DESC(cwnd, "the window, in segments (1..1000000)");
+LH_PARAM(cwnd, packets, 10, 1, 1000000, "the window");
 
 static u32 lhfixed_window(const struct tcp_sock *tp)
 {
-	return min(clamp(READ_ONCE(cwnd), 1u, LHFIXED_MAX_CWND), tp->snd_cwnd_clamp);
+	return min(READ_ONCE(cwnd), tp->snd_cwnd_clamp);
 }
 
 static void lhfixed_init(struct sock *sk)
@@ -72,5 +70,5 @@ static void __exit lhfixed_unregister(void)
 module_init(lhfixed_register);
 module_exit(lhfixed_unregister);
 
-MODULE_DESCRIPTION("Constant congestion window, for known answers");
+MODULE_DESCRIPTION("a constant window, for runs whose result is known");
 MODULE_LICENSE("GPL");

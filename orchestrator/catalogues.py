@@ -45,7 +45,7 @@ def modules() -> Rows:
             "cc": name,
             "also": ", ".join(aliases[name]),
             "about": control.about,
-            "parameters": ", ".join(f"{one.name}={one.default}" for one in control.parameters),
+            "parameters": ", ".join(f"{one.name}={one.show(one.default)}" for one in control.parameters),
         }
         for name, control in CONGESTION_CONTROLS.items()
     ]

@@ -1,7 +1,7 @@
 """The congestion controls an experiment may name: the one list, with the module and the parameters of each.
 
-Names are the kernel's (`net/ipv4/tcp_<name>.c`, Linux 6.12) plus the project's own (`kmod/tcp_<name>.c`). Parameters belong to
-a module and thus to a whole guest: two flows of one control cannot differ in them. Values are given to the module as text.
+Names are the kernel's (`net/ipv4/tcp_<name>.c`, Linux 6.12) plus the project's own (`kmod/tcp_<name>.c`), whose parameters and
+description stand in their source alone.
 """
 
 from __future__ import annotations
@@ -9,55 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from orchestrator.units import format_duration, parse_duration, parse_packets
+from orchestrator.parameters import Parameter, declared_parameters, described
 
-_MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6}
-_SWITCH = {True: 1, False: 0, "on": 1, "off": 0}
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """`unit` is switch, number, packets, us, ms or s; low and high bound the module's own number."""
-
-    name: str
-    unit: str
-    default: int
-    low: int
-    high: int
-    about: str
-
-    def read(self, written: object) -> str:
-        """The module's text for what a person wrote; ValueError says what is allowed."""
-        if self.unit == "switch":
-            value = _SWITCH.get(written) if isinstance(written, bool | str) else None
-        elif self.unit == "packets" and isinstance(written, str):
-            value = parse_packets(written)
-        elif self.unit in _MICROSECONDS and isinstance(written, str):
-            value, rest = divmod(parse_duration(written), _MICROSECONDS[self.unit])
-            if rest:
-                raise ValueError(f"whole {self.unit} are allowed")
-        else:
-            value = (
-                written
-                if self.unit == "number" and isinstance(written, int) and not isinstance(written, bool)
-                else None
-            )
-        if value is None or not self.low <= value <= self.high:
-            raise ValueError(self.allowed)
-        return str(value)
-
-    @property
-    def allowed(self) -> str:
-        """One phrase for error messages and documentation."""
-        if self.unit == "switch":
-            return "on or off"
-        if self.unit == "number":
-            return f"a whole number from {self.low} to {self.high}"
-        if self.unit == "packets":
-            return f"{self.low} packets to {self.high} packets"
-        scale = _MICROSECONDS[self.unit]
-        return f"{format_duration(self.low * scale)} to {format_duration(self.high * scale)}, in whole {self.unit}"
+_KMOD = Path(__file__).resolve().parent.parent / "kmod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +51,12 @@ def _number(name: str, default: int, low: int, high: int, about: str) -> Paramet
 
 def _packets(name: str, default: int, low: int, high: int, about: str) -> Parameter:
     return Parameter(name, "packets", default, low, high, about)
+
+
+def _own(name: str, *, loss_based: bool = True) -> CongestionControl:
+    """One of kmod/."""
+    source = _KMOD / f"tcp_{name}.c"
+    return CongestionControl(name, described(source), parameters=declared_parameters(source), loss_based=loss_based)
 
 
 _HYSTART_DETECT = _number("hystart_detect", 3, 0, 3, "hybrid slow start: 1 ACK train, 2 delay, 3 both")
@@ -207,12 +169,13 @@ _TABLE = (
     CongestionControl(
         "bbr", "BBR: paces at the measured bandwidth, bounded by the measured round trip", loss_based=False
     ),
-    CongestionControl(
-        "lhfixed",
-        "a constant window, for runs whose result is known",
-        loss_based=False,
-        parameters=(_packets("cwnd", 10, 1, 10**6, "the window"),),
-    ),
+    _own("apptcp", loss_based=False),
+    _own("htcp_be"),
+    _own("agilesd"),
+    _own("ccp", loss_based=False),
+    _own("ccpd", loss_based=False),
+    _own("compound"),
+    _own("lhfixed", loss_based=False),
 )
 
 CONGESTION_CONTROLS: Mapping[str, CongestionControl] = {control.name: control for control in _TABLE}

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import lint
-from orchestrator.congestion import find_control
+from orchestrator.congestion import CongestionControl, find_control
 from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
 from orchestrator.experiment import Experiment
 from orchestrator.experiment import Flow as WrittenFlow
+from orchestrator.parameters import Parameter
 from orchestrator.path import (
     HEADER_BYTES,
     PathState,
@@ -200,6 +201,7 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 stop_us=stop_us,
                 bytes=None if written.size is None else parse_size(written.size),
                 options=FlowOptions(
+                    max_pacing_bps=0 if control is None else _pacing_bps(written),
                     window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
                     both_ends=control is not None and find_control(control).both_ends,
                 ),
@@ -337,6 +339,21 @@ def _links(state: PathState, devices: Devices) -> tuple[Link, ...]:
     return tuple(links)
 
 
+def _written_parameters(control: CongestionControl, flow: WrittenFlow) -> list[tuple[Parameter, object]]:
+    """What the flow sets of its control's parameters; rules.py knows that each exists."""
+    return [
+        (parameter, flow.params[parameter.name]) for parameter in control.parameters if parameter.name in flow.params
+    ]
+
+
+def _pacing_bps(flow: WrittenFlow) -> int:
+    """The rate that goes through SO_MAX_PACING_RATE; 0: none."""
+    for parameter, value in _written_parameters(find_control(flow.cc or "cubic"), flow):
+        if parameter.socket_option == "SO_MAX_PACING_RATE":
+            return parameter.read(value) * 1000
+    return 0
+
+
 def _modules(flows: Sequence[WrittenFlow]) -> tuple[Module, ...]:
     """What the guest loads, in order; parameters belong to a module, so two flows of one control cannot differ in them."""
     first: dict[str, tuple[str, dict[str, str]]] = {}
@@ -345,7 +362,11 @@ def _modules(flows: Sequence[WrittenFlow]) -> tuple[Module, ...]:
         if flow_kind(flow) == "udp":
             continue
         control = find_control(flow.cc or "cubic")
-        params = {name: control.parameter(name).read(value) for name, value in flow.params.items()}  # type: ignore[union-attr]
+        params = {
+            parameter.name: str(parameter.read(value))
+            for parameter, value in _written_parameters(control, flow)
+            if parameter.socket_option is None
+        }
         if flow.hystart is not None and control.hystart is not None:
             name, off, on = control.hystart
             params[name] = on if flow.hystart else off
