@@ -6,6 +6,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
+DEBUG_KERNEL := 6.12-debug
 AGENT_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h)
 
 help: ## list the targets
@@ -31,6 +32,10 @@ kernel: packages ## build the default guest kernel and the modules for it
 
 kernels: packages ## build every guest kernel and the modules for each
 	@for kernel in $(KERNELS); do kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
+
+kernel-debug: packages ## build the kernel that watches itself (KASAN, UBSAN, lockdep) and the modules for it
+	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null
+	@kmod/sandbox/build-modules.sh $(DEBUG_KERNEL) >/dev/null
 
 demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
@@ -73,4 +78,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest check fmt docs lock bench clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest check fmt docs lock bench clean
