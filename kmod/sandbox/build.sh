@@ -92,7 +92,8 @@ build linux modules >"$work/log" 2>&1 &
 builder=$!
 while kill -0 $builder 2>/dev/null; do
 	sleep 2
-	objects=$(find . -name '*.o' -newer .config | wc -l)
+	# The build removes folders of its own while find looks into them.
+	objects=$({ find . -name '*.o' -newer .config 2>/dev/null || true; } | wc -l)
 	if [ -t 2 ]; then
 		printf '\rsandbox kernel %s: %4d of about 900 objects ' "$version" "$objects" >&2
 	elif ((SECONDS % 30 < 2)); then
