@@ -66,6 +66,7 @@ def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
     assert store.trace("a" * 20).acks.tobytes() == trace.acks.tobytes()
     assert sorted(file.name for file in store.directory("a" * 20).iterdir()) == [
         "acks.parquet", "drops.parquet", "events.parquet", "flows.parquet", "links.parquet", "log.txt", "manifest.json",
+            "states.parquet",
     ]  # fmt: skip
 
 
