@@ -83,7 +83,7 @@ static void LH_CONG_CONTROL(ccpd_main)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
-	ccp_update_path(&ca->path, tcp_sk(sk), rs);
+	ccp_update_path(sk, &ca->path, rs);
 	if (ca->path.starting && inet_csk(sk)->icsk_ca_state < TCP_CA_CWR)
 		ccp_start(sk, &ca->path, rs);
 	else

@@ -133,5 +133,7 @@ def test_a_damaged_catalogue_is_said(settings: Settings) -> None:
 def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: bytes) -> None:
     keep(store, tmp_path, "d" * 20)
     files = export_trace(store, "d" * 20, to, tmp_path / "out")
-    assert [file.name for file in files] == [f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link")]
+    assert [file.name for file in files] == [
+        f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link", "state")
+    ]
     assert files[0].read_bytes().startswith(begins)
