@@ -73,7 +73,8 @@ _FIELDS: dict[str, tuple[int, list[tuple[str, str, int]]]] = {
 }
 
 DROP_QUEUE, DROP_RANDOM = 1, 2
-EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED, EVENT_PATH_CHANGE, EVENT_END = 1, 2, 3, 4, 5
+EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
+EVENT_PATH_CHANGE, EVENT_END, EVENT_FLOW_CHANGE = 4, 5, 6
 
 
 def _dtype(fields: list[tuple[str, str, int]]) -> np.dtype[np.void]:
