@@ -8,9 +8,9 @@
  *	x = C * (RTT_now - RTT_min)	backlog: what waits in the queue, segments
  *	F				segments in flight after this ACK
  *
- *	START --- first loss or mark, or ssthresh ---> LAW
- *	  ^				 	        |
- *	  `----------------- timeout -------------------'
+ *	START --- first loss or mark, or ssthresh --->  LAW
+ *	  ^						|
+ *	  `------------------ timeout ------------------'
  *
  * START is slow start; it learns C and RTT_max. In LAW every ACK sets the window, up or down, and a loss changes nothing
  * of it. Without the following the raw laws do not survive their own first round trip:

@@ -29,7 +29,7 @@
 
 LH_PARAM(kp, thousandths, 4000, 0, 64000, "proportional gain");
 LH_PARAM(kd, us, 2000, 0, 100000, "derivative gain");
-LH_PARAM(deriv_us, us, 1, 0, 10000000, "least spacing of the derivative's two ends; 0: every ACK, 1: chosen by the path");
+LH_PARAM(deriv_us, us, 1, 0, 10000000, "spacing of the derivative's two ends at least; 0: an ACK, 1: automatic");
 
 /* Automatic spacing: see the head. */
 #define CCPD_AUTO 1u
