@@ -126,8 +126,8 @@ _TABLE = (
         "illinois",
         "Illinois: steps by loss, their size by delay",
         parameters=(
-            _packets("win_thresh", 15, 1, 2**16, "adaptive steps above this window"),
-            _number("theta", 5, 1, 1000, "fast round trips before the full step"),
+            Parameter("win_thresh", "packets", 15, 1, 2**16, "adaptive steps above this window", fixed=True),
+            Parameter("theta", "number", 5, 1, 1000, "fast round trips before the full step", fixed=True),
         ),
     ),
     CongestionControl("lp", "TCP-LP: yields to all other traffic, by one-way delay", loss_based=False),
@@ -148,7 +148,7 @@ _TABLE = (
         loss_based=False,
         hystart=("hystart_detect", "0", "3"),
         parameters=(
-            _number("window", 8, 1, 256, "samples of the gradient, a power of two"),
+            Parameter("window", "number", 8, 1, 256, "samples of the gradient, a power of two", fixed=True),
             _number("backoff_beta", 724, 0, 1024, "window kept at a back-off, in 1/1024"),
             _number("backoff_factor", 42, 1, 1000, "scale of the back-off's probability"),
             _HYSTART_DETECT,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from orchestrator.cost import data_packets, packets_per_second, wall_estimate_s
 from orchestrator.plan import Plan
 from orchestrator.qdiscs import tc_command
-from orchestrator.run import End, Flow, Qdisc, Run
+from orchestrator.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from orchestrator.units import format_duration, format_rate, format_size
 
 _MOST_POINTS = 20
@@ -42,10 +42,25 @@ def describe_run(run: Run) -> Iterator[str]:
     for end in run.ends:
         yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
     for change in run.schedule:
-        yield from (
-            f"  at {format_duration(change.at_us)} {change.node}: {tc_command(change.dev, qdisc).replace(' add ', ' change ', 1)}"
-            for qdisc in change.qdiscs
-        )
+        told = _device_text(change) if isinstance(change, DeviceChange) else [change_text(run, change)]
+        yield from (f"  at {format_duration(change.at_us)} {line}" for line in told)
+
+
+def change_text(run: Run, change: ModuleChange | FlowChange) -> str:
+    """What a schedule does to a flow or to a module, as in bic: cc reno."""
+    if isinstance(change, ModuleChange):
+        return f"{change.module}: {' '.join(f'{name}={value}' for name, value in change.params.items())}"
+    told = [] if change.cc is None else [f"cc {change.cc}"]
+    if change.max_pacing_bps is not None:
+        told.append(f"rate {format_rate(change.max_pacing_bps)}" if change.max_pacing_bps else "no rate")
+    return f"{run.flows[change.flow].name}: {', '.join(told)}"
+
+
+def _device_text(change: DeviceChange) -> Iterator[str]:
+    for qdisc in change.qdiscs:
+        yield f"{change.node}: {tc_command(change.dev, qdisc).replace(' add ', ' change ', 1)}"
+    if change.mtu is not None:
+        yield f"{change.node}: ip link set dev {change.dev} mtu {change.mtu}"
 
 
 def _picture(run: Run) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
     Experiment --- path: Path            the bottleneck
                 |- flows: Flow*          what uses it
-                |- schedule: Change*     what happens to the path on the way
+                |- schedule: Change*     what happens to the path and the flows on the way
                 `- expect: Expected*     the gate
 
 Rules that tie fields together are in rules.py, reading and error lines in spec.py, numbers in plan.py.
@@ -43,6 +43,8 @@ QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake")
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
 RECOVERIES = ("rack", "dupthresh")
+
+_LEAST_MTU, _LARGEST_MTU = 576, 9000
 
 
 class Part(BaseModel):
@@ -91,6 +93,9 @@ class PathNumbers(Part):
     reverse_bandwidth: LineRate | None = Field(
         None, description="rate of the reverse direction; without it, acknowledgements wait for nothing"
     )
+    mtu: int | None = Field(
+        None, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet of the senders, up to that of the start"
+    )
 
 
 class Path(PathNumbers):
@@ -104,7 +109,7 @@ class Path(PathNumbers):
     )
     queue: one_of(*QUEUES) = Field("droptail", description="discipline of the bottleneck's queue")  # type: ignore[valid-type]
     ecn: Switch = Field(False, description="senders ask for ECN, and the queue marks instead of dropping where it can")
-    mtu: int = Field(1500, ge=576, le=9000, description="largest IP packet")
+    mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
 
 
 class OnOff(Part):
@@ -153,12 +158,39 @@ class Flow(Part):
     hystart: Switch | None = Field(None, description="hybrid slow start, where the congestion control has it")
     initial_window: int = Field(10, ge=1, le=1000, description="initial congestion window, packets")
 
+    @property
+    def kind(self) -> str:
+        """tcp, udp or web."""
+        return "udp" if self.udp is not None or self.on_off is not None else "web" if self.web is not None else "tcp"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the flows that this entry stands for."""
+        return [self.name] if self.count == 1 else [f"{self.name}-{number}" for number in range(1, self.count + 1)]
+
+
+class FlowSettings(Part):
+    """What a schedule may change of a TCP flow, on its live connection."""
+
+    cc: str | None = Field(
+        None, description="congestion control from now on; what the former one left, such as its window, stays"
+    )
+    params: dict[str, ParameterValue] = Field(
+        default_factory=dict, description="parameters of the congestion control, from now on"
+    )
+
 
 class Change(Part):
-    """One moment of the schedule."""
+    """One moment of the schedule: `path`, `flows` or both."""
 
     at: Period = Field(description="when")
-    path: PathNumbers = Field(description="the fields that change; a buffer keeps its size unless it is named")
+    path: PathNumbers | None = Field(
+        None, description="the fields that change; a buffer keeps its size unless it is named"
+    )
+    flows: dict[str, FlowSettings] = Field(
+        default_factory=dict,
+        description="a flow's name (with a count: of all of them, or name-2 of one), and what changes",
+    )
 
 
 class Expected(Part):
@@ -180,7 +212,7 @@ class Experiment(Part):
     topology: str = Field("dumbbell", description="a name of the topology catalogue")
     path: Path = Field(description="the bottleneck")
     flows: list[Flow] = Field(min_length=1, max_length=1000, description="what uses the path")
-    schedule: list[Change] = Field(default_factory=list, max_length=1000, description="path changes during the run")
+    schedule: list[Change] = Field(default_factory=list, max_length=1000, description="what changes during the run")
     duration: Period = Field(description="length of the run")
     warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
     window: list[Duration] | None = Field(

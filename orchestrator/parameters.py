@@ -28,7 +28,8 @@ UNITS = ("switch", "number", "packets", "us", "ms", "s", "kbit_s", "thousandths"
 class Parameter:
     """`unit` is one of UNITS; low, high and default are the module's own numbers.
 
-    One with a socket option belongs to a flow, every other one to the module and thus to all its flows of a run.
+    One with a socket option belongs to a flow, every other one to the module and thus to all its flows of a run. A module
+    reads one that is `fixed` when it is loaded, and never again.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Parameter:
     high: int
     about: str
     socket_option: str | None = None
+    fixed: bool = False
 
     def read(self, written: object) -> int:
         """The module's number for what a person wrote; ValueError says what is allowed."""

@@ -57,11 +57,16 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class PathState:
-    """The path between two scheduled changes. `rtt_us` is the base path's; a flow may have its own."""
+    """The path between two scheduled changes.
+
+    `rtt_us` is the base path's; a flow may have its own. `mtu` is what senders may send now, `frame_bytes` the largest frame
+    that the queues are made for, which is the start's.
+    """
 
     bandwidth_bps: int
     rtt_us: int
     forward_us: int
+    mtu: int
     frame_bytes: int
     buffer: Buffer
     queue: str
@@ -81,10 +86,12 @@ class PathState:
 
 def path_states(path: Path, changes: Sequence[PathNumbers], flow_rtts_us: Sequence[int]) -> list[PathState]:
     """The state at the start and after each change."""
-    states = [_resolve(path, flow_rtts_us, None)]
+    frame_bytes = path.mtu + FRAME_HEADER_BYTES
+    states = [_resolve(path, frame_bytes, flow_rtts_us, None)]
     for change in changes:
         path = _merge(path, change)
-        states.append(_resolve(path, flow_rtts_us, None if change.buffer is not None else states[-1].buffer))
+        kept = None if change.buffer is not None else states[-1].buffer
+        states.append(_resolve(path, frame_bytes, flow_rtts_us, kept))
     return states
 
 
@@ -193,8 +200,8 @@ def _merge(path: Path, change: PathNumbers) -> Path:
     return path.model_copy(update=update | replaced)
 
 
-def _resolve(path: Path, flow_rtts_us: Sequence[int], kept: Buffer | None) -> PathState:
-    bandwidth_bps, frame_bytes = parse_rate(path.bandwidth), path.mtu + FRAME_HEADER_BYTES
+def _resolve(path: Path, frame_bytes: int, flow_rtts_us: Sequence[int], kept: Buffer | None) -> PathState:
+    bandwidth_bps = parse_rate(path.bandwidth)
     if path.one_way is not None:
         forward_us = parse_duration(path.one_way.forward)
         rtt_us = forward_us + parse_duration(path.one_way.reverse)
@@ -209,6 +216,7 @@ def _resolve(path: Path, flow_rtts_us: Sequence[int], kept: Buffer | None) -> Pa
         bandwidth_bps=bandwidth_bps,
         rtt_us=rtt_us,
         forward_us=forward_us,
+        mtu=path.mtu,
         frame_bytes=frame_bytes,
         buffer=kept or resolve_buffer(path.buffer, bandwidth_bps, rtt_us, frame_bytes),
         queue=path.queue,

@@ -8,18 +8,19 @@ Nothing after this module reads the experiment's text again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import lint
-from orchestrator.congestion import CongestionControl, find_control
+from orchestrator.congestion import find_control
 from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
-from orchestrator.experiment import Experiment
+from orchestrator.experiment import Experiment, PathNumbers
 from orchestrator.experiment import Flow as WrittenFlow
-from orchestrator.parameters import Parameter
+from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.path import (
+    FRAME_HEADER_BYTES,
     HEADER_BYTES,
     PathState,
     changed_qdiscs,
@@ -30,15 +31,14 @@ from orchestrator.path import (
     sender_qdiscs,
 )
 from orchestrator.qdiscs import QUEUE
-from orchestrator.rules import flow_kind, flow_names
 from orchestrator.run import (
     FORMAT,
+    DeviceChange,
     End,
     Flow,
     FlowOptions,
     Link,
     Meaning,
-    Module,
     Neighbour,
     Node,
     OnOff,
@@ -50,6 +50,7 @@ from orchestrator.run import (
     Wire,
     run_id,
 )
+from orchestrator.schedule import flow_changes, path_changes, scheduled_controls
 from orchestrator.seeds import derive_seed
 from orchestrator.spec import at_point
 from orchestrator.stack import HostOptions, Pipe, bridge_sysctls, end_sysctls
@@ -121,9 +122,9 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
             f"{len(senders)} different round trips and host options",
             f"{_MOST_SENDERS} are possible",
         )
-    schedule = sorted(experiment.schedule, key=lambda change: parse_duration(change.at))
+    changes = path_changes(experiment)
     own_rtts_us = sorted({options.rtt_us for options in senders if options.rtt_us is not None})
-    states = path_states(experiment.path, [change.path for change in schedule], own_rtts_us)
+    states = path_states(experiment.path, [path for _, path in changes], own_rtts_us)
     flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, backend))
     pipe = _pipe(states, own_rtts_us, experiment.path.mtu)
     memory_mb = pipe.memory_mb(sum(flow.kind != "udp" for flow in flows), len(flows))
@@ -148,9 +149,9 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
         neighbours=_neighbours(wires),
         routes=_routes(senders),
         links=_links(states[0], devices),
-        modules=_modules(experiment.flows),
+        modules=loaded_modules(experiment.flows, scheduled_controls(experiment)),
         flows=flows,
-        schedule=tuple(_schedule([parse_duration(change.at) for change in schedule], devices)),
+        schedule=_in_order(*_device_changes(changes, states, devices), *flow_changes(experiment, flows)),
         trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
         expect=tuple(resolve(expected) for expected in experiment.expect),
         meaning=_meaning(experiment, states[0]),
@@ -158,7 +159,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
 
 
 def _host_options(flow: WrittenFlow, experiment: Experiment) -> HostOptions:
-    if flow_kind(flow) == "udp":
+    if flow.kind == "udp":
         # UDP has no round trip to keep; it shares the node of plain flows.
         return HostOptions(None, True, experiment.path.ecn, "rack", 10)
     rtt_us = None if flow.rtt is None else parse_duration(flow.rtt)
@@ -175,13 +176,13 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
             raise PlanError(
                 "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
             )
-        kind = flow_kind(written)
+        kind = written.kind
         control = None if kind == "udp" else find_control(written.cc or "cubic").name
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
         # A sized transfer ends by itself.
         open_end = written.stop is None and written.size is not None
         stop_us = None if open_end else parse_duration(written.stop or experiment.duration)
-        for number, name in enumerate(flow_names(written)):
+        for number, name in enumerate(written.names):
             start_us = parse_duration(written.start) + number * spread_us
             start_us += derive_seed(seed, f"start {name}") % jitter_us if jitter_us else 0
             if start_us >= (parse_duration(experiment.duration) if stop_us is None else stop_us):
@@ -201,7 +202,7 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 stop_us=stop_us,
                 bytes=None if written.size is None else parse_size(written.size),
                 options=FlowOptions(
-                    max_pacing_bps=0 if control is None else _pacing_bps(written),
+                    max_pacing_bps=0 if control is None else pacing_bps(find_control(control), written.params) or 0,
                     window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
                     both_ends=control is not None and find_control(control).both_ends,
                 ),
@@ -239,9 +240,8 @@ def _pipe(states: Sequence[PathState], own_rtts_us: Sequence[int], mtu: int) -> 
     packets = 0
     for state in states:
         longest_us = max(state.rtt_us, *own_rtts_us) if own_rtts_us else state.rtt_us
-        packets = max(
-            packets, state.bandwidth_bps * longest_us // (8_000_000 * state.frame_bytes) + state.buffer.packets
-        )
+        frame_bytes = state.mtu + FRAME_HEADER_BYTES
+        packets = max(packets, state.bandwidth_bps * longest_us // (8_000_000 * frame_bytes) + state.buffer.packets)
     return Pipe(packets, mtu)
 
 
@@ -265,13 +265,21 @@ def _devices(states: Sequence[PathState], senders: Mapping[HostOptions, str], se
     return devices
 
 
-def _schedule(times_us: Sequence[int], devices: Devices) -> list[ScheduledChange]:
-    changes: list[ScheduledChange] = []
-    for index, at_us in enumerate(times_us):
-        for (node, dev), states in devices.items():
-            if qdiscs := changed_qdiscs(states[index], states[index + 1]):
-                changes.append(ScheduledChange(at_us, node, dev, qdiscs))
-    return changes
+def _device_changes(
+    changes: Sequence[tuple[int, PathNumbers]], states: Sequence[PathState], devices: Devices
+) -> Iterator[DeviceChange]:
+    for index, (at_us, _) in enumerate(changes):
+        before, after = states[index : index + 2]
+        for (node, dev), qdiscs in devices.items():
+            changed = changed_qdiscs(qdiscs[index], qdiscs[index + 1])
+            # A sender's only device: TCP asks its route, and so this device, how large a packet may be.
+            mtu = after.mtu if node not in (_BRIDGE, _RECEIVER) and after.mtu != before.mtu else None
+            if changed or mtu is not None:
+                yield DeviceChange(at_us, node, dev, changed, mtu)
+
+
+def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:
+    return tuple(sorted(changes, key=lambda change: change.at_us))
 
 
 def _wires(senders: Mapping[HostOptions, str], devices: Devices, mtu: int) -> tuple[Wire, ...]:
@@ -337,50 +345,6 @@ def _links(state: PathState, devices: Devices) -> tuple[Link, ...]:
             )
         )
     return tuple(links)
-
-
-def _written_parameters(control: CongestionControl, flow: WrittenFlow) -> list[tuple[Parameter, object]]:
-    """What the flow sets of its control's parameters; rules.py knows that each exists."""
-    return [
-        (parameter, flow.params[parameter.name]) for parameter in control.parameters if parameter.name in flow.params
-    ]
-
-
-def _pacing_bps(flow: WrittenFlow) -> int:
-    """The rate that goes through SO_MAX_PACING_RATE; 0: none."""
-    for parameter, value in _written_parameters(find_control(flow.cc or "cubic"), flow):
-        if parameter.socket_option == "SO_MAX_PACING_RATE":
-            return parameter.read(value) * 1000
-    return 0
-
-
-def _modules(flows: Sequence[WrittenFlow]) -> tuple[Module, ...]:
-    """What the guest loads, in order; parameters belong to a module, so two flows of one control cannot differ in them."""
-    first: dict[str, tuple[str, dict[str, str]]] = {}
-    modules: dict[str, Module] = {}
-    for flow in flows:
-        if flow_kind(flow) == "udp":
-            continue
-        control = find_control(flow.cc or "cubic")
-        params = {
-            parameter.name: str(parameter.read(value))
-            for parameter, value in _written_parameters(control, flow)
-            if parameter.socket_option is None
-        }
-        if flow.hystart is not None and control.hystart is not None:
-            name, off, on = control.hystart
-            params[name] = on if flow.hystart else off
-        other, theirs = first.setdefault(control.name, (flow.name, params))
-        if theirs != params:
-            what = f"flow {other} gives {control.name} other parameters, and they belong to the module, so to all its flows of a run"
-            raise PlanError(
-                "compiling", f"flows.{flow.name}.params", what, "give both the same, or sweep them in runs of their own"
-            )
-        for module in control.needs:
-            modules.setdefault(module, Module(module, {}))
-        if not control.builtin or params:
-            modules[control.module] = Module(control.module, params, control.builtin)
-    return tuple(modules.values())
 
 
 def _meaning(experiment: Experiment, state: PathState) -> Meaning:

@@ -1,11 +1,14 @@
-"""What ties the fields of an experiment together: each rule yields (where, what was read, what is allowed)."""
+"""What ties the fields of an experiment together: each rule yields (where, what was read, what is allowed).
+
+The rules of a schedule are in schedule.py, which asks this module where a rule is the same.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from orchestrator.congestion import find_control
+from orchestrator.congestion import CongestionControl, find_control
 from orchestrator.document import Location
 from orchestrator.expectation import MEASURES, known_measure, read_amount
 from orchestrator.experiment import Expected, Experiment, Flow, PathNumbers
@@ -37,28 +40,18 @@ _TCP_FIELDS = (
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
 
 
-def flow_names(flow: Flow) -> list[str]:
-    """The names of the flows that an entry stands for."""
-    return [flow.name] if flow.count == 1 else [f"{flow.name}-{number}" for number in range(1, flow.count + 1)]
-
-
-def flow_kind(flow: Flow) -> str:
-    """tcp, udp or web."""
-    return "udp" if flow.udp is not None or flow.on_off is not None else "web" if flow.web is not None else "tcp"
-
-
 def breaches(experiment: Experiment) -> Iterator[Breach]:
     """Every broken rule, in the order of the fields."""
     if experiment.topology not in CATALOG:
         yield (
             ("topology",),
             experiment.topology,
-            f"one of {', '.join(CATALOG)}{_nearest(experiment.topology, list(CATALOG))}",
+            f"one of {', '.join(CATALOG)}{nearest(experiment.topology, list(CATALOG))}",
         )
     path = experiment.path
     if path.rtt is None and path.one_way is None:
         yield ("path",), None, "one of rtt and one_way is needed"
-    yield from _path(path, ("path",))
+    yield from path_breaches(path, ("path",))
     duration_us = parse_duration(experiment.duration)
     for position, flow in enumerate(experiment.flows):
         yield from _flow(flow, ("flows", position), duration_us)
@@ -66,25 +59,13 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
     yield from _window(experiment, duration_us)
-    for position, change in enumerate(experiment.schedule):
-        at: Location = ("schedule", position)
-        if parse_duration(change.at) >= duration_us:
-            yield (*at, "at"), change.at, f"before the end of the run, {experiment.duration}"
-        if not change.path.model_fields_set:
-            yield (*at, "path"), None, "at least one field that changes is needed"
-        if change.path.reverse_bandwidth is not None and path.reverse_bandwidth is None:
-            yield (
-                (*at, "path", "reverse_bandwidth"),
-                change.path.reverse_bandwidth,
-                "only where path.reverse_bandwidth is given from the start",
-            )
-        yield from _path(change.path, (*at, "path"))
-    names = {name for flow in experiment.flows for name in flow_names(flow)}
+    names = {name for flow in experiment.flows for name in flow.names}
     for position, expected in enumerate(experiment.expect):
         yield from _expected(expected, ("expect", position), names)
 
 
-def _path(path: PathNumbers, at: Location) -> Iterator[Breach]:
+def path_breaches(path: PathNumbers, at: Location, certain: Collection[str] = ()) -> Iterator[Breach]:
+    """What is wrong with numbers of a path; the shares named in `certain` may be 100 %."""
     if path.rtt is not None and path.one_way is not None:
         yield (*at, "one_way"), None, "rtt and one_way exclude each other"
     if path.loss is not None and path.burst is not None:
@@ -92,19 +73,20 @@ def _path(path: PathNumbers, at: Location) -> Iterator[Breach]:
     for name in _SHARES:
         written = getattr(path, name)
         share = 0.0 if written is None else parse_share(written)
-        if 0 < share < SMALLEST_SHARE or share == 1:
-            yield (*at, name), written, f"0, or from {SMALLEST_SHARE:.1e} (the kernel's smallest step) to below 1"
+        if 0 < share < SMALLEST_SHARE or (share == 1 and name not in certain):
+            most = "1" if name in certain else "below 1"
+            yield (*at, name), written, f"0, or from {SMALLEST_SHARE:.1e} (the kernel's smallest step) to {most}"
 
 
 def _flow(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
     kinds = [name for name in ("udp", "on_off", "web") if getattr(flow, name) is not None]
     if len(kinds) > 1:
         yield (*at, kinds[1]), None, f"{' and '.join(kinds)} exclude each other"
-    if flow_kind(flow) == "udp":
+    if flow.kind == "udp":
         for name in _TCP_FIELDS:
             if getattr(flow, name) != Flow.model_fields[name].get_default(call_default_factory=True):
                 yield (*at, name), None, "only for a TCP flow, this one is UDP"
-    elif flow_kind(flow) == "tcp" and flow.cc is None:
+    elif flow.kind == "tcp" and flow.cc is None:
         yield at, None, "one of cc, udp, on_off and web is needed"
     else:
         yield from _control(flow, at)
@@ -119,24 +101,29 @@ def _control(flow: Flow, at: Location) -> Iterator[Breach]:
     except ValueError as error:
         yield (*at, "cc"), flow.cc, str(error)
         return
+    yield from parameter_breaches(control, flow.params, at)
+    if flow.hystart is not None and control.hystart is None:
+        yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"
+    if flow.hystart is not None and control.hystart is not None and control.hystart[0] in flow.params:
+        yield (*at, "hystart"), None, f"hystart and params.{control.hystart[0]} exclude each other"
+
+
+def parameter_breaches(control: CongestionControl, params: Mapping[str, object], at: Location) -> Iterator[Breach]:
+    """What is wrong with the `params` of a flow."""
     known = [parameter.name for parameter in control.parameters]
-    for name, written in flow.params.items():
+    for name, written in params.items():
         parameter = control.parameter(name)
         if parameter is None:
             yield (
                 (*at, "params", name),
                 None,
-                f"{control.name} takes {', '.join(known) or 'no parameters'}{_nearest(name, known)}",
+                f"{control.name} takes {', '.join(known) or 'no parameters'}{nearest(name, known)}",
             )
             continue
         try:
             parameter.read(written)
         except ValueError as error:
             yield (*at, "params", name), written, str(error)
-    if flow.hystart is not None and control.hystart is None:
-        yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"
-    if flow.hystart is not None and control.hystart is not None and control.hystart[0] in flow.params:
-        yield (*at, "hystart"), None, f"hystart and params.{control.hystart[0]} exclude each other"
 
 
 def _times(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
@@ -156,11 +143,11 @@ def _times(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
 def _names(experiment: Experiment) -> Iterator[Breach]:
     seen: set[str] = set()
     for position, flow in enumerate(experiment.flows):
-        for name in {flow.name, *flow_names(flow)}:
+        for name in {flow.name, *flow.names}:
             if name in seen:
                 yield ("flows", position, "name"), name, "a name that no other flow has"
                 break
-        seen |= {flow.name, *flow_names(flow)}
+        seen |= {flow.name, *flow.names}
 
 
 def _window(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
@@ -194,7 +181,7 @@ def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Bre
     elif scope in ("path", "run") and expected.flow is not None:
         yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
     elif expected.flow is not None and expected.flow not in names:
-        yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{_nearest(expected.flow, sorted(names))}"
+        yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{nearest(expected.flow, sorted(names))}"
     if (expected.within is None) != (expected.of is None):
         yield (
             (*at, "of" if expected.of is None else "within"),
@@ -212,6 +199,7 @@ def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Bre
             yield (*at, name), written, str(error)
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The end of a sentence that names what was probably meant."""
     near = difflib.get_close_matches(name, known, 1)
     return f", nearest: {near[0]}" if near else ""

@@ -2,7 +2,8 @@
 
     Run --- Node*            network namespaces
          |- Wire* - End*     veth pairs; each End has its Qdisc*
-         |- Neighbour* Route* Link* Module* Flow* ScheduledChange* Expectation*
+         |- Neighbour* Route* Link* Module* Flow* Expectation*
+         |- schedule         DeviceChange, ModuleChange or FlowChange, in the order of time
          `- Meaning          what the numbers came from, for tables and reports; nothing below the plan computes with text
 
 Field names equal the keys of run.json, except `from_node` and `to_node` of a flow (`from` and `to` there).
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -152,13 +153,36 @@ _KIND_KEYS = {"udp": ("rate_bps", "payload_bytes", "on_off"), "web": ("mean_byte
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledChange:
-    """Qdiscs of one device, changed in place: same handles, new options."""
+class DeviceChange:
+    """One device, changed in place: qdiscs keep their handles and get new options; an MTU of None stays as it is."""
 
     at_us: int
     node: str
     dev: str
-    qdiscs: tuple[Qdisc, ...]
+    qdiscs: tuple[Qdisc, ...] = ()
+    mtu: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """Parameters of a module, loaded or built in, and thus of all its flows."""
+
+    at_us: int
+    module: str
+    params: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowChange:
+    """The sending socket of a flow; what is None stays as it is, and a pacing of 0 takes the limit away."""
+
+    at_us: int
+    flow: int
+    cc: str | None = None
+    max_pacing_bps: int | None = None
+
+
+ScheduledChange = DeviceChange | ModuleChange | FlowChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +258,20 @@ class Run:
         return " ".join(part for part in (self.experiment, point, f"seed {self.seed}") if part)
 
     @property
+    def device_changes(self) -> Iterator[DeviceChange]:
+        """What the schedule does to the path."""
+        yield from (change for change in self.schedule if isinstance(change, DeviceChange))
+
+    def changes_of(self, flow: Flow) -> Iterator[FlowChange]:
+        """What the schedule does to one flow's socket."""
+        yield from (change for change in self.schedule if isinstance(change, FlowChange) and change.flow == flow.id)
+
+    @property
+    def least_mtu(self) -> int:
+        """The smallest MTU that a sender ever has."""
+        return min([self.meaning.mtu, *(change.mtu for change in self.device_changes if change.mtu is not None)])
+
+    @property
     def ends(self) -> Iterator[End]:
         """Every device of the run."""
         for wire in self.wires:
@@ -243,11 +281,20 @@ class Run:
         """(from, to, bit/s) of the bottleneck, in microseconds, between its scheduled changes."""
         bottleneck = self.links[0]
         changes = [(0, bottleneck.rate_bps)]
-        for change in self.schedule:
+        for change in self.device_changes:
             for qdisc in change.qdiscs if (change.node, change.dev) == (bottleneck.node, bottleneck.dev) else ():
                 rate_bps = qdisc.options.get("rate_bps")
                 if isinstance(rate_bps, int):
                     changes.append((change.at_us, rate_bps))
+        return self._spans(changes)
+
+    def pacing_rates(self, flow: Flow) -> list[tuple[int, int, int]]:
+        """(from, to, bit/s) of the rate that a flow's socket asks for, between its scheduled changes; 0: none."""
+        changes = [(0, flow.options.max_pacing_bps)]
+        changes += [(one.at_us, one.max_pacing_bps) for one in self.changes_of(flow) if one.max_pacing_bps is not None]
+        return self._spans(changes)
+
+    def _spans(self, changes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
         ends_us = [at_us for at_us, _ in changes[1:]] + [self.duration_us]
         return [(begin_us, end_us, bps) for (begin_us, bps), end_us in zip(changes, ends_us, strict=True)]
 
@@ -290,6 +337,12 @@ def _encode(value: Any) -> Any:
     return value
 
 
+def _chosen(kinds: Sequence[Any], value: Any) -> Any:
+    """The member of a union that a value is: of several structures, the one that has its keys."""
+    known = [kind for kind in kinds if kind is not type(None)]
+    return next(kind for kind in known if len(known) == 1 or set(value) <= {part.name for part in fields(kind)})
+
+
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
@@ -312,7 +365,7 @@ def _decode(kind: Any, value: Any) -> Any:
         return kind(**parts)  # type: ignore[operator]
     origin, args = get_origin(kind), get_args(kind)
     if origin is UnionType:
-        return None if value is None else _decode(next(arg for arg in args if arg is not type(None)), value)
+        return None if value is None else _decode(_chosen(args, value), value)
     if origin is tuple:
         kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
         return tuple(_decode(item_kind, item) for item_kind, item in zip(kinds, value, strict=True))

@@ -1,6 +1,6 @@
 """The door to the road: a shipped name, a file or data from the API becomes a validated Experiment, or one error a line.
 
-    text --document.py--> data --change--> experiment.py: fields --> rules.py: what ties fields --> sweep.py: every point
+    text --document.py--> data --change--> experiment.py: fields --> rules.py, schedule.py: what ties fields --> sweep.py: every point
 
 An error line is the field's path (and line), what was read, what is allowed, the nearest known name. Nothing is executed.
 """
@@ -22,7 +22,8 @@ from orchestrator.errors import SpecError
 from orchestrator.experiment import Experiment
 from orchestrator.fields import REFUSED
 from orchestrator.rules import breaches
-from orchestrator.sweep import MOST_POINTS, Point, check_field, count_points, expand, inner_model
+from orchestrator.schedule import schedule_breaches
+from orchestrator.sweep import MOST_POINTS, Point, below, check_field, count_points, expand, part_of
 
 __all__ = ["Experiment", "at_point", "load_experiment", "parse_experiment", "shipped_experiments"]
 
@@ -95,7 +96,7 @@ def _validate(document: Document) -> Experiment:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     problems = [
         _problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed)
-        for location, read, allowed in breaches(experiment)
+        for location, read, allowed in (*breaches(experiment), *schedule_breaches(experiment))
     ]
     if problems:
         raise SpecError(document.subject, _cut(problems))
@@ -201,11 +202,10 @@ def _describe(location: Location) -> str:
 
 
 def _model_at(location: Location) -> type[BaseModel] | None:
-    model: type[BaseModel] | None = Experiment
+    place: Any = Experiment
     for key in location:
-        if isinstance(key, str) and model is not None:
-            model = inner_model(model, key) if key in model.model_fields else None
-    return model
+        place = below(place, key)
+    return part_of(place)
 
 
 def _cut(problems: list[str]) -> list[str]:

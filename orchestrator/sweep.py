@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -48,28 +48,35 @@ def point_text(point: Point) -> dict[str, str]:
 
 def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:
     """KeyError, saying what is known, unless the path leads to a field of the format."""
-    known: type[BaseModel] | None = Experiment
     parts = path.split(".")
     if swept and parts[0] in _FIXED:
         raise KeyError(f"{path}: not a field that runs of a sweep may differ in")
+    place: Any = Experiment
     for depth, key in enumerate(locate(data, path)):
-        if isinstance(key, int) or known is None:
-            continue
-        if key not in known.model_fields:
+        known = part_of(place)
+        if isinstance(key, str) and known is not None and key not in known.model_fields:
             near = difflib.get_close_matches(key, known.model_fields, 1)
             hint = f", nearest: {near[0]}" if near else ""
             raise KeyError(
                 f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}{hint}"
             )
-        known = inner_model(known, key)
+        place = below(place, key)
 
 
-def inner_model(model: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The part that a field holds, by itself, optionally or in a list; None for plain values."""
-    pending = [model.model_fields[key].annotation]
-    while pending:
-        annotation = pending.pop()
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            return annotation
-        pending.extend(get_args(annotation))
-    return None
+def part_of(place: Any) -> type[BaseModel] | None:
+    """The part that stands at a place of this type, by itself, optionally or in a list; None for values and mappings by name."""
+    if isinstance(place, type) and issubclass(place, BaseModel):
+        return place
+    if get_origin(place) is dict:
+        return None
+    return next((part for inner in get_args(place) if (part := part_of(inner)) is not None), None)
+
+
+def below(place: Any, key: str | int) -> Any:
+    """The type of what stands below a key; None where anything may."""
+    if isinstance(key, int):
+        return place
+    if get_origin(place) is dict:
+        return get_args(place)[1]
+    part = part_of(place)
+    return part.model_fields[key].annotation if part is not None and key in part.model_fields else None

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.series import counter, of_flow
-from orchestrator.run import Qdisc, Run
-from orchestrator.trace import DROP_RANDOM, EVENT_END, Trace
+from orchestrator.run import DeviceChange, End, FlowChange, Qdisc, Run
+from orchestrator.trace import DROP_RANDOM, EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
 
 Facts = dict[str, Any]
 
@@ -23,6 +23,7 @@ _RATE_TOLERANCE = 0.002
 _RTT_TOLERANCE = 0.001
 _RTT_GRACE_US = 20
 _LIMITED_SHARE = 0.01
+_LATE_US = 100
 # A connection's first window is 64 KB whatever the receiver's memory (the SYN's window is not scaled); it then opens within this.
 _OPENING_ROUND_TRIPS = 3
 # Standard deviations: the chance of a sound run to be outside is below 1e-9.
@@ -46,7 +47,8 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
     """Every check that applies to this run."""
     return [
         *_complete(trace, facts),
-        *_congestion_controls(run, facts),
+        *_congestion_controls(run, trace, facts),
+        *_schedule(run, trace, facts),
         *_sysctls(run, facts),
         *_frames(run, facts),
         *_rate(run, trace),
@@ -71,16 +73,45 @@ def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
     )
 
 
-def _congestion_controls(run: Run, facts: Facts) -> Iterator[Check]:
+def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
     told = {fact["id"]: fact for fact in facts["flows"]}
+    made = _changes_made(trace)
     for flow in run.flows:
-        fact = told[flow.id]
+        fact, asked = told[flow.id], flow.cc
+        for index, change in enumerate(run.schedule):
+            if isinstance(change, FlowChange) and change.flow == flow.id and index in made:
+                asked = change.cc or asked
         if fact["error"]:
             yield Check("flow", False, f"{flow.name}: {fact['error']}")
-        elif flow.cc is not None:
+        elif asked is not None:
             yield Check(
-                "congestion control in use", fact["cc"] == flow.cc, f"{flow.name}: asked {flow.cc}, found {fact['cc']}"
+                "congestion control in use", fact["cc"] == asked, f"{flow.name}: asked {asked}, found {fact['cc']}"
             )
+
+
+def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
+    """Every change was made at its time, but for those of flows that were over by then."""
+    if not run.schedule:
+        return
+    over_us = {fact["id"]: fact["stopped_us"] for fact in facts["flows"]}
+    made, wrong, moot = _changes_made(trace), [], 0
+    for index, change in enumerate(run.schedule):
+        end_us = over_us[change.flow] if isinstance(change, FlowChange) else None
+        if index in made:
+            late_us = made[index] // 1000 - change.at_us
+            wrong += [f"change {index} {late_us} us late"] if not 0 <= late_us <= _LATE_US else []
+        elif end_us is not None and end_us <= change.at_us:
+            moot += 1
+        else:
+            wrong.append(f"change {index} not made")
+    told = f"{len(run.schedule) - moot} made at their times, {moot} of flows that were over"
+    yield Check("scheduled changes", not wrong, "; ".join(wrong) or told)
+
+
+def _changes_made(trace: Trace) -> dict[int, int]:
+    """Place in the schedule -> when it was made, in nanoseconds."""
+    events = trace.events[np.isin(trace.events["what"], (EVENT_PATH_CHANGE, EVENT_FLOW_CHANGE))]
+    return {int(event["value"]): int(event["t_ns"]) for event in events}
 
 
 def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
@@ -110,7 +141,7 @@ def _frames(run: Run, facts: Facts) -> Iterator[Check]:
 def _rate(run: Run, trace: Trace) -> Iterator[Check]:
     """Whenever the queue was never empty for a while, the line must have run at its rate."""
     link = run.links[0]
-    if run.schedule:
+    if any(run.device_changes):
         return
     records = of_flow(trace.links, link.id)
     busy = records["queue_packets"] > 0
@@ -144,7 +175,7 @@ def _rate(run: Run, trace: Trace) -> Iterator[Check]:
 
 def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
     """No packet is faster than the path, and one that met no queue is no slower; a schedule may change the path."""
-    if run.schedule:
+    if any(run.device_changes):
         return
     for flow in run.flows:
         acks = of_flow(trace.acks, flow.id)
@@ -192,7 +223,7 @@ def _path_rtt_us(run: Run, sender: str) -> tuple[float, float]:
 def _queue_limit(run: Run, trace: Trace) -> Iterator[Check]:
     link = run.links[0]
     records = of_flow(trace.links, link.id)
-    if run.schedule or not len(records):
+    if any(run.device_changes) or not len(records):
         return
     if link.queue_limit_packets:
         most = int(records["queue_max_packets"].max())
@@ -213,7 +244,9 @@ def _random_loss(run: Run, trace: Trace) -> Iterator[Check]:
     link = run.links[0]
     netem = _qdisc_of(run, link.node, link.dev, "netem")
     share = int(netem.options.get("loss_2p32") or 0) / 2**32 if netem else 0.0  # type: ignore[arg-type]
-    if run.schedule or (netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32"))):
+    if any(run.device_changes) or (
+        netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32"))
+    ):
         return
     drops = of_flow(trace.drops, link.id)
     lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
@@ -249,7 +282,8 @@ def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
 
 def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
     """Nothing is lost but in the queues that may lose: the bottleneck's, and delay lines with configured loss."""
-    allowed = {(end.node, end.dev) for end in run.ends if any(_may_drop(qdisc) for qdisc in end.qdiscs)}
+    devices: tuple[End | DeviceChange, ...] = (*run.ends, *run.device_changes)
+    allowed = {(one.node, one.dev) for one in devices if any(_may_drop(qdisc) for qdisc in one.qdiscs)}
     wrong = []
     for device in facts["devices"]:
         place = f"{device['node']} {device['dev']}"
@@ -278,7 +312,8 @@ def _windows(run: Run, trace: Trace) -> Iterator[Check]:
         cap, mss = flow.options.window_clamp_bytes, run.meaning.mss_bytes
         if cap and len(acks := of_flow(trace.acks, flow.id)):
             offered, flying = int(acks["snd_wnd"][-1]), int(acks["inflight"].max())
-            ok = cap - mss < offered <= cap and flying * mss <= max(cap, mss)
+            least = run.least_mtu - run.meaning.mtu + mss
+            ok = cap - mss < offered <= cap and flying * least <= max(cap, mss)
             yield Check("window", ok, f"{flow.name}: {offered} bytes offered, {cap} asked, {flying} packets in flight")
 
 

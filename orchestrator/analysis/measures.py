@@ -6,6 +6,7 @@ measure has no meaning for a run (a completion time of a flow without a size), i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,7 +169,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "start_s": flow.start_us / 1e6,
         "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
         "goodput_bps": goodput_bps,
-        "throughput_bps": delivered * run.meaning.frame_bytes * 8 / span.length_s if span.length_s else 0.0,
+        "throughput_bps": delivered * _frame_bytes(run, acks) * 8 / span.length_s if span.length_s else 0.0,
         "goodput_cv": float(per_second.std() / per_second.mean())
         if len(per_second) > 1 and per_second.mean() > 0
         else None,
@@ -183,7 +184,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "completion_s": None
         if fact["completed_us"] is None or flow.bytes is None
         else (fact["completed_us"] - flow.start_us) / 1e6,
-        "rate_error": _rate_error(run, flow, goodput_bps),
+        "rate_error": _rate_error(run, flow, goodput_bps, span),
     }
 
 
@@ -196,13 +197,23 @@ def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) ->
     return float(steps[steps > 0].sum())
 
 
-def _rate_error(run: Run, flow: Flow, goodput_bps: float) -> float | None:
-    asked = flow.options.max_pacing_bps or (flow.rate_bps if flow.kind == "udp" and flow.on_off is None else 0)
-    if not asked:
-        return None
-    if flow.kind == "udp":
+def _frame_bytes(run: Run, acks: Records) -> float:
+    """The mean frame of a flow: a full one, unless a schedule changes what that is."""
+    if run.least_mtu == run.meaning.mtu or len(acks) < 2 or acks["delivered"][-1] <= acks["delivered"][0]:
+        return run.meaning.frame_bytes
+    headers = run.meaning.frame_bytes - run.meaning.mss_bytes
+    payload = int(acks["acked_bytes"][-1] - acks["acked_bytes"][0])
+    return headers + payload / int(acks["delivered"][-1] - acks["delivered"][0])
+
+
+def _rate_error(run: Run, flow: Flow, goodput_bps: float, span: Span) -> float | None:
+    rates: Rates = run.pacing_rates(flow)
+    if flow.kind == "udp" and flow.on_off is None:
         # The rate asked counts frames, goodput counts payload.
-        asked = asked * flow.payload_bytes // run.meaning.frame_bytes
+        rates = [(0, run.duration_us, flow.rate_bps * flow.payload_bytes // run.meaning.frame_bytes)]
+    if not all(bps for _, _, bps in _within(rates, span)):
+        return None
+    asked = _mean_bps(rates, span)
     return abs(goodput_bps - asked) / asked
 
 
@@ -234,7 +245,7 @@ def _path(run: Run, trace: Trace, window: Span) -> Document:
     records = of_flow(trace.links, link.id)
     sent = counter(records, "tx_bytes", run)
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
-    capacity_bps = _capacity_bps(run, window)
+    capacity_bps = _mean_bps(run.bottleneck_rates(), window)
     queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
     t_s = ticks_s(run)
     inside = t_s[(t_s >= window.begin_s) & (t_s <= window.end_s)]
@@ -257,12 +268,18 @@ def _path(run: Run, trace: Trace, window: Span) -> Document:
     }
 
 
-def _capacity_bps(run: Run, window: Span) -> float:
-    """The configured bandwidth, averaged over the window where the schedule changes it."""
-    if not window.length_s:
-        return float(run.links[0].rate_bps)
-    bits = sum(
-        max(0.0, min(end_us / 1e6, window.end_s) - max(begin_us / 1e6, window.begin_s)) * bps
-        for begin_us, end_us, bps in run.bottleneck_rates()
-    )
-    return bits / window.length_s
+# (from, to, bit/s), in microseconds.
+Rates = Sequence[tuple[float, float, int]]
+
+
+def _within(rates: Rates, window: Span) -> Rates:
+    """The parts of a window, each with its rate; of an empty window, the first rate."""
+    begin_us, end_us = window.begin_s * 1e6, window.end_s * 1e6
+    parts = [(max(begin, begin_us), min(end, end_us), bps) for begin, end, bps in rates]
+    return [part for part in parts if part[0] < part[1]] or [(0, 1, rates[0][2])]
+
+
+def _mean_bps(rates: Rates, window: Span) -> float:
+    """A rate that the schedule may change, averaged over the window."""
+    parts = _within(rates, window)
+    return sum((end - begin) * bps for begin, end, bps in parts) / sum(end - begin for begin, end, _ in parts)

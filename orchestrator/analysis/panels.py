@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.analysis.series import Floats, app_bytes, bins_s, held, of_flow, ticks_s
-from orchestrator.run import Flow, Option, Run
+from orchestrator.describe import change_text
+from orchestrator.run import DeviceChange, Flow, Option, Run
 from orchestrator.trace import Records, Trace
 from orchestrator.units import format_duration, format_rate, format_share
 
@@ -54,7 +55,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment at which the path changes, and to what."""
+    """A moment at which the path or a flow changes, and to what."""
 
     t_s: float
     text: str
@@ -74,12 +75,17 @@ def run_panels(run: Run, trace: Trace, points: int = 2000) -> list[Panel]:
 
 
 def run_marks(run: Run) -> list[Mark]:
-    """The scheduled changes of the path, one mark a moment."""
+    """The scheduled changes, one mark a moment."""
     options = {(end.node, end.dev, qdisc.handle): qdisc.options for end in run.ends for qdisc in end.qdiscs}
     bottleneck = {(link.node, link.dev) for link in run.links[:1]}
     texts: dict[int, list[str]] = {}
     for change in run.schedule:
         told = texts.setdefault(change.at_us, [])
+        if not isinstance(change, DeviceChange):
+            told.append(change_text(run, change))
+            continue
+        if change.mtu is not None and (text := f"MTU {change.mtu}") not in told:
+            told.append(text)
         side = "" if (change.node, change.dev) in bottleneck else "reverse "
         for qdisc in change.qdiscs:
             place = change.node, change.dev, qdisc.handle

@@ -93,7 +93,7 @@ def test_gilbert_elliott_is_the_kernels() -> None:
 
 def test_a_schedule_changes_qdiscs_in_place() -> None:
     run = only(schedule=[{"at": "5 s", "path": {"bandwidth": "50 Mbit/s"}}])
-    (change,) = run.schedule
+    (change,) = run.device_changes
     assert (change.at_us, change.node, change.dev) == (5_000_000, "r", "r-d")
     (tbf,) = change.qdiscs
     assert (tbf.handle, tbf.options["rate_bps"]) == ("2:", 50_000_000)
