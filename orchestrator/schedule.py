@@ -177,7 +177,7 @@ def _step(step: Step) -> Iterator[Breach]:
         if step.before is not step.after and control.both_ends:
             yield (
                 (*step.place, "cc"),
-                step.settings.cc,
+                None,
                 f"{control.name} works at both ends of a connection: it can be neither taken nor left in flight",
             )
             return
@@ -189,7 +189,7 @@ def _step(step: Step) -> Iterator[Breach]:
 
 def _shared(control: CongestionControl, other: str) -> str:
     return (
-        f"parameters of {control.name} belong to its module, so to all its flows: give {other} the same at this moment"
+        f"parameters of {control.name} belong to its module, so to all its flows: give {other} the same in this change"
     )
 
 
