@@ -29,6 +29,7 @@ PARTS = (
     ("flows.on_off", experiment.OnOff),
     ("flows.web", experiment.Web),
     ("schedule", experiment.Change),
+    ("schedule.flows", experiment.FlowSettings),
     ("expect", experiment.Expected),
 )
 
@@ -66,7 +67,23 @@ def _experiment_format() -> Iterator[str]:
         yield from _table(("field", "default", "meaning"), rows)
         yield ""
     yield "## What a schedule may change\n"
-    yield ", ".join(f"`{name}`" for name in experiment.PathNumbers.model_fields) + ".\n"
+    yield (
+        "Of the path: "
+        + ", ".join(f"`{name}`" for name in experiment.PathNumbers.model_fields)
+        + ". A loss of 100 % is a"
+    )
+    yield "blackout. A smaller `mtu` makes TCP send smaller segments at once; queues are made for frames of the start.\n"
+    yield "Of a TCP flow: `cc` and `params`, judged by the congestion control that the flow has by then. A change before the"
+    yield "flow's start counts from its start; one after the end of a sized flow changes nothing. Parameters that belong to the"
+    yield "module have to be given to all its flows at once.\n"
+    yield "```yaml"
+    yield "schedule:"
+    yield "  - at: 10 s"
+    yield "    path: {rtt: 450 ms, mtu: 576, loss: 100 %}"
+    yield "    flows:"
+    yield "      app: {params: {rate: 128 Mbit/s}}"
+    yield "      bic: {cc: reno}"
+    yield "```\n"
     yield "Measures for `expect`, congestion controls and their parameters are listed in [catalogues.md](catalogues.md)."
 
 

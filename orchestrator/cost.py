@@ -18,8 +18,9 @@ def packets_per_second(run: Run) -> float:
 
 def data_packets(run: Run) -> int:
     """At most this many data packets cross the bottleneck: its rate while any flow is active, or all that is to be sent."""
+    headers_bytes = run.meaning.frame_bytes - run.meaning.mtu
     capacity = sum(
-        bps * _active_us(run.flows, begin_us, end_us, run.duration_us) / (8_000_000 * run.meaning.frame_bytes)
+        bps * _active_us(run.flows, begin_us, end_us, run.duration_us) / (8_000_000 * (run.least_mtu + headers_bytes))
         for begin_us, end_us, bps in run.bottleneck_rates()
     )
     wanted = sum(_wanted(run, flow) for flow in run.flows)
@@ -50,7 +51,7 @@ def _wanted(run: Run, flow: Flow) -> float:
         share = 1.0 if flow.on_off is None else flow.on_off.on_us / (flow.on_off.on_us + flow.on_off.off_us)
         return share * flow.rate_bps * time_us / (8_000_000 * run.meaning.frame_bytes)
     if flow.bytes is not None:
-        return flow.bytes / run.meaning.mss_bytes
+        return flow.bytes / (run.least_mtu - run.meaning.mtu + run.meaning.mss_bytes)
     if flow.options.window_clamp_bytes and run.meaning.rtt_us:
         return flow.options.window_clamp_bytes / run.meaning.mss_bytes * time_us / run.meaning.rtt_us
     return float("inf")

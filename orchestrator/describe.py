@@ -144,7 +144,8 @@ def _flow_text(run: Run, flow: Flow) -> str:
         if not flow.options.window_clamp_bytes
         else f", window {flow.options.window_clamp_bytes // run.meaning.mss_bytes} packets"
     )
-    return f"tcp {flow.cc}{size}, {when}{window}"
+    rate = f", rate {format_rate(flow.options.max_pacing_bps)}" if flow.options.max_pacing_bps else ""
+    return f"tcp {flow.cc}{size}{rate}, {when}{window}"
 
 
 def _seconds(seconds: float) -> str:

@@ -27,6 +27,7 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _loss(run, experiment)
     yield from _ecn(run, experiment)
     yield from _controls(experiment)
+    yield from _fragments(run)
     if run.meaning.rtt_us < _LEAST_RTT_US:
         yield f"path.rtt {format_duration(run.meaning.rtt_us)} is below the 1 ms of TCP timestamps: what some controls measure of it is noise"
     udp_bps = sum(flow.rate_bps for flow in run.flows if flow.on_off is None)
@@ -119,9 +120,18 @@ def _ecn(run: Run, experiment: Experiment) -> Iterator[str]:
 
 
 def _controls(experiment: Experiment) -> Iterator[str]:
+    named = [(flow.name, flow.cc) for flow in experiment.flows]
+    named += [(name, settings.cc) for change in experiment.schedule for name, settings in change.flows.items()]
+    for name, cc in named:
+        if cc is not None and cc in ALIASES:
+            control = CONGESTION_CONTROLS[ALIASES[cc]]
+            yield f"flow {name}: {cc} is {control.name} here ({control.about})"
     for flow in experiment.flows:
-        if flow.cc is not None and flow.cc in ALIASES:
-            control = CONGESTION_CONTROLS[ALIASES[flow.cc]]
-            yield f"flow {flow.name}: {flow.cc} is {control.name} here ({control.about})"
         if flow.cc == "cubic" and "beta" in flow.params:
             yield f"flow {flow.name}: cubic's beta changes the back-off only; its Reno-friendly region stays that of 717"
+
+
+def _fragments(run: Run) -> Iterator[str]:
+    udp = next((flow for flow in run.flows if flow.kind == "udp"), None)
+    if udp is not None and run.least_mtu < run.meaning.mtu:
+        yield f"flow {udp.name} sends datagrams for an MTU of {run.meaning.mtu}: IP cuts them while the schedule has it at {run.least_mtu}, and headers come on top of its rate"

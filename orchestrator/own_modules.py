@@ -26,7 +26,7 @@ _MOST_BYTES = 4 * 2**20
 def own_controls(path: Path) -> list[CongestionControl]:
     """The congestion controls in one entry of `modules`; ValueError says what is needed instead."""
     files = _files(path)
-    modules = [file for file in files if file.suffix == ".ko" or file.name.startswith("tcp_") and file.suffix == ".c"]
+    modules = [file for file in files if file.suffix == ".ko" or (file.name.startswith("tcp_") and file.suffix == ".c")]
     if not modules:
         raise ValueError("a folder with a tcp_<name>.c, or a tcp_<name>.ko")
     source = _hash(files)

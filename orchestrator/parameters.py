@@ -106,9 +106,10 @@ def described(source: Path) -> str:
 
 def object_parameters(module: bytes) -> tuple[Parameter, ...]:
     """What a built module tells of its parameters, in the texts of its .modinfo."""
-    said = {name: text for name, text in re.findall(rb"\0parm=(\w+):([^\0]*)\0", module)}
+    texts = module.split(b"\0")
+    said = dict(text[5:].split(b":", 1) for text in texts if re.match(rb"parm=\w+:", text))
     found = []
-    for name in re.findall(rb"\0parmtype=(\w+):", module):
+    for name in (text[9:].partition(b":")[0] for text in texts if re.match(rb"parmtype=\w+:", text)):
         about = said.get(name, b"").decode(errors="replace")
         ours = _TOLD.fullmatch(about)
         if ours:

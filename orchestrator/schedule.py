@@ -127,9 +127,7 @@ def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Br
     yield from path_breaches(path, (*at, "path"), certain=_BLACKOUTS)
 
 
-def _flow(
-    experiment: Experiment, written: str, settings: FlowSettings, at_text: str, at: Location
-) -> Iterator[Breach]:
+def _flow(experiment: Experiment, written: str, settings: FlowSettings, at_text: str, at: Location) -> Iterator[Breach]:
     """What can be said of a flow's change without the changes before it."""
     addressed = _addressed(experiment)
     if written not in addressed:
@@ -178,7 +176,7 @@ def _step(step: Step) -> Iterator[Breach]:
         if step.before is not step.after and control.both_ends:
             yield (
                 (*step.place, "cc"),
-                step.settings.cc,
+                None,
                 f"{control.name} works at both ends of a connection: it can be neither taken nor left in flight",
             )
             return
@@ -190,7 +188,7 @@ def _step(step: Step) -> Iterator[Breach]:
 
 def _shared(control: CongestionControl, other: str) -> str:
     return (
-        f"parameters of {control.name} belong to its module, so to all its flows: give {other} the same at this moment"
+        f"parameters of {control.name} belong to its module, so to all its flows: give {other} the same in this change"
     )
 
 

@@ -35,7 +35,10 @@ def own_module(settings: Settings, version: str, source: str, name: str) -> Path
     folder = settings.cache / "own" / source
     if not folder.is_dir():
         raise BackendError(
-            "finding the module", name, f"its copy {source} is not in the cache", "run its experiment from the file again"
+            "finding the module",
+            name,
+            f"its copy {source} is not in the cache",
+            "run its experiment from the file again",
         )
     brought = folder / f"{name}.ko"
     if not brought.is_file():
@@ -74,4 +77,6 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
 def _build(script: str, version: str, attempting: str, *more: str) -> str:
     if version not in known_kernels():
         raise PlanError(attempting, version, "no such kernel", f"known: {', '.join(known_kernels())}")
-    return run_script([str(_SANDBOX / script), version, *more], attempting, {"LONGHAUL_CACHE": str(load_settings().cache)})
+    return run_script(
+        [str(_SANDBOX / script), version, *more], attempting, {"LONGHAUL_CACHE": str(load_settings().cache)}
+    )

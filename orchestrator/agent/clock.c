@@ -60,6 +60,12 @@ bool clock_wait(uint64_t at_ns)
 	return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == 0;
 }
 
+void clock_wait_surely(uint64_t at_ns)
+{
+	while (!clock_wait(at_ns))
+		continue;
+}
+
 static void on_alarm(int number)
 {
 	(void)number;

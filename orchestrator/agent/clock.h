@@ -16,6 +16,8 @@ uint64_t clock_epoch_ns(void);
 uint64_t clock_now_ns(void);
 /* Sleeps until an instant; false if a signal came first. */
 bool clock_wait(uint64_t at_ns);
+/* The same, whatever signals come. */
+void clock_wait_surely(uint64_t at_ns);
 
 /*
  * An alarm for the calling thread: from `at_ns` on every blocking call is interrupted, until

@@ -39,6 +39,27 @@ struct field {
 	uint64_t otherwise; /* for NULLABLE integers */
 };
 
+/* ---- rows of a table, and a walk over a list ---- */
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+#define NEED(key, structure, member, type)                           \
+	{                                                            \
+		key, type, offsetof(structure, member), NEEDED, 0, 0 \
+	}
+#define MAYBE(key, structure, member, type, otherwise)                         \
+	{                                                                      \
+		key, type, offsetof(structure, member), NULLABLE, 0, otherwise \
+	}
+#define IGNORE(key)                                   \
+	{                                             \
+		key, FIELD_IGNORED, 0, NULLABLE, 0, 0 \
+	}
+/* Steps through a list, `item` being the value and `index` its place. */
+#define EACH(item, list)                                                   \
+	const struct json *item = fields_expect(list, JSON_LIST)->members; \
+	item;                                                              \
+	item = item->next
+
 void fields_read(const struct json *object, const struct field *fields, size_t count, void *into);
 
 /* One value, as `field` says (its key and offset do not matter). */

@@ -164,8 +164,7 @@ void flows_count(struct plan *plan)
 			udp_drain(flow);
 			continue;
 		}
-		if (traffic->sender_fd >= 0 && traffic->connected_us != NEVER &&
-		    !traffic->accounted)
+		if (traffic->sender_fd >= 0 && traffic->connected_us != NEVER && !traffic->over)
 			tcp_account_sender(flow, traffic->sender_fd);
 		if (traffic->receiver_fd >= 0)
 			tcp_account_receiver(flow, traffic->receiver_fd);

@@ -14,8 +14,8 @@ struct traffic {
 	const struct plan *plan;
 	int sender_fd, receiver_fd; /* sockets of the moment, -1 if none */
 	int listener_fd;
-	bool accounted; /* the sender's socket has been read for the last time */
-	char cc[16];	/* as read from the socket */
+	bool over;   /* the sender's socket is its thread's alone again: no change, no count */
+	char cc[16]; /* as read from the socket */
 	uint64_t connected_us, stopped_us, completed_us; /* NEVER until it happens */
 	uint64_t bytes_sent, bytes_received;	 /* by the applications, repeats not counted */
 	uint64_t packets_sent, packets_received; /* data packets, retransmissions counted */
@@ -59,6 +59,8 @@ void thread_start(void *(*run)(void *), void *argument);
 int tcp_listener(const struct flow *flow);
 int tcp_sender(const struct flow *flow);
 bool tcp_connect(struct flow *flow, int fd);
+/* Changes the sender's socket of a flow, connected or not yet; false if the flow is over. */
+bool tcp_change(const struct change *change);
 /* Adds what the kernel knows of a sender's or a receiver's connection to the flow's counts. */
 void tcp_account_sender(struct flow *flow, int fd);
 void tcp_account_receiver(struct flow *flow, int fd);

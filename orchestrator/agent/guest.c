@@ -27,6 +27,7 @@
 #include "plan.h"
 #include "probe.h"
 #include "qdisc.h"
+#include "schedule.h"
 #include "sysctl.h"
 
 #define PLAN		 "/run.json"
@@ -73,8 +74,7 @@ static void *watch_deadline(void *argument)
 {
 	const struct plan *plan = argument;
 
-	while (!clock_wait((plan->duration_us + GRACE_US) * NS_PER_US))
-		continue;
+	clock_wait_surely((plan->duration_us + GRACE_US) * NS_PER_US);
 	die("running the experiment", "", "the console log may say where it hangs",
 	    "not over %llu virtual seconds after its end", GRACE_US / 1000000);
 }
@@ -88,23 +88,6 @@ static void set_up(struct plan *plan)
 	sysctls_of_nodes(plan);
 	qdiscs_install(plan);
 	flows_prepare(plan);
-}
-
-static void wait_for(uint64_t at_us)
-{
-	while (!clock_wait(at_us * NS_PER_US))
-		continue;
-}
-
-static void follow_schedule(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->change_count; i++) {
-		if (plan->schedule[i].at_us >= plan->duration_us)
-			break;
-		wait_for(plan->schedule[i].at_us);
-		qdiscs_change(&plan->schedule[i]);
-		probe_mark(EVENT_CHANGED, NO_FLOW, i);
-	}
 }
 
 /* From here on this thread runs only when nothing else wants to: after all work of an instant. */
@@ -133,9 +116,9 @@ _Noreturn void guest_run(void)
 	set_up(&plan);
 	probe_start(&plan, clock_choose_epoch());
 	flows_start(&plan);
-	follow_schedule(&plan);
+	schedule_follow(&plan);
 	go_last();
-	wait_for(plan.duration_us);
+	clock_wait_surely(plan.duration_us * NS_PER_US);
 	facts_snapshot(&plan, &snapshot);
 	flows_count(&plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);

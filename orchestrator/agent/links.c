@@ -313,6 +313,37 @@ static void visit_devices(const struct plan *plan, struct device_counters *count
 	}
 }
 
+struct mtu_reading {
+	unsigned int index;
+	uint32_t mtu; /* 0: no such device */
+};
+
+static void visit_mtu(const struct nlmsghdr *message, void *context)
+{
+	const struct ifinfomsg *body = NLMSG_DATA(message);
+	struct mtu_reading *reading = context;
+	struct attributes attributes;
+
+	attributes_of(&attributes, message, sizeof(*body));
+	if ((int)reading->index == body->ifi_index)
+		reading->mtu = attribute_u32(attributes.table[IFLA_MTU]);
+}
+
+void link_set_mtu(struct end *end, uint32_t mtu)
+{
+	struct ifinfomsg one = {.ifi_index = (int)end->index}, every = {0};
+	struct mtu_reading reading = {.index = end->index};
+	struct request request;
+
+	request_begin(&request, RTM_NEWLINK, 0, &one, sizeof(one));
+	request_add_u32(&request, IFLA_MTU, mtu);
+	ask_node(end->node, &request, "changing the MTU of", end->dev);
+	request_begin(&request, RTM_GETLINK, 0, &every, sizeof(every));
+	netlink_dump(end->node->rtnl_fd, &request, visit_mtu, &reading);
+	compare_number(end, "MTU", mtu, reading.mtu);
+	end->mtu = mtu;
+}
+
 void links_count(const struct plan *plan, struct device_counters *counters)
 {
 	visit_devices(plan, counters);

@@ -15,6 +15,8 @@ void leave_node(void);
 void nodes_create(struct plan *plan);
 /* Everything else, read back. */
 void links_create(struct plan *plan);
+/* Changes the MTU of one device, read back. */
+void link_set_mtu(struct end *end, uint32_t mtu);
 
 struct device_counters {
 	uint64_t rx_packets, rx_bytes, rx_dropped, tx_packets, tx_bytes, tx_dropped;

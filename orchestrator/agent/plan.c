@@ -1,6 +1,6 @@
 /*
  * run.json into structures. The document stays in memory for the life of the agent: names and
- * texts point into it. Names of nodes and devices are resolved here, once.
+ * texts point into it.
  */
 #include "plan.h"
 
@@ -16,50 +16,9 @@
 
 #include "die.h"
 #include "fields.h"
+#include "plan_parts.h"
 #include "plan_qdisc.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-#define NEED(key, structure, member, type)                           \
-	{                                                            \
-		key, type, offsetof(structure, member), NEEDED, 0, 0 \
-	}
-#define MAYBE(key, structure, member, type, otherwise)                         \
-	{                                                                      \
-		key, type, offsetof(structure, member), NULLABLE, 0, otherwise \
-	}
-#define IGNORE(key)                                   \
-	{                                             \
-		key, FIELD_IGNORED, 0, NULLABLE, 0, 0 \
-	}
-/* Steps through a list, `item` being the value and `index` its place. */
-#define EACH(item, list)                                                   \
-	const struct json *item = fields_expect(list, JSON_LIST)->members; \
-	item;                                                              \
-	item = item->next
-
-static struct node *find_node(struct plan *plan, const struct json *value)
-{
-	const char *name = fields_expect(value, JSON_TEXT)->text;
-
-	for (size_t i = 0; i < plan->node_count; i++)
-		if (!strcmp(plan->nodes[i].name, name))
-			return &plan->nodes[i];
-	fields_refuse(value, "no node is called '%s'", name);
-}
-
-static struct end *find_end(struct plan *plan, const struct json *node, const struct json *dev)
-{
-	const struct node *owner = find_node(plan, node);
-	const char *name = fields_expect(dev, JSON_TEXT)->text;
-
-	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
-		struct end *end = &plan->wires[i / 2].ends[i % 2];
-
-		if (end->node == owner && !strcmp(end->dev, name))
-			return end;
-	}
-	fields_refuse(dev, "node '%s' has no device '%s'", owner->name, name);
-}
+#include "plan_schedule.h"
 
 static void read_cidr(const struct json *value, struct in_addr *address, uint8_t *prefix)
 {
@@ -140,7 +99,7 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 	if (!*end->dev || strlen(end->dev) >= IFNAMSIZ)
 		fields_refuse(object, "device name '%s' must have 1 to %d letters", end->dev,
 			      IFNAMSIZ - 1);
-	end->node = find_node(plan, reading.node);
+	end->node = plan_find_node(plan, reading.node);
 	if (reading.address)
 		read_cidr(reading.address, &end->address, &end->prefix);
 	plan_read_qdiscs(reading.qdiscs, &end->qdiscs, &end->qdisc_count);
@@ -187,7 +146,7 @@ static void read_neighbours(struct plan *plan, const struct json *list)
 
 		fields_read(item, fields, COUNT(fields), &reading);
 		*neighbour = reading.neighbour;
-		neighbour->end = find_end(plan, reading.node, reading.dev);
+		neighbour->end = plan_find_end(plan, reading.node, reading.dev);
 	}
 }
 
@@ -212,7 +171,7 @@ static void read_routes(struct plan *plan, const struct json *list)
 
 		fields_read(item, fields, COUNT(fields), &reading);
 		*route = reading.route;
-		route->node = find_node(plan, reading.node);
+		route->node = plan_find_node(plan, reading.node);
 		read_cidr(reading.to, &route->to, &route->prefix);
 	}
 }
@@ -242,7 +201,7 @@ static void read_links(struct plan *plan, const struct json *list)
 
 		fields_read(item, fields, COUNT(fields), &reading);
 		plan->links[item->index] = reading.link;
-		plan->links[item->index].end = find_end(plan, reading.node, reading.dev);
+		plan->links[item->index].end = plan_find_end(plan, reading.node, reading.dev);
 	}
 }
 
@@ -257,6 +216,7 @@ static void read_modules(struct plan *plan, const struct json *list)
 		NEED("name", struct reading, name, FIELD_TEXT),
 		NEED("params", struct reading, params, FIELD_VALUE),
 		MAYBE("builtin", struct reading, builtin, FIELD_BOOL, false),
+		IGNORE("source"),
 	};
 
 	plan->module_count = fields_expect(list, JSON_LIST)->count;
@@ -264,19 +224,13 @@ static void read_modules(struct plan *plan, const struct json *list)
 	for (EACH(item, list)) {
 		struct reading reading;
 		struct module *module = &plan->modules[item->index];
-		const struct json *param;
-		size_t i = 0;
 
 		fields_read(item, fields, COUNT(fields), &reading);
 		if (strchr(reading.name, '/'))
 			fields_refuse(item, "'%s' is not a name of a module", reading.name);
 		module->name = reading.name;
 		module->builtin = reading.builtin;
-		module->param_count = fields_expect(reading.params, JSON_OBJECT)->count;
-		module->params = need_memory(module->param_count, sizeof(*module->params));
-		for (param = reading.params->members; param; param = param->next)
-			module->params[i++] =
-				(struct pair){param->key, fields_expect(param, JSON_TEXT)->text};
+		module->params = plan_read_params(reading.params, &module->param_count);
 	}
 }
 
@@ -330,8 +284,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web",
 			      reading.kind);
 	flow->kind = (enum flow_kind)kind;
-	flow->from = find_node(plan, reading.from);
-	flow->to = find_node(plan, reading.to);
+	flow->from = plan_find_node(plan, reading.from);
+	flow->to = plan_find_node(plan, reading.to);
 	if (reading.options)
 		fields_read(reading.options, option_fields, COUNT(option_fields), flow);
 	if (reading.on_off)
@@ -344,36 +298,6 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_refuse(item, "a udp flow needs rate_bps and 1 to 65507 payload_bytes");
 	if (flow->kind == FLOW_WEB && (!flow->mean_bytes || flow->shape_milli <= 1000))
 		fields_refuse(item, "a web flow needs mean_bytes and a shape_milli above 1000");
-}
-
-static void read_schedule(struct plan *plan, const struct json *list)
-{
-	struct reading {
-		uint64_t at_us;
-		const struct json *node, *dev, *qdiscs;
-	};
-	static const struct field fields[] = {
-		NEED("at_us", struct reading, at_us, FIELD_U64),
-		NEED("node", struct reading, node, FIELD_VALUE),
-		NEED("dev", struct reading, dev, FIELD_VALUE),
-		NEED("qdiscs", struct reading, qdiscs, FIELD_VALUE),
-	};
-	uint64_t last_us = 0;
-
-	plan->change_count = fields_expect(list, JSON_LIST)->count;
-	plan->schedule = need_memory(plan->change_count, sizeof(*plan->schedule));
-	for (EACH(item, list)) {
-		struct change *change = &plan->schedule[item->index];
-		struct reading reading;
-
-		fields_read(item, fields, COUNT(fields), &reading);
-		change->at_us = reading.at_us;
-		if (change->at_us < last_us)
-			fields_refuse(item, "a schedule is in the order of time");
-		last_us = change->at_us;
-		change->end = find_end(plan, reading.node, reading.dev);
-		plan_read_qdiscs(reading.qdiscs, &change->qdiscs, &change->qdisc_count);
-	}
 }
 
 static char *read_whole(const char *path, size_t *length)
@@ -459,6 +383,6 @@ void plan_read(const char *path, struct plan *plan)
 	plan->flows = need_memory(plan->flow_count, sizeof(*plan->flows));
 	for (EACH(item, reading.flows))
 		read_flow(plan, item, &plan->flows[item->index]);
-	read_schedule(plan, reading.schedule);
+	plan_read_schedule(plan, reading.schedule);
 	fields_read(reading.trace, trace_fields, COUNT(trace_fields), plan);
 }

@@ -75,8 +75,9 @@ struct end {
 	struct ether_addr mac;
 	struct in_addr address;
 	uint8_t prefix; /* 0: no address, as on a bridge */
+	/* As now in place: a schedule changes them. */
 	uint32_t mtu;
-	struct qdisc *qdiscs; /* as now in place: a schedule replaces them */
+	struct qdisc *qdiscs;
 	size_t qdisc_count;
 
 	unsigned int index;
@@ -121,7 +122,7 @@ struct flow {
 	uint32_t id;
 	const char *name;
 	enum flow_kind kind;
-	const char *cc; /* NULL for udp */
+	const char *cc; /* as now asked for: a schedule replaces it; NULL for udp */
 	struct node *from, *to;
 	struct in_addr address;
 	uint16_t port;
@@ -139,11 +140,22 @@ struct flow {
 	struct traffic *traffic; /* what happened */
 };
 
+enum change_kind { CHANGE_DEVICE, CHANGE_MODULE, CHANGE_FLOW };
+
 struct change {
 	uint64_t at_us;
+	enum change_kind kind;
+	/* device */
 	struct end *end;
 	struct qdisc *qdiscs;
 	size_t qdisc_count;
+	uint32_t mtu; /* 0: as it is */
+	/* module: only its name and parameters */
+	struct module module;
+	/* flow */
+	struct flow *flow;
+	const char *cc;		 /* NULL: as it is */
+	uint64_t max_pacing_bps; /* NEVER: as it is; 0: none */
 };
 
 struct plan {

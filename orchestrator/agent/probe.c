@@ -36,8 +36,14 @@ static void load(const char *name, const char *parameters)
 	close(fd);
 }
 
-/* A module that is part of the kernel: its parameters are files. */
-static void set_parameters(const struct module *module)
+/* A switch that was set to 1 or 0 reads Y or N. */
+static bool same_value(const char *asked, const char *read_back)
+{
+	return !strcmp(asked, read_back) || (!strcmp(asked, "1") && !strcmp(read_back, "Y")) ||
+	       (!strcmp(asked, "0") && !strcmp(read_back, "N"));
+}
+
+void module_set_parameters(const struct module *module)
 {
 	char path[256], read_back[128];
 
@@ -53,12 +59,12 @@ static void set_parameters(const struct module *module)
 			got = pread(fd, read_back, sizeof(read_back) - 1, 0);
 		if (got < 0)
 			die("setting a parameter of module", module->name,
-			    "it is part of the guest kernel and may not have this parameter",
+			    "the guest kernel may not have it, or fix it once the module is loaded",
 			    "%s=%s: %s", param->name, param->value, strerror(errno));
 		close(fd);
 		read_back[got] = 0;
 		read_back[strcspn(read_back, "\n")] = 0;
-		if (strcmp(read_back, param->value))
+		if (!same_value(param->value, read_back))
 			die("reading back a parameter of module", module->name, "",
 			    "%s was asked to be %s and reads %s", param->name, param->value,
 			    read_back);
@@ -77,7 +83,7 @@ void modules_load(const struct plan *plan)
 		size_t used = 0;
 
 		if (module->builtin) {
-			set_parameters(module);
+			module_set_parameters(module);
 			continue;
 		}
 		*parameters = 0;

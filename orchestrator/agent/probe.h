@@ -4,11 +4,20 @@
 
 #include "plan.h"
 
-enum event { EVENT_CONNECTED = 1, EVENT_STOPPED, EVENT_COMPLETED, EVENT_CHANGED, EVENT_END };
+enum event {
+	EVENT_CONNECTED = 1,
+	EVENT_STOPPED,
+	EVENT_COMPLETED,
+	EVENT_PATH_CHANGED,
+	EVENT_END,
+	EVENT_FLOW_CHANGED
+};
 #define NO_FLOW 0xffff
 
 /* Loads lh_trace and then the plan's modules, in order. */
 void modules_load(const struct plan *plan);
+/* Sets parameters of a module that is there, and reads them back. */
+void module_set_parameters(const struct module *module);
 /* Names the queues to follow and the instant that is time zero. */
 void probe_start(const struct plan *plan, uint64_t epoch_ns);
 void probe_mark(enum event event, uint32_t id, uint64_t value);

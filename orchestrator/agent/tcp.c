@@ -41,6 +41,22 @@ static void set_congestion(const struct flow *flow, int fd)
 		    flow->cc, strerror(errno));
 }
 
+/* A rate of 0 is none: the kernel's own value for that is the largest. */
+static void set_pacing(const struct flow *flow, int fd, uint64_t rate_bps)
+{
+	uint64_t asked = rate_bps ? rate_bps / 8 : UINT64_MAX, read_back = 0;
+	socklen_t size = sizeof(read_back);
+
+	if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &asked, sizeof(asked)) ||
+	    getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &read_back, &size))
+		die("setting the pacing rate of flow", flow->name, "", "%s", strerror(errno));
+	if (asked != read_back)
+		die("reading back the pacing rate of flow", flow->name,
+		    "the guest kernel does not do what the plan needs",
+		    "%llu byte/s were asked for, %llu are set", (unsigned long long)asked,
+		    (unsigned long long)read_back);
+}
+
 /* Bounds the window that a receiver offers. */
 static void clamp_window(const struct flow *flow, int fd)
 {
@@ -95,27 +111,62 @@ int tcp_listener(const struct flow *flow)
 int tcp_sender(const struct flow *flow)
 {
 	int fd = flow_socket(SOCK_STREAM, SENDER_MARK(flow));
-	uint64_t pacing = flow->max_pacing_bps / 8;
 
 	set_congestion(flow, fd);
-	if (pacing && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pacing, sizeof(pacing)))
-		die("setting the pacing rate of flow", flow->name, "", "%s", strerror(errno));
+	if (flow->max_pacing_bps)
+		set_pacing(flow, fd, flow->max_pacing_bps);
 	return fd;
 }
 
-/* The algorithm really in use: the kernel may have fallen back. */
+/* The algorithm really in use: the kernel may have fallen back. A schedule may change it, under the lock. */
 static void check_congestion(struct flow *flow, int fd)
 {
 	char cc[16] = "";
+	const char *asked;
 	socklen_t size = sizeof(cc) - 1;
+	bool failed;
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &size))
-		flow_error(flow, "reading its congestion control: %s", strerror(errno));
-	else if (strcmp(cc, flow->cc))
-		flow_error(flow, "congestion control %s was asked for, %s is in use", flow->cc, cc);
 	pthread_mutex_lock(&traffic_lock);
+	failed = getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &size);
+	asked = flow->cc;
 	memcpy(flow->traffic->cc, cc, sizeof(cc));
 	pthread_mutex_unlock(&traffic_lock);
+	if (failed)
+		flow_error(flow, "reading its congestion control: %s", strerror(errno));
+	else if (strcmp(cc, asked))
+		flow_error(flow, "congestion control %s was asked for, %s is in use", asked, cc);
+}
+
+/* The rate first: a control that needs one finds it when it begins. */
+static void change_socket(const struct change *change, int fd)
+{
+	struct flow *flow = change->flow;
+	char cc[16] = "";
+	socklen_t size = sizeof(cc) - 1;
+
+	if (change->max_pacing_bps != NEVER)
+		set_pacing(flow, fd, change->max_pacing_bps);
+	if (!change->cc)
+		return;
+	flow->cc = change->cc;
+	set_congestion(flow, fd);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &size) || strcmp(cc, flow->cc))
+		die("reading back the congestion control of flow", flow->name,
+		    "the guest kernel does not do what the plan needs",
+		    "%s was asked for, %s is in use", flow->cc, *cc ? cc : "none");
+}
+
+bool tcp_change(const struct change *change)
+{
+	struct traffic *traffic = change->flow->traffic;
+	bool there;
+
+	pthread_mutex_lock(&traffic_lock);
+	there = traffic->sender_fd >= 0 && !traffic->over;
+	if (there)
+		change_socket(change, traffic->sender_fd);
+	pthread_mutex_unlock(&traffic_lock);
+	return there;
 }
 
 bool tcp_connect(struct flow *flow, int fd)
@@ -249,17 +300,17 @@ void *tcp_send_thread(void *argument)
 	struct flow *flow = argument;
 	struct traffic *traffic = flow->traffic;
 	int fd = traffic->sender_fd;
-	bool ended = false;
+	bool connected, ended;
 
 	clock_wait(flow->start_us * NS_PER_US);
 	clock_interrupt_at(flow_end_us(flow) * NS_PER_US);
-	if (tcp_connect(flow, fd)) {
-		ended = tcp_send(flow, fd, flow->bytes) && tcp_wait_end(flow, fd);
+	connected = tcp_connect(flow, fd);
+	ended = connected && tcp_send(flow, fd, flow->bytes) && tcp_wait_end(flow, fd);
+	pthread_mutex_lock(&traffic_lock);
+	traffic->over = true;
+	pthread_mutex_unlock(&traffic_lock);
+	if (connected)
 		tcp_account_sender(flow, fd);
-		pthread_mutex_lock(&traffic_lock);
-		traffic->accounted = true;
-		pthread_mutex_unlock(&traffic_lock);
-	}
 	clock_interrupt_never();
 	flow_stopped(flow);
 	if (ended)

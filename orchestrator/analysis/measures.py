@@ -192,18 +192,21 @@ def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) ->
     """Packets that reached the receiver: TCP says so itself, UDP receivers count."""
     if flow.kind == "udp":
         return counter(of_flow(trace.flows, flow.id), "packets", run).rate(span.begin_s, span.end_s) * span.length_s
-    # A counter of each connection; a web user's connections follow one another, so falls are new beginnings.
-    steps = np.diff(acks["delivered"].astype(np.int64))
-    return float(steps[steps > 0].sum())
+    return float(_risen(acks, "delivered"))
 
 
 def _frame_bytes(run: Run, acks: Records) -> float:
     """The mean frame of a flow: a full one, unless a schedule changes what that is."""
-    if run.least_mtu == run.meaning.mtu or len(acks) < 2 or acks["delivered"][-1] <= acks["delivered"][0]:
+    packets = 0 if run.least_mtu == run.meaning.mtu else _risen(acks, "delivered")
+    if not packets:
         return run.meaning.frame_bytes
-    headers = run.meaning.frame_bytes - run.meaning.mss_bytes
-    payload = int(acks["acked_bytes"][-1] - acks["acked_bytes"][0])
-    return headers + payload / int(acks["delivered"][-1] - acks["delivered"][0])
+    return run.meaning.frame_bytes - run.meaning.mss_bytes + _risen(acks, "acked_bytes") / packets
+
+
+def _risen(acks: Records, field: str) -> int:
+    """By how much a counter of each connection rose; a web user's connections follow one another, so falls are new beginnings."""
+    steps = np.diff(acks[field].astype(np.int64))
+    return int(steps[steps > 0].sum())
 
 
 def _rate_error(run: Run, flow: Flow, goodput_bps: float, span: Span) -> float | None:

@@ -79,25 +79,6 @@ def test_duplicates_arrive_and_do_no_harm(finish: Runner) -> None:
     assert extra == pytest.approx(0.01, abs=0.003)
 
 
-def test_a_schedule_changes_rate_and_delay_in_place(finish: Runner) -> None:
-    schedule = [
-        {"at": "10 s", "path": {"bandwidth": "5 Mbit/s"}},
-        {"at": "20 s", "path": {"rtt": "120 ms"}},
-    ]
-    done = finish(path=SMALL, flows=[{"name": "one", "cc": "cubic"}], duration="30 s", schedule=schedule)
-    links = done.trace.links
-
-    def rate_bps(begin_s: float, end_s: float) -> float:
-        inside = links[(links["t_ns"] >= begin_s * 1e9) & (links["t_ns"] <= end_s * 1e9)]
-        return float(inside["tx_bytes"][-1] - inside["tx_bytes"][0]) * 8 / (end_s - begin_s)
-
-    assert rate_bps(4, 9.9) == pytest.approx(20e6, rel=0.01)
-    assert rate_bps(11, 19.9) == pytest.approx(5e6, rel=0.01)
-    acks = done.trace.acks
-    late = acks["rtt_us"][acks["t_ns"] > 22e9]
-    assert late.min() >= 119_900
-
-
 def test_flows_with_their_own_round_trips(finish: Runner) -> None:
     flows = [
         {"name": name, "cc": "lhfixed", "params": {"cwnd": "4 packets"}, **more}

@@ -91,14 +91,6 @@ def test_gilbert_elliott_is_the_kernels() -> None:
     )
 
 
-def test_a_schedule_changes_qdiscs_in_place() -> None:
-    run = only(schedule=[{"at": "5 s", "path": {"bandwidth": "50 Mbit/s"}}])
-    (change,) = run.device_changes
-    assert (change.at_us, change.node, change.dev) == (5_000_000, "r", "r-d")
-    (tbf,) = change.qdiscs
-    assert (tbf.handle, tbf.options["rate_bps"]) == ("2:", 50_000_000)
-
-
 def test_a_sweep_is_every_combination_with_every_seed() -> None:
     sweep = {"path.rtt": ["10 ms", "20 ms"], "flows.app.cc": ["reno", "cubic", "bic"]}
     plan = compile_plan(parse_experiment(BASE | {"sweep": sweep, "repeats": 2}))

@@ -1,0 +1,15 @@
+/* What several lists of run.json have in common: names of nodes and devices, parameters. */
+#ifndef LONGHAUL_PLAN_PARTS_H
+#define LONGHAUL_PLAN_PARTS_H
+
+#include "json.h"
+#include "plan.h"
+
+/* What a name stands for; an unknown one is refused. */
+struct node *plan_find_node(struct plan *plan, const struct json *value);
+struct end *plan_find_end(struct plan *plan, const struct json *node, const struct json *dev);
+
+/* {"name": "value", ...} */
+struct pair *plan_read_params(const struct json *object, size_t *count);
+
+#endif
