@@ -30,6 +30,14 @@ def build_modules(version: str) -> str:
     return _build("build-modules.sh", version, "building the kernel modules")
 
 
+def build_folder(version: str, folder: Path, name: str) -> Path:
+    """The folder of the objects of sources that somebody brought along; PlanError after the compiler's words."""
+    try:
+        return Path(_build("build-modules.sh", version, "building the module", str(folder)))
+    except BackendError as error:
+        raise PlanError("building the module", f"{name} for {version}", error.what, "repair the source") from error
+
+
 def own_module(settings: Settings, version: str, source: str, name: str) -> Path:
     """The object of a module that was brought along (own_modules.py), built for that kernel if it came as source."""
     folder = settings.cache / "own" / source
@@ -42,11 +50,11 @@ def own_module(settings: Settings, version: str, source: str, name: str) -> Path
         )
     brought = folder / f"{name}.ko"
     if not brought.is_file():
-        return Path(_build("build-modules.sh", version, f"building the module {name}", str(folder))) / f"{name}.ko"
+        return build_folder(version, folder, name) / f"{name}.ko"
     needed = _vermagic(settings.cache / "modules" / f"current-{version}" / "lh_trace.ko")
     has = _vermagic(brought)
     if has != needed:
-        raise BackendError(
+        raise PlanError(
             "loading the module",
             brought.name,
             f"it is built for {has or 'no kernel that it names'}, the guest's is {needed}",

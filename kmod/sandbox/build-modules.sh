@@ -38,7 +38,7 @@ if [ ! -d "$target" ]; then
 	find "${brought:-$sources}" -maxdepth 1 -name '*.h' -exec cp -t "$work/src" {} +
 	if ! make -s -C "$kernel/tree" ARCH=um "${warnings[@]}" \
 		KCFLAGS="-ffile-prefix-map=$work/src=." M="$work/src" modules >"$work/log" 2>&1; then
-		sed "s#$work/src/##g" "$work/log" >&2
+		grep -v '^make' "$work/log" | sed "s#$work/src/##g" >&2
 		echo "building the kernel modules for $version: the compiler's words are above"
 		exit 1
 	fi
