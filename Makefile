@@ -6,10 +6,10 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
-AGENT_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h)
+C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 setup: packages .venv/.stamp agent kernel ## install what is missing, build the agent and the default kernel
 
@@ -36,7 +36,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit
@@ -47,17 +47,26 @@ test-contract: .venv/.stamp agent ## agreements between parts
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest
 
-check: .venv/.stamp ## format, lint, types, import contracts
+test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted in qemu without KVM
+	@./setup.sh check stock
+	@for kernel in $(KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
+	@$(PYTHON) -m pytest tests/stock
+
+check: .venv/.stamp check-kmod ## format, lint, types, import contracts
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
 	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
-	@clang-format --dry-run -Werror orchestrator/agent/*.c orchestrator/agent/*.h
+	@clang-format --dry-run -Werror $(C_SOURCES)
+
+check-kmod: kernel ## sparse and checkpatch over the kernel modules
+	@./setup.sh check
+	@kmod/check.sh
 
 fmt: .venv/.stamp ## format everything
 	@.venv/bin/ruff format --quiet .
 	@.venv/bin/ruff check --quiet --fix .
-	@clang-format -i orchestrator/agent/*.c orchestrator/agent/*.h
+	@clang-format -i $(C_SOURCES)
 
 docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
 	@$(PYTHON) docs/generate.py
@@ -66,6 +75,12 @@ lock: ## pin the dependencies anew (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
 	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
 
+dkms-install: ## let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
+	@$(MAKE) --no-print-directory -C kmod $@
+
+dkms-uninstall: ## take them back
+	@$(MAKE) --no-print-directory -C kmod $@
+
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
@@ -73,4 +88,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest check fmt docs lock bench clean
+.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest test-stock-kernel check check-kmod fmt docs lock dkms-install dkms-uninstall bench clean

@@ -1,5 +1,7 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
+#
+#	setup.sh [check] [stock]    what running experiments needs; and what only static checks or the stock kernels' test need
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
@@ -9,6 +11,13 @@ needs=(
 	/usr/include/linux/tcp.h:linux-libc-dev /usr/lib/x86_64-linux-gnu/libc.a:libc6-dev
 	/usr/src/linux-source-6.12.tar.xz:linux-source-6.12 /usr/src/linux-source-6.1.tar.xz:linux-source-6.1
 )
+for group in "$@"; do
+	case $group in
+	check) needs+=(sparse:sparse perl:perl) ;;
+	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
+	*) echo "setup: no group is called $group: check, stock" >&2 && exit 2 ;;
+	esac
+done
 PATH=$PATH:/usr/sbin:/sbin
 missing=()
 for need in "${needs[@]}"; do

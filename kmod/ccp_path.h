@@ -8,9 +8,9 @@
  *	x = C * (RTT_now - RTT_min)	backlog: what waits in the queue, segments
  *	F				segments in flight after this ACK
  *
- *	START --- first loss or mark, or ssthresh ---> LAW
- *	  ^				 	        |
- *	  `----------------- timeout -------------------'
+ *	START --- first loss or mark, or ssthresh --->  LAW
+ *	  ^						|
+ *	  `------------------ timeout ------------------'
  *
  * START is slow start; it learns C and RTT_max. In LAW every ACK sets the window, up or down, and a loss changes nothing
  * of it. Without the following the raw laws do not survive their own first round trip:
@@ -18,9 +18,11 @@
  *  - growth_limit: the window is at most F plus two segments for each that was delivered, the pace of slow start. From
  *    F = 0 the law would ask for more than the path holds, at once.
  *  - In Recovery at most one segment for each delivered. After a timeout slow start, up to half of the storage.
- *  - C is the largest delivery rate of the connection. A short memory would shrink C whenever the law leaves the path
- *    partly empty, and with it B, and with it the window, down to nothing. A timeout halves C and starts anew: the path
- *    may be another one.
+ *  - C is the largest rate of the connection at which ACKs came, over a round trip or (cap_mode=1) over trains of an eighth
+ *    of one: where the buffer is small, the bursts of slow start are lost before they have filled a whole round trip. A
+ *    train whose round trip has shrunk was pressed together on its way back and does not count. A short memory would
+ *    shrink C whenever the law leaves the path partly empty, and with it B, and with it the window, down to nothing. A
+ *    timeout halves C and starts anew: the path may be another one.
  *  - RTT_max is the largest of the connection; a loss from a full queue (RTT beyond the middle) sets it to the largest of
  *    the last round, which may be less. A loss with a short queue is random and says nothing about the storage.
  *  - loss_guard: more than 3 % lost in four rounds in a row means that RTT_max is beyond what the queue holds: half way
@@ -44,6 +46,7 @@
 
 /* Fewer segments make no rate: the spacing of single ACKs is that of the hosts. */
 #define CCP_LEAST_DELIVERED 8
+#define CCP_LEAST_TRAIN 16u
 
 /* loss_guard: lost / sent in a round, per cent, and rounds in a row. */
 #define CCP_GUARD_LOSS_PCT 3u
@@ -54,6 +57,7 @@
 
 LH_PARAM(storage, number, 0, 0, 1, "storage of the path: 0 C * RTT_max, 1 its buffer and pipe_pct of its pipe");
 LH_PARAM(pipe_pct, number, 100, 0, 200, "with storage=1: share of the pipe that counts, per cent");
+LH_PARAM(cap_mode, number, 1, 0, 1, "capacity: 0 from whole round trips, 1 from trains of ACKs too");
 LH_PARAM(cap_win_s, s, 0, 0, 3600, "age at which the capacity is measured again; 0: never");
 LH_PARAM(rtt_win_s, s, 0, 0, 3600, "age at which the smallest round trip is measured again; 0: never");
 LH_PARAM(growth_limit, switch, 1, 0, 1, "grow no faster than slow start");
@@ -63,6 +67,9 @@ struct ccp_path {
 	u64 capacity;		/* C, segments/us << 24; 0: not known yet */
 	u32 capacity_stamp;	/* jiffies32 when it was measured */
 	u32 prior_capacity;	/* before the last timeout, for undo; capped to 32 bits */
+	u32 train_us;		/* time of the ACK that began this train, low 32 bits */
+	u32 train_delivered;	/* tp->delivered after it */
+	u32 train_rtt_us;	/* its round trip; 0: no train */
 	u32 rtt_min_us;		/* 0: none yet */
 	u32 rtt_min_stamp;	/* jiffies32 when it was measured */
 	u32 rtt_max_us;		/* 0: none yet */
@@ -99,21 +106,51 @@ static bool ccp_stale(u32 stamp, u32 window_s)
 	return window_s && tcp_jiffies32 - stamp > window_s * HZ;
 }
 
-static void ccp_update_capacity(struct ccp_path *path, const struct rate_sample *rs)
+static void ccp_learn_capacity(struct ccp_path *path, u32 delivered, u32 interval_us)
 {
-	u64 rate;
+	u64 rate = div_u64((u64)delivered << CCP_RATE_SHIFT, interval_us);
 
-	if (rs->delivered < CCP_LEAST_DELIVERED || rs->interval_us <= 0 || rs->is_app_limited ||
-	    rs->interval_us < path->rtt_min_us)
-		return;
-	rate = div64_u64((u64)rs->delivered << CCP_RATE_SHIFT, rs->interval_us);
 	if (rate >= path->capacity || ccp_stale(path->capacity_stamp, READ_ONCE(cap_win_s))) {
 		path->capacity = rate;
 		path->capacity_stamp = tcp_jiffies32;
 	}
 }
 
-static void ccp_update_rtt(struct ccp_path *path, const struct rate_sample *rs)
+static void ccp_begin_train(struct ccp_path *path, const struct tcp_sock *tp, const struct rate_sample *rs)
+{
+	path->train_us = tp->tcp_mstamp;
+	path->train_delivered = tp->delivered;
+	path->train_rtt_us = max(rs->rtt_us, 0L);
+}
+
+static void ccp_follow_train(struct ccp_path *path, const struct tcp_sock *tp, const struct rate_sample *rs)
+{
+	u32 delivered = tp->delivered - path->train_delivered;
+	u32 elapsed_us = (u32)tp->tcp_mstamp - path->train_us;
+
+	if (!path->train_rtt_us || elapsed_us > path->rtt_min_us || rs->rtt_us < path->train_rtt_us) {
+		ccp_begin_train(path, tp, rs);
+		return;
+	}
+	if (delivered < CCP_LEAST_TRAIN || !elapsed_us || elapsed_us < path->rtt_min_us / 8)
+		return;
+	ccp_learn_capacity(path, delivered, elapsed_us);
+	ccp_begin_train(path, tp, rs);
+}
+
+static void ccp_update_capacity(struct ccp_path *path, const struct tcp_sock *tp, const struct rate_sample *rs)
+{
+	if (rs->is_app_limited)
+		path->train_rtt_us = 0;
+	else if (READ_ONCE(cap_mode))
+		ccp_follow_train(path, tp, rs);
+	if (rs->delivered >= CCP_LEAST_DELIVERED && rs->interval_us > 0 && !rs->is_app_limited &&
+	    rs->interval_us >= path->rtt_min_us)
+		ccp_learn_capacity(path, rs->delivered, rs->interval_us);
+}
+
+/* In recovery the receiver holds ACKs back for up to a millisecond: such a round trip says nothing of the queue's length. */
+static void ccp_update_rtt(struct ccp_path *path, const struct rate_sample *rs, bool recovering)
 {
 	u32 rtt_us;
 
@@ -129,9 +166,11 @@ static void ccp_update_rtt(struct ccp_path *path, const struct rate_sample *rs)
 	/* The receiver's delay of a last ACK is no queue, and nothing waits in one for seconds. */
 	if (rs->is_ack_delayed || rtt_us > 8 * path->rtt_min_us + USEC_PER_SEC)
 		return;
+	path->backlog = ccp_segments(path, rtt_us - path->rtt_min_us);
+	if (recovering)
+		return;
 	path->round_max_us = max(path->round_max_us, rtt_us);
 	path->rtt_max_us = max(path->rtt_max_us, rtt_us);
-	path->backlog = ccp_segments(path, rtt_us - path->rtt_min_us);
 }
 
 static void ccp_guard_loss(struct ccp_path *path, u32 delivered, u32 lost)
@@ -160,12 +199,14 @@ static void ccp_update_round(struct ccp_path *path, const struct tcp_sock *tp, c
 }
 
 /* What this ACK tells about the path. */
-static void ccp_update_path(struct ccp_path *path, const struct tcp_sock *tp, const struct rate_sample *rs)
+static void ccp_update_path(struct sock *sk, struct ccp_path *path, const struct rate_sample *rs)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
+
 	if (rs->delivered > 0)
 		ccp_update_round(path, tp, rs);
-	ccp_update_capacity(path, rs);
-	ccp_update_rtt(path, rs);
+	ccp_update_capacity(path, tp, rs);
+	ccp_update_rtt(path, rs, inet_csk(sk)->icsk_ca_state >= TCP_CA_Recovery);
 }
 
 /* The law's window within the guards. */

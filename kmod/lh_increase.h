@@ -15,7 +15,7 @@
 #include <linux/minmax.h>
 
 #define LH_RATE_SHIFT 10
-#define LH_RATE_ONE (1u << LH_RATE_SHIFT)
+#define LH_RATE_ONE 1024u
 
 /* Segments to add to a window of `cwnd`; never more than were acknowledged, which would be faster than slow start. */
 static inline u32 lh_increase(u64 *credit, u32 cwnd, u32 acked, u32 rate)

@@ -7,7 +7,7 @@
  * full or 100 ms of virtual time old. Tracing takes no virtual time: the clock is read with interrupts off, where the
  * time-travel clock does not advance.
  *
- *	tcp_probe             an ACK reached a sender          -> ACK record
+ *	tcp_probe             an ACK reached a sender          -> ACK record, STATE record once a tick
  *	tcp_rcv_space_adjust  an application read              -> remembered; FLOW record at the next tick
  *	qdisc_dequeue         a followed device was served     -> remembered; LINK record at the next tick
  *	kfree_skb             a followed device lost a packet  -> DROP record
@@ -19,6 +19,7 @@
 #include <linux/bitmap.h>
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
+#include <linux/inet_diag.h>
 #include <linux/ip.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -56,10 +57,17 @@ static unsigned int ack_us;
 module_param(ack_us, uint, 0444);
 MODULE_PARM_DESC(ack_us, "at most one ACK record a flow in this interval; 0: every ACK");
 
-/* A flow's receiver. Connections follow one another (a web user), so finished ones are added up. */
+/* The words of a congestion control, whichever layout it has. */
+union state {
+	union tcp_cc_info info;
+	u32 words[5];
+};
+
+/* A flow's sender and receiver. Connections follow one another (a web user), so finished ones are added up. */
 struct flow {
-	const struct sock *sk; /* compared, never followed */
-	u64 next_ack_ns;
+	u64 next_ack_ns, next_state_ns;
+	union state state;     /* as last written */
+	const struct sock *sk; /* the receiver: compared, never followed */
 	u64 earlier_bytes; /* of connections before this one */
 	u64 bytes;	   /* of this connection */
 };
@@ -164,6 +172,30 @@ static void on_rcv_space_adjust(void *unused, struct sock *sk)
 
 /* ---- senders ---- */
 
+/* What `ss -i` would show; said again only when it has changed. */
+static void write_state(struct sock *sk, struct flow *flow, u16 id, u64 now)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+	union state state = {};
+	struct lh_state *record;
+	int layout = 0;
+
+	BUILD_BUG_ON(sizeof(state) != sizeof(state.words));
+	if (!ops->get_info || now < flow->next_state_ns)
+		return;
+	flow->next_state_ns = now + tick_us * (u64)NSEC_PER_USEC;
+	if (!ops->get_info(sk, ~0u, &layout, &state.info) || !memcmp(&state, &flow->state, sizeof(state)))
+		return;
+	flow->state = state;
+	record = new_record(LH_STATE, inet_csk(sk)->icsk_ca_state, id, now);
+	record->layout = layout;
+	record->word0 = state.words[0];
+	record->word1 = state.words[1];
+	record->word2 = state.words[2];
+	record->word3 = state.words[3];
+	record->word4 = state.words[4];
+}
+
 static void on_tcp_probe(void *unused, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -199,6 +231,7 @@ static void on_tcp_probe(void *unused, struct sock *sk)
 	record->snd_wnd = tp->snd_wnd;
 	record->pacing_Bps = READ_ONCE(sk->sk_pacing_rate);
 	record->acked_bytes = tp->bytes_acked;
+	write_state(sk, flow, mark - 1, now);
 out:
 	spin_unlock_irqrestore(&lock, flags);
 }
@@ -530,6 +563,7 @@ static void write_header(void)
 	LH_SAY_KIND(LH_LINK, "link", lh_link, LH_LINK_FIELDS);
 	LH_SAY_KIND(LH_DROP, "drop", lh_drop_record, LH_DROP_FIELDS);
 	LH_SAY_KIND(LH_EVENT, "event", lh_event, LH_EVENT_FIELDS);
+	LH_SAY_KIND(LH_STATE, "state", lh_state, LH_STATE_FIELDS);
 	n += scnprintf(text + n, size - n, "}}");
 	memset(text + n, ' ', LH_HEADER_BYTES - n - 1);
 	text[LH_HEADER_BYTES - 1] = '\n';

@@ -28,7 +28,7 @@ typedef uint64_t u64;
 /* On a sender's socket sk_mark is the flow's id + 1; on a receiver's, this bit is set too. */
 #define LH_MARK_RECEIVER 0x10000u
 
-enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT };
+enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT, LH_STATE };
 
 enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
 
@@ -57,6 +57,14 @@ enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
 
 #define LH_EVENT_FIELDS(F) F(u32, "u4", what) F(u64, "u8", value)
 
+/*
+ * What the congestion control tells of itself (get_info, as `ss -i` asks it), at an ACK, once a tick if it changed. layout
+ * is an INET_DIAG_ number, the words are that structure's: VEGASINFO has enabled, rttcnt, rtt, minrtt.
+ */
+#define LH_STATE_FIELDS(F)                                                                                             \
+	F(u32, "u4", layout) F(u32, "u4", word0) F(u32, "u4", word1) F(u32, "u4", word2) F(u32, "u4", word3)           \
+	F(u32, "u4", word4)
+
 #define LH_MEMBER(type, numpy, name) type name;
 #define LH_STRUCT(NAME, FIELDS)                                                                                        \
 	struct NAME {                                                                                                  \
@@ -69,5 +77,6 @@ LH_STRUCT(lh_flow, LH_FLOW_FIELDS)
 LH_STRUCT(lh_link, LH_LINK_FIELDS)
 LH_STRUCT(lh_drop_record, LH_DROP_FIELDS)
 LH_STRUCT(lh_event, LH_EVENT_FIELDS)
+LH_STRUCT(lh_state, LH_STATE_FIELDS)
 
 #endif

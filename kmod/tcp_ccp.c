@@ -39,7 +39,7 @@ static void LH_CONG_CONTROL(ccp_main)
 	struct ccp_path *path = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	ccp_update_path(path, tp, rs);
+	ccp_update_path(sk, path, rs);
 	if (path->starting && inet_csk(sk)->icsk_ca_state < TCP_CA_CWR)
 		ccp_start(sk, path, rs);
 	else

@@ -29,7 +29,7 @@
 
 LH_PARAM(kp, thousandths, 4000, 0, 64000, "proportional gain");
 LH_PARAM(kd, us, 2000, 0, 100000, "derivative gain");
-LH_PARAM(deriv_us, us, 1, 0, 10000000, "least spacing of the derivative's two ends; 0: every ACK, 1: chosen by the path");
+LH_PARAM(deriv_us, us, 1, 0, 10000000, "spacing of the derivative's two ends at least; 0: an ACK, 1: automatic");
 
 /* Automatic spacing: see the head. */
 #define CCPD_AUTO 1u
@@ -83,7 +83,7 @@ static void LH_CONG_CONTROL(ccpd_main)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
-	ccp_update_path(&ca->path, tcp_sk(sk), rs);
+	ccp_update_path(sk, &ca->path, rs);
 	if (ca->path.starting && inet_csk(sk)->icsk_ca_state < TCP_CA_CWR)
 		ccp_start(sk, &ca->path, rs);
 	else

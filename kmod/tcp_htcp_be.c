@@ -43,7 +43,7 @@
 #define HTCP_BE_MAX_RTT_US 16000000u
 
 /* Sums of samples are halved together with their number before either could overflow. */
-#define HTCP_BE_MAX_SAMPLES (1u << 30)
+#define HTCP_BE_MAX_SAMPLES 1000000000u
 
 /* One window of samples says nothing about a bandwidth that changes. */
 #define HTCP_BE_LEAST_WINDOWS 2u
@@ -51,7 +51,7 @@
 #define HTCP_BE_MIN_CWND 2u
 
 LH_PARAM(delta_l_ms, ms, 1000, 0, 60000, "time after congestion in which to grow as Reno does");
-LH_PARAM(rtt_avg_mode, number, 0, 0, 2, "average round trip: 0 mean of the epoch, 1 smoothed, 2 midpoint of least and largest");
+LH_PARAM(rtt_avg_mode, number, 0, 0, 2, "average round trip: 0 mean of the epoch, 1 smoothed, 2 midpoint");
 LH_PARAM(beta_cap, thousandths, 950, 500, 1000, "most of the window that is kept at a loss");
 LH_PARAM(beta_floor, thousandths, 0, 0, 900, "least of the window that is kept at a loss");
 LH_PARAM(beta_scale, switch, 0, 0, 1, "scale the increase with 2 (1 - beta)");

@@ -32,6 +32,7 @@ class Noun(StrEnum):
     experiments = "experiments"
     topologies = "topologies"
     modules = "modules"
+    presets = "presets"
     measures = "measures"
     backends = "backends"
     runs = "runs"

@@ -35,6 +35,7 @@ from orchestrator.fields import (
     WindowSize,
     one_of,
 )
+from orchestrator.presets import ERAS, PRESETS
 
 KERNELS = ("6.12", "6.1")
 QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake")
@@ -130,6 +131,9 @@ class Flow(Part):
     """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`)."""
 
     name: Name = Field(description="what tables, expectations and --set call it")
+    preset: one_of(*PRESETS) | None = Field(  # type: ignore[valid-type]
+        None, description="a study's name for a sender: fills the fields that are not written here"
+    )
     cc: str | None = Field(None, description="congestion control of the sender; web flows use cubic unless told")
     variant: Name | None = Field(None, description="what a study calls this congestion control")
     params: dict[str, ParameterValue] = Field(
@@ -221,6 +225,9 @@ class Experiment(Part):
     seed: int = Field(1, ge=0, le=2**32 - 1, description="where all randomness of the first repeat comes from")
     sample: Sample = Field("every-ack", description="how often the trace holds the state of a sender")
     kernel: one_of(*KERNELS) = Field("6.12", description="kernel of the sandbox, in quotes")  # type: ignore[valid-type]
+    cc_era: one_of(*ERAS) | None = Field(  # type: ignore[valid-type]
+        None, description="defaults of the flows are those of this kernel, in quotes, where they are not written"
+    )
     start_jitter: StartJitter = Field(
         "1 RTT",
         description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step",

@@ -151,8 +151,8 @@ def _amount(value: object) -> object:
 
 
 def _parameter_value(value: object) -> object:
-    if not isinstance(value, bool | int | str):
-        raise refuse("on, off, a whole number, or a quantity with its unit")
+    if not isinstance(value, bool | int | float | str):
+        raise refuse("on, off, a number, or a quantity with its unit")
     return value
 
 

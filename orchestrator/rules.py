@@ -12,6 +12,7 @@ from orchestrator.congestion import CongestionControl, find_control
 from orchestrator.document import Location
 from orchestrator.expectation import MEASURES, known_measure, read_amount
 from orchestrator.experiment import Expected, Experiment, Flow, PathNumbers
+from orchestrator.presets import PRESETS
 from orchestrator.units import parse_duration, parse_share
 from topologies import CATALOG
 
@@ -25,6 +26,7 @@ SMALLEST_SHARE = 2.0**-32
 MOST_FLOWS = 5000
 
 _TCP_FIELDS = (
+    "preset",
     "cc",
     "variant",
     "params",
@@ -101,6 +103,8 @@ def _control(flow: Flow, at: Location) -> Iterator[Breach]:
     except ValueError as error:
         yield (*at, "cc"), flow.cc, str(error)
         return
+    if flow.preset is not None and flow.cc != PRESETS[flow.preset].fields["cc"]:
+        yield (*at, "cc"), flow.cc, f"nothing: {flow.preset} says which"
     yield from parameter_breaches(control, flow.params, at)
     if flow.hystart is not None and control.hystart is None:
         yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"

@@ -21,6 +21,7 @@ from orchestrator.document import Document, Location, change_document, path_of, 
 from orchestrator.errors import SpecError
 from orchestrator.experiment import Experiment
 from orchestrator.fields import REFUSED
+from orchestrator.presets import spelt_out
 from orchestrator.rules import breaches
 from orchestrator.schedule import schedule_breaches
 from orchestrator.sweep import MOST_POINTS, Point, below, check_field, count_points, expand, part_of
@@ -91,7 +92,7 @@ def _load(document: Document, overrides: Sequence[str]) -> Experiment:
 
 def _validate(document: Document) -> Experiment:
     try:
-        experiment = Experiment.model_validate(document.data)
+        experiment = Experiment.model_validate(spelt_out(document.data))
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     problems = [

@@ -69,6 +69,7 @@ _FIELDS: dict[str, tuple[int, list[tuple[str, str, int]]]] = {
         ],
     ),
     "event": (5, [("what", "u4", 12), ("value", "u8", 16)]),
+    "state": (6, [("layout", "u4", 12), *((f"word{n}", "u4", 16 + 4 * n) for n in range(5))]),
 }
 
 DROP_QUEUE, DROP_RANDOM = 1, 2
@@ -101,10 +102,18 @@ class Trace:
     links: Records
     drops: Records
     events: Records
+    states: Records
 
     def kinds(self) -> dict[str, Records]:
         """The arrays by the name of their kind."""
-        return {"ack": self.acks, "flow": self.flows, "link": self.links, "drop": self.drops, "event": self.events}
+        return {
+            "ack": self.acks,
+            "flow": self.flows,
+            "link": self.links,
+            "drop": self.drops,
+            "event": self.events,
+            "state": self.states,
+        }
 
 
 def trace_header() -> bytes:
@@ -148,7 +157,7 @@ def split_records(body: NDArray[np.uint8]) -> Trace:
             "",
             f"it holds records of unknown kinds: {sorted(set(kind.tolist()) - set(KIND_NUMBERS.values()))}",
         )
-    return Trace(arrays["ack"], arrays["flow"], arrays["link"], arrays["drop"], arrays["event"])
+    return Trace(*(arrays[kind] for kind in TRACE_KINDS))
 
 
 def trace_sha256(path: Path) -> str:

@@ -43,7 +43,7 @@ def write_traces(folder: Path, trace: Trace) -> None:
 def read_traces(folder: Path) -> Trace:
     """The trace that `write_traces` wrote."""
     arrays = {kind: _read(folder / FILE_NAMES[kind], kind) for kind in TRACE_KINDS}
-    return Trace(arrays["ack"], arrays["flow"], arrays["link"], arrays["drop"], arrays["event"])
+    return Trace(*(arrays[kind] for kind in TRACE_KINDS))
 
 
 def _read(file: Path, kind: str) -> Records:

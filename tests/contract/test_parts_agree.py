@@ -29,7 +29,14 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 KMOD = REPOSITORY / "kmod"
 
 # The structures of kmod/lh_trace.h.
-STRUCTS = {"ack": "lh_ack", "flow": "lh_flow", "link": "lh_link", "drop": "lh_drop_record", "event": "lh_event"}
+STRUCTS = {
+    "ack": "lh_ack",
+    "flow": "lh_flow",
+    "link": "lh_link",
+    "drop": "lh_drop_record",
+    "event": "lh_event",
+    "state": "lh_state",
+}
 
 PT_INTERP = 3
 

@@ -48,7 +48,7 @@ def records(kind: str, rows: list[dict[str, int]]) -> Records:
 def trace_of(**kinds: list[dict[str, int]]) -> Trace:
     """A trace of the given records; kinds that are not given are empty."""
     made = {kind: records(kind, kinds.get(kind, [])) for kind in TRACE_KINDS}
-    return Trace(made["ack"], made["flow"], made["link"], made["drop"], made["event"])
+    return Trace(*(made[kind] for kind in TRACE_KINDS))
 
 
 def steady(flow: int, bytes_per_s: int, begin_s: float = 0.0, end_s: float = 10.0) -> list[dict[str, int]]:

@@ -69,7 +69,7 @@ def a_trace(run: Run) -> Trace:
     records["ack"]["rtt_us"] = 40_000 + np.arange(count) % 3
     records["flow"]["app_bytes"] = np.arange(count) * 12_500
     records["link"]["queue_packets"] = np.arange(count) % 30
-    return Trace(records["ack"], records["flow"], records["link"], records["drop"], records["event"])
+    return Trace(*(records[kind] for kind in TRACE_KINDS))
 
 
 def reported(run: Run) -> ReportedRun:

@@ -66,6 +66,7 @@ def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
     assert store.trace("a" * 20).acks.tobytes() == trace.acks.tobytes()
     assert sorted(file.name for file in store.directory("a" * 20).iterdir()) == [
         "acks.parquet", "drops.parquet", "events.parquet", "flows.parquet", "links.parquet", "log.txt", "manifest.json",
+            "states.parquet",
     ]  # fmt: skip
 
 
@@ -132,5 +133,7 @@ def test_a_damaged_catalogue_is_said(settings: Settings) -> None:
 def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: bytes) -> None:
     keep(store, tmp_path, "d" * 20)
     files = export_trace(store, "d" * 20, to, tmp_path / "out")
-    assert [file.name for file in files] == [f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link")]
+    assert [file.name for file in files] == [
+        f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link", "state")
+    ]
     assert files[0].read_bytes().startswith(begins)

@@ -1,0 +1,79 @@
+"""What a sender's window did, read from its trace: values at a time, growth, reductions, what the module says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.trace import Records, Trace
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """When the window was reduced, what it was before, and the threshold that the congestion control gave."""
+
+    t_s: float
+    before: int
+    after: int
+
+    @property
+    def kept(self) -> float:
+        return self.after / self.before
+
+
+@dataclass(frozen=True)
+class Told:
+    """A STATE record of a module: the four words of VEGASINFO."""
+
+    enabled: int
+    rttcnt: int
+    rtt: int
+    minrtt: int
+
+
+def seconds(records: Records) -> NDArray[np.float64]:
+    return records["t_ns"].astype(np.float64) / 1e9
+
+
+def acks_of(trace: Trace, flow: int = 0) -> Records:
+    acks: Records = trace.acks[trace.acks["id"] == flow]
+    return acks
+
+
+def at(trace: Trace, t_s: float, field: str = "cwnd", flow: int = 0) -> int:
+    """A field of a sender at the first ACK from that time on."""
+    acks = acks_of(trace, flow)
+    return int(acks[field][np.searchsorted(seconds(acks), t_s)])
+
+
+def between(trace: Trace, begin_s: float, end_s: float, field: str = "cwnd", flow: int = 0) -> NDArray[np.int64]:
+    """Every value of a field of a sender in a stretch of time."""
+    acks = acks_of(trace, flow)
+    begin, end = np.searchsorted(seconds(acks), (begin_s, end_s))
+    values: NDArray[np.int64] = acks[field][begin:end].astype(np.int64)
+    return values
+
+
+def growth(trace: Trace, begin_s: float, end_s: float) -> float:
+    """Segments gained for each window that was acknowledged: the increase that laws call "per round trip"."""
+    gained = at(trace, end_s) - at(trace, begin_s)
+    acknowledged = at(trace, end_s, "delivered") - at(trace, begin_s, "delivered")
+    return float(gained * between(trace, begin_s, end_s).mean() / acknowledged)
+
+
+def reductions(trace: Trace, flow: int = 0) -> list[Reduction]:
+    """Every beginning of a recovery, a reduction for marks or a timeout, in order."""
+    acks = acks_of(trace, flow)
+    reduced = acks["state"] >= 2
+    times = seconds(acks)
+    begins = np.flatnonzero(~reduced[:-1] & reduced[1:])
+    return [Reduction(float(times[i]), int(acks["cwnd"][i]), int(acks["ssthresh"][i + 1])) for i in begins]
+
+
+def told(trace: Trace, t_s: float, flow: int = 0) -> Told:
+    """What the module last said of itself before that time."""
+    states = trace.states[trace.states["id"] == flow]
+    place = int(np.searchsorted(seconds(states), t_s)) - 1
+    return Told(*(int(states[f"word{word}"][place]) for word in range(4)))

@@ -1,0 +1,40 @@
+"""Each stock kernel is fetched once and booted once; what its modules did there is asked by many tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.stock.guest import KERNELS, Guest, Kernel, boot, build, fetch, initramfs
+
+
+@dataclass(frozen=True)
+class Built:
+    """The modules for one kernel, and what the build said."""
+
+    kernel: Kernel
+    folder: Path
+    exit_code: int
+    words: str
+
+
+@pytest.fixture(scope="session", params=KERNELS)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    return fetch(str(request.param))
+
+
+@pytest.fixture(scope="session")
+def built(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder = tmp_path_factory.mktemp("build") / "kmod"
+    return Built(kernel, folder, *build(kernel, folder))
+
+
+@pytest.fixture(scope="session")
+def guest(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Guest:
+    """The guest, after it has tried every module."""
+    if built.exit_code:
+        pytest.fail(f"the modules do not build for {built.kernel.release}, so nothing was booted", pytrace=False)
+    folder = tmp_path_factory.mktemp("guest")
+    return boot(built.kernel, initramfs(built.kernel, built.folder.glob("tcp_*.ko"), folder), folder)

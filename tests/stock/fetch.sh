@@ -1,0 +1,105 @@
+#!/bin/bash
+# Fetches a stock Debian kernel and its headers into the cache, or finds them there. Nothing is installed on the machine:
+# no bootloader and no initramfs hears of it.
+#
+#	fetch.sh VERSION        the last line on standard output is the folder
+#
+#	$LONGHAUL_CACHE/stock/<hash>/   release  vmlinuz  modules/*.ko  load-order  headers/ (for modules)
+#	$LONGHAUL_CACHE/stock/current-<version> -> <hash>
+#
+# It is the newest of VERSION that apt knows with image and headers; the folder's name is the hash of this script and of the
+# packages' names, versions and checksums. It appears by rename when it is complete; two who fetch at once wait for one
+# another. Where apt knows none (no lists, no network), the cache's current one stands.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${LONGHAUL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/longhaul}/stock
+version=${1:?usage: fetch.sh VERSION}
+# What the guest's path and `ss -i` are made of; modprobe adds what these need.
+modules=(veth sch_netem sch_tbf tcp_diag)
+PATH=$PATH:/usr/sbin:/sbin
+
+die() {
+	echo "fetching the stock kernel $version: $*" | tee /dev/stderr
+	exit 1
+}
+
+for tool in apt-get apt-cache dpkg-deb depmod modprobe xz; do
+	command -v $tool >/dev/null || die "$tool is missing: run \`make test-stock-kernel\`, or ./setup.sh stock"
+done
+
+# Names no kernel of another flavour (cloud, rt): 6.1.0-13-amd64, 6.12.9+deb12-amd64.
+releases() {
+	apt-cache pkgnames "linux-image-$version." | sed -nE 's/^linux-image-([0-9.]+(-[0-9]+)?(\+deb[0-9]+)?-amd64)$/\1/p' | sort -rV
+}
+
+# Sets release, packages, and wanted: a line for each package, its file's name, size and checksum.
+resolve() {
+	for release in $(releases); do
+		packages=("linux-image-$release" "linux-headers-$release")
+		mapfile -t -O 2 packages < <(apt-cache depends "linux-headers-$release" 2>/dev/null |
+			sed -nE 's/^ +Depends: (linux-(headers|kbuild)-[^ ]+)$/\1/p')
+		wanted=$(apt-get download --print-uris "${packages[@]}" 2>/dev/null | cut -d' ' -f2- | sort) || continue
+		[ ${#packages[@]} = 4 ] && [ "$(wc -l <<<"$wanted")" = 4 ] && return
+	done
+	return 1
+}
+
+refresh() {
+	[ "$(id -u)" = 0 ] || return
+	apt-get update >/dev/null 2>&1
+}
+
+mkdir -p "$cache"
+if ! resolve && ! { refresh && resolve; }; then
+	[ -e "$cache/current-$version/load-order" ] || die "apt knows no linux-image-$version.*-amd64 with its headers: run apt-get update as root; Debian 12 has them"
+	echo "fetching the stock kernel $version: apt knows none; the one in the cache stands" >&2
+	readlink -f "$cache/current-$version"
+	exit
+fi
+
+hash=$({ cat "$here/fetch.sh"; echo "$wanted"; } | sha256sum | cut -c1-32)
+target=$cache/$hash
+publish() {
+	ln -sfn "$hash" "$cache/current-$version.$$" && mv -T "$cache/current-$version.$$" "$cache/current-$version"
+	echo "$target"
+	exit 0
+}
+[ -e "$target/load-order" ] && publish
+exec 9>"$cache/.lock-$hash"
+flock 9
+[ -e "$target/load-order" ] && publish
+
+work=$cache/.fetch-$hash
+rm -rf "$work"
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/{packages,image} "$work"/out/{headers,modules}
+echo "stock kernel $release: downloading $(awk '{ bytes += $2 } END { printf "%d", bytes / 1e6 }' <<<"$wanted") MB of packages" >&2
+download() { (cd "$work/packages" && apt-get download -q -o APT::Sandbox::User=root "${packages[@]}" >"$work/log" 2>&1); }
+download || { refresh && download; } || { tail -n 3 "$work/log" >&2; die "apt-get could not download ${packages[*]}; its last words are above"; }
+
+for package in "$work"/packages/linux-{headers,kbuild}-*.deb; do
+	dpkg-deb -x "$package" "$work/out/headers"
+done
+# The headers are two folders, and one names the other by where it would be installed.
+sed -i "s#^include /usr/src/#include ../#" "$work/out/headers/usr/src/linux-headers-$release/Makefile"
+ln -s "headers/usr/src/linux-headers-$release" "$work/out/build"
+
+dpkg-deb --fsys-tarfile "$work"/packages/linux-image-*.deb | tar x -C "$work/image" --wildcards \
+	"./boot/vmlinuz-$release" './lib/modules/*/modules.*' './lib/modules/*/kernel/net/*' './lib/modules/*/kernel/lib/*' \
+	'./lib/modules/*/kernel/crypto/*' './lib/modules/*/kernel/drivers/net/veth.ko*'
+mv "$work/image/boot/vmlinuz-$release" "$work/out/vmlinuz"
+depmod -b "$work/image" "$release" 2>/dev/null
+for module in "${modules[@]}"; do
+	needed=$(modprobe -d "$work/image" -S "$release" --show-depends "$module") || die "linux-image-$release has no module $module"
+	sed -n 's/^insmod \([^ ]*\).*/\1/p' <<<"$needed"
+done | awk '!seen[$0]++' | while read -r file; do
+	name=$(basename "${file%.xz}")
+	case $file in *.xz) xz -dc "$file" ;; *) cat "$file" ;; esac >"$work/out/modules/$name"
+	echo "$name"
+done >"$work/load-order"
+echo "$release" >"$work/out/release"
+mv "$work/load-order" "$work/out/load-order"
+rm -rf "$target"
+mv -T "$work/out" "$target"
+publish

@@ -1,0 +1,186 @@
+"""The stock kernel's guest: Debian's own kernels with modules built for them, booted in an emulated machine without KVM.
+
+Fetches a kernel (fetch.sh), builds the modules against its headers, packs what guest.sh needs into an initramfs, boots it
+under a hard timeout and reads what it said on its second serial port. What was not said did not hold: silence, a panic and a
+hang are all failures, and show the console's last lines. It installs nothing and opens no network.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+KMOD = HERE.parents[1] / "kmod"
+CONTROLS = tuple(sorted(file.stem.removeprefix("tcp_") for file in KMOD.glob("tcp_*.c") if ".mod" not in file.name))
+KERNELS = tuple(re.findall(r"^([0-9.]+)", (KMOD / "sandbox" / "kernel.lock").read_text(), re.MULTILINE))
+
+# What the guest says of each module, in the order it finds out.
+CHECKS = ("loads", "allowed", "named", "carries", "held", "carries-with-loss", "unloads", "quiet")
+
+# Parameters without which 10 MB would take too long: a window of 10 segments at 20 ms carries 6 Mbit/s.
+PARAMETERS = {"lhfixed": "cwnd=250"}
+
+# A module's turn takes 3 s on an idle core; the limits are for slow and busy machines.
+BOOT_LIMIT_S = 120
+MODULE_LIMIT_S = 40
+
+# Where Debian keeps what only root needs, which is not on every user's PATH.
+ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A stock kernel in the cache, as fetch.sh left it."""
+
+    version: str
+    folder: Path
+
+    @property
+    def release(self) -> str:
+        return (self.folder / "release").read_text().strip()
+
+    @property
+    def headers(self) -> Path:
+        return self.folder / "build"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the guest said about one check."""
+
+    verdict: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A guest that is over, with all it said."""
+
+    said: dict[tuple[str, str], Said]
+    fate: str
+    console: str
+
+    def why(self, module: str, check: str) -> str:
+        """Why a check did not hold; nothing if it did."""
+        said = self.said.get((module, check))
+        if said is not None:
+            return "" if said.verdict == "ok" else f"{module}: {check}: {said.detail}"
+        silent = next(each for each in (("path", "laid"), *product(CONTROLS, CHECKS)) if each not in self.said)
+        if (module, check) != silent:
+            return f"{module}: the guest did not say `{check}`; the first it did not say was `{' '.join(silent)}`"
+        return f"{module}: the guest did not say `{check}`; {self.fate}. Its console's last lines:\n{self.console}"
+
+
+def attempt(words: Iterable[object]) -> tuple[int, str]:
+    """A command's exit code and everything it said."""
+    command = [str(word) for word in words]
+    pipe, same = subprocess.PIPE, subprocess.STDOUT
+    done = subprocess.run(command, stdout=pipe, stderr=same, text=True, check=False, env=ENVIRONMENT)
+    return done.returncode, done.stdout
+
+
+def run(words: Iterable[object], what: str) -> str:
+    """Everything a command said that has to succeed."""
+    code, said = attempt(words)
+    if code:
+        pytest.fail(f"{what}: exit code {code}; its last words:\n{said[-4000:]}", pytrace=False)
+    return said
+
+
+def fetch(version: str) -> Kernel:
+    said = run([HERE / "fetch.sh", version], f"fetch the stock kernel {version}")
+    return Kernel(version, Path(said.splitlines()[-1]))
+
+
+def sources(folder: Path) -> Path:
+    """A copy of the modules' sources, since a build writes beside them."""
+    folder.mkdir()
+    for file in (KMOD / "Makefile", KMOD / "Kbuild", *KMOD.glob("*.[ch]")):
+        if not file.name.endswith(".mod.c"):
+            shutil.copy(file, folder)
+    return folder
+
+
+def build(kernel: Kernel, folder: Path) -> tuple[int, str]:
+    """`make -C kmod` with the compiler's warnings and sparse: its exit code and everything it said."""
+    words = ["make", f"-j{os.cpu_count()}", "-C", sources(folder), f"KDIR={kernel.headers}"]
+    return attempt([*words, "W=1", "C=1", "CHECK=sparse -Wsparse-error"])
+
+
+def libraries(programs: Iterable[Path]) -> set[Path]:
+    """What programs load when they start; nothing for static ones."""
+    found = (subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout for file in programs)
+    return {Path(path) for text in found for path in re.findall(r"(/\S+) \(0x", text)}
+
+
+def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
+    """guest.sh as PID 1, with the programs, libraries and modules it uses; not compressed: the guest is the slower side."""
+    root = folder / "root"
+    for place in ("bin", "sbin", "modules"):
+        (root / place).mkdir(parents=True)
+    shutil.copy(HERE / "guest.sh", root / "init")
+    run(
+        ["gcc", "-O2", "-Wall", "-Werror", "-static", HERE / "transfer.c", "-o", root / "bin" / "transfer"],
+        "compile transfer.c",
+    )
+
+    programs = {}
+    for name in ("busybox", "ip", "tc", "ss"):
+        program = shutil.which(name, path=ENVIRONMENT["PATH"])
+        if not program:
+            pytest.fail(f"pack the guest: {name} is missing: run ./setup.sh stock", pytrace=False)
+        programs[name] = Path(program)
+        shutil.copy(program, root / ("bin" if name == "busybox" else "sbin") / name)
+    for library in libraries(programs.values()):
+        target = root / library.relative_to("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, target)
+
+    shutil.copytree(kernel.folder / "modules", root / "modules" / "kernel")
+    shutil.copy(kernel.folder / "load-order", root / "modules")
+    for module in modules:
+        run(["strip", "--strip-debug", "-o", root / "modules" / module.name, module], f"strip {module.name}")
+    for name, parameters in PARAMETERS.items():
+        (root / "modules" / f"tcp_{name}.parameters").write_text(parameters)
+    packed = folder / "initramfs"
+    run(["sh", "-c", f"cd '{root}' && find . | cpio --quiet -o -H newc >'{packed}'"], "pack the guest")
+    return packed
+
+
+def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
+    """Boot, wait for the end or the limit, and read what was said."""
+    console, said = folder / "console", folder / "said"
+    limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * len(CONTROLS)
+    words = [
+        *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "512"),
+        *("-serial", f"file:{console}", "-serial", f"file:{said}"),
+        *("-kernel", str(kernel.folder / "vmlinuz"), "-initrd", str(packed)),
+        *("-append", "console=ttyS0 loglevel=5 panic=-1 random.trust_cpu=on"),
+    ]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=limit_s)
+        fate = f"qemu ended with exit code {done.returncode} {done.stderr.strip()[-500:]}".rstrip()
+    except FileNotFoundError:
+        fate = "qemu-system-x86_64 is missing: run ./setup.sh stock"
+    except subprocess.TimeoutExpired:
+        fate = f"it was ended after {limit_s} s"
+    return Guest(_parse(_text(said)), fate, "\n".join(_text(console).splitlines()[-40:]))
+
+
+def _text(file: Path) -> str:
+    return file.read_text(errors="replace") if file.exists() else ""
+
+
+def _parse(text: str) -> dict[tuple[str, str], Said]:
+    lines = re.findall(r"^check (\S+) (\S+) (ok|failed) ?(.*?)\r?$", text, re.MULTILINE)
+    return {(module, check): Said(verdict, detail) for module, check, verdict, detail in lines}

@@ -1,0 +1,173 @@
+#!/bin/busybox sh
+# PID 1 of the stock kernel's guest: every module of /modules carries bytes over an emulated path, and is unloaded again.
+#
+#	sender 10.0.1.1 --- 10.0.1.2 router 10.0.2.2 --- 10.0.2.1 receiver
+#	                           <- 10 ms          10 ms, 100 Mbit/s, 500 kB of queue ->
+#
+# /modules/load-order lists the kernel's own modules that this needs; tcp_NAME.parameters beside a module are for insmod.
+# A line `check MODULE NAME ok|failed DETAIL` on the second serial port for each thing that was seen: what is not said there
+# did not hold. The first serial port is the kernel's console. Delay and rate are the router's, never on a sender's own
+# device, where TCP would feel the queue before the path does.
+
+export PATH=/sbin:/bin # iproute2 before busybox's applets of the same names
+/bin/busybox mkdir -p /proc /sys /dev /run /tmp
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sysfs /sys
+/bin/busybox mount -t devtmpfs devtmpfs /dev
+/bin/busybox mount -t tmpfs tmpfs /run
+/bin/busybox --install -s /bin
+exec >/dev/ttyS0 2>&1 3>/dev/ttyS1
+
+bytes=10000000
+port=5001
+
+say() { # NAME ok|failed [DETAIL...]
+	name=$1 verdict=$2
+	shift 2
+	echo "check $module $name $verdict" $* >&3
+}
+
+ip() { /sbin/ip "$@"; }
+
+in_ns() { ip netns exec "$@"; }
+
+path() {
+	for ns in sender router receiver; do
+		ip netns add $ns && in_ns $ns ip link set lo up || return
+	done
+	for end in sender receiver; do
+		ip link add out netns $end type veth peer name to_$end netns router || return
+		# A packet is a packet: without super-packets, a loss is of one segment.
+		in_ns $end ip link set out gso_max_segs 1 up || return
+		in_ns router ip link set to_$end up || return
+	done
+	in_ns sender ip address add 10.0.1.1/24 dev out &&
+		in_ns router ip address add 10.0.1.2/24 dev to_sender &&
+		in_ns router ip address add 10.0.2.2/24 dev to_receiver &&
+		in_ns receiver ip address add 10.0.2.1/24 dev out &&
+		in_ns sender ip route add default via 10.0.1.2 &&
+		in_ns receiver ip route add default via 10.0.2.2 &&
+		in_ns router sysctl -q -w net.ipv4.ip_forward=1 &&
+		in_ns sender sysctl -q -w net.ipv4.tcp_no_metrics_save=1 &&
+		in_ns router tc qdisc add dev to_sender root netem delay 10ms limit 10000 &&
+		in_ns router tc qdisc add dev to_receiver root handle 1: netem delay 10ms limit 10000 &&
+		in_ns router tc qdisc add dev to_receiver parent 1:1 handle 2: tbf rate 100mbit burst 16kb limit 500000
+}
+
+lose() { in_ns router tc qdisc change dev to_receiver root handle 1: netem delay 10ms limit 10000 loss "$1"; }
+
+# Starts a transfer, with the congestion control as a socket option where one is named, and looks at its socket while bytes
+# flow: SEEN, the line of ss that names the module.
+start() {
+	seen=''
+	: >/tmp/sent
+	in_ns receiver transfer receive $port >/tmp/received || return
+	in_ns sender transfer send 10.0.2.1 $port $bytes "$@" >/tmp/sent 2>&1 &
+	sender=$!
+	while [ -z "$seen" ] && kill -0 $sender 2>/dev/null; do
+		seen=$(in_ns sender ss -tinH state established "dport = :$port" | grep -w "$module" | grep bytes_acked)
+	done
+}
+
+# Waits for its end, and says the check NAME: what was received, and what the socket's congestion control was.
+finish() {
+	wait $sender
+	if [ "$(cat /tmp/received)" = "$bytes intact" ] && [ "$(cat /tmp/sent)" = "$module" ]; then
+		say "$1" ok
+	else
+		say "$1" failed "received: $(cat /tmp/received); the sender said: $(cat /tmp/sent)"
+	fi
+}
+
+references() { cat "/sys/module/tcp_$module/refcnt"; }
+
+available() { grep -qw "$module" /proc/sys/net/ipv4/tcp_available_congestion_control; }
+
+load() {
+	said=$(insmod "/modules/tcp_$module.ko" $(cat "/modules/tcp_$module.parameters" 2>/dev/null) 2>&1)
+	if available; then
+		say loads ok
+	else
+		say loads failed "$said; available: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
+		return 1
+	fi
+}
+
+allow() {
+	may=$(transfer may "$module")
+	sysctl -q -w net.ipv4.tcp_allowed_congestion_control="reno $module"
+	might=$(transfer may "$module")
+	if [ "$may $might" = "no yes" ]; then
+		say allowed ok
+	else
+		say allowed failed "may a user without privileges choose it? before it was allowed: $may; after: $might"
+	fi
+}
+
+# Below the first network namespace only what is allowed can be the default; allow() has seen to it.
+carry() {
+	in_ns sender sysctl -q -w net.ipv4.tcp_congestion_control="$module"
+	start
+	[ -n "$seen" ] && say named ok || say named failed "ss did not name it while bytes flowed"
+	finish carries
+	in_ns sender sysctl -q -w net.ipv4.tcp_congestion_control=reno
+}
+
+carry_with_loss() {
+	lose 0.1%
+	start "$module"
+	held=$(references)
+	said=$(rmmod "tcp_$module" 2>&1) && said=removed
+	if [ -n "$seen" ] && [ "$held" = 1 ] && available && [ "$said" != removed ]; then
+		say held ok "$said"
+	else
+		say held failed "with an open socket it had $held references; rmmod said: $said; ss: $seen"
+	fi
+	finish carries-with-loss
+	lose 0%
+}
+
+unload() {
+	# The last reference goes when the kernel has destroyed the socket.
+	tries=0
+	while [ "$(references)" != 0 ] && [ $((tries += 1)) -lt 100 ]; do usleep 20000; done
+	said=$(rmmod "tcp_$module" 2>&1)
+	if [ ! -d "/sys/module/tcp_$module" ] && ! available; then
+		say unloads ok
+	else
+		say unloads failed "$said; references: $(references)"
+	fi
+}
+
+# What the kernel is tainted by, but for modules out of its tree and unsigned.
+taints() { echo $(($(cat /proc/sys/kernel/tainted) & ~(1 << 12 | 1 << 13))); }
+
+# What the kernel's log and its taints have gained since this module's turn began.
+log() {
+	taint=$(($(taints) & ~tainted))
+	loud=$(dmesg | sed "1,/stock: turn of $module\$/d" | grep -vE \
+		'loading out-of-tree module taints kernel|module verification failed: signature and/or required key missing' |
+		grep -E 'WARNING|BUG|Oops|Call Trace|[Tt]aint|INFO:|refcount_t|UBSAN|general protection|unregister_netdevice' | head -n 3)
+	if [ $taint = 0 ] && [ -z "$loud" ]; then
+		say quiet ok
+	else
+		say quiet failed "taints gained: $taint; $loud"
+	fi
+}
+
+module=path
+if said=$(for needed in $(cat /modules/load-order); do insmod "/modules/kernel/$needed" || exit; done && path 2>&1); then
+	say laid ok "$(uname -r)"
+	for file in /modules/tcp_*.ko; do
+		module=${file#/modules/tcp_}
+		module=${module%.ko}
+		echo "stock: turn of $module" >/dev/kmsg
+		tainted=$(taints)
+		load && { allow; carry; carry_with_loss; unload; }
+		log
+	done
+else
+	say laid failed "$said"
+fi
+sync
+poweroff -f

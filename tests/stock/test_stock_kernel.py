@@ -1,0 +1,51 @@
+"""The congestion controls on kernels that Longhaul did not make: Debian's own, unmodified, booted in an emulated machine.
+
+Builds without a warning, builds through DKMS, and what each module did in the guest, a case each, so that a failure names
+the kernel, the module and the check.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.stock.conftest import Built
+from tests.stock.guest import CHECKS, CONTROLS, KMOD, Guest, Kernel, run
+
+
+def test_it_builds_without_a_warning(built: Built) -> None:
+    if built.exit_code or "warning" in built.words.lower():
+        pytest.fail(f"exit code {built.exit_code}:\n{built.words}", pytrace=False)
+    assert {file.stem for file in built.folder.glob("*.ko")} == {f"tcp_{name}" for name in CONTROLS}
+
+
+def test_dkms_builds_what_is_packaged(kernel: Kernel, tmp_path: Path) -> None:
+    run(["make", "-C", KMOD, "dkms-install", f"DESTDIR={tmp_path}"], "stage the DKMS package")
+    (package,) = (tmp_path / "usr/src").iterdir()
+    name, _, version = package.name.partition("-")
+    (tmp_path / "dkms").mkdir()
+    # Its own trees: the machine's modules are not touched.
+    trees = ["--dkmstree", tmp_path / "dkms", "--sourcetree", package.parent, "--installtree", tmp_path / "modules"]
+    run(["dkms", *trees, "add", f"{name}/{version}"], "add the package to DKMS")
+    built = ["build", f"{name}/{version}", "-k", kernel.release, "--kernelsourcedir", kernel.headers]
+    run(["dkms", *trees, *built], f"build the package for {kernel.release}")
+    assert {file.name.split(".")[0] for file in tmp_path.glob("dkms/**/module/*.ko*")} == {
+        f"tcp_{name}" for name in CONTROLS
+    }
+
+
+def test_the_guest_boots_and_lays_its_path(kernel: Kernel, guest: Guest) -> None:
+    _holds(guest, "path", "laid")
+    assert guest.said["path", "laid"].detail == kernel.release
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_module(guest: Guest, control: str, check: str) -> None:
+    _holds(guest, control, check)
+
+
+def _holds(guest: Guest, module: str, check: str) -> None:
+    if why := guest.why(module, check):
+        pytest.fail(why, pytrace=False)
