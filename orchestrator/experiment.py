@@ -10,10 +10,12 @@ Rules that tie fields together are in rules.py, reading and error lines in spec.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from orchestrator.congestion import CongestionControl, find_control
 from orchestrator.fields import (
     Amount,
     BufferSize,
@@ -214,6 +216,11 @@ class Experiment(Part):
     topology: str = Field("dumbbell", description="a name of the topology catalogue")
     path: Path = Field(description="the bottleneck")
     flows: list[Flow] = Field(min_length=1, max_length=1000, description="what uses the path")
+    modules: list[str] = Field(
+        default_factory=list,
+        max_length=20,
+        description="congestion controls of your own: folders with a tcp_<name>.c, or tcp_<name>.ko files, from this file's folder on",
+    )
     schedule: list[Change] = Field(default_factory=list, max_length=1000, description="what changes during the run")
     duration: Period = Field(description="length of the run")
     warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
@@ -237,3 +244,9 @@ class Experiment(Part):
 
     # The data this was read from: a point of a sweep is that data with some fields replaced, read again.
     _data: dict[str, Any] = PrivateAttr(default_factory=dict)
+    # What `modules` brings along, by name.
+    _own: Mapping[str, CongestionControl] = PrivateAttr(default_factory=dict)
+
+    def control(self, name: str | None) -> CongestionControl:
+        """A flow's congestion control by the name written there; web flows may name none. ValueError says what is known."""
+        return find_control(name or "cubic", self._own)
