@@ -171,8 +171,7 @@ def doctor(as_json: JsonOption = False) -> None:
 
 
 @kernel_app.command("build")
-def kernel_build(version: KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
-KernelArgument = "6.12") -> None:
+def kernel_build(version: KernelArgument = "6.12") -> None:
     """Build the sandbox kernel, or find it in the cache."""
     from orchestrator.toolchain import build_kernel
 
@@ -190,7 +189,8 @@ def kernel_info(as_json: JsonOption = False) -> None:
 @modules_app.command("build")
 def modules_build(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[FOLDER]", help="A folder with tcp_<name>.c; the project's own by default.")
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="A folder with tcp_<name>.c; the project's own by default."),
     ] = None,
     kernel: KernelOption = "6.12",
 ) -> None:

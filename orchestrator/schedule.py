@@ -25,6 +25,9 @@ from orchestrator.units import parse_duration
 # A path may go dark for a while, but no flow could ever start on one that begins so.
 _BLACKOUTS = ("loss", "reverse_loss")
 
+# An entry of `flows`, and the names of those flows of it that are meant.
+Addressed = tuple[Flow, list[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -91,8 +94,8 @@ def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
         at: Location = ("schedule", position)
         yield from _moment(experiment, change, at)
         taken: dict[str, str] = {}
-        for written, settings in change.flows.items():
-            found = [*_flow(experiment, written, settings, change.at, (*at, "flows", written))]
+        for written in change.flows:
+            found = [*_flow(experiment, addressed, change, written, (*at, "flows", written))]
             for name in [] if found else addressed[written][1]:
                 if name in taken:
                     found.append(((*at, "flows", written), None, f"{name} is changed by {taken[name]} already"))
@@ -127,9 +130,11 @@ def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Br
     yield from path_breaches(path, (*at, "path"), certain=_BLACKOUTS)
 
 
-def _flow(experiment: Experiment, written: str, settings: FlowSettings, at_text: str, at: Location) -> Iterator[Breach]:
+def _flow(
+    experiment: Experiment, addressed: Mapping[str, Addressed], change: Change, written: str, at: Location
+) -> Iterator[Breach]:
     """What can be said of a flow's change without the changes before it."""
-    addressed = _addressed(experiment)
+    settings = change.flows[written]
     if written not in addressed:
         known = dict.fromkeys(flow.name for flow, _ in addressed.values())
         yield at, None, f"no flow is called so; known: {', '.join(known)}{nearest(written, list(addressed))}"
@@ -137,7 +142,7 @@ def _flow(experiment: Experiment, written: str, settings: FlowSettings, at_text:
     flow, _ = addressed[written]
     if flow.kind != "tcp":
         yield at, None, f"only for a TCP flow, this one is {flow.kind}"
-    elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(at_text):
+    elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(change.at):
         yield at, None, f"{written} ends at {flow.stop}: only a change before that has anything to change"
     elif settings.cc is None and not settings.params:
         yield at, None, "one of cc and params is needed"
@@ -223,7 +228,7 @@ def _in_order(experiment: Experiment) -> list[tuple[int, int, Change]]:
     return sorted(timed, key=lambda one: one[:2])
 
 
-def _addressed(experiment: Experiment) -> dict[str, tuple[Flow, list[str]]]:
+def _addressed(experiment: Experiment) -> dict[str, Addressed]:
     """Each name that a schedule may use, with its entry and the flows it means."""
     names = {name: (flow, [name]) for flow in experiment.flows for name in flow.names}
     return {flow.name: (flow, flow.names) for flow in experiment.flows} | names
