@@ -16,6 +16,7 @@ from orchestrator.catalogues import CATALOGUES
 from orchestrator.cli import app
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
+from orchestrator.presets import ERAS, PRESETS
 
 DOCS = Path(__file__).parent
 
@@ -142,6 +143,18 @@ def _catalogues() -> Iterator[str]:
             yield f"\n### Parameters of {control.name}\n"
             rows = [(f"`{one.name}`", one.show(one.default), one.allowed, one.about) for one in control.parameters]
             yield from _table(("parameter", "default", "allowed", "meaning"), rows)
+    yield "\n## Flow presets\n"
+    yield "`preset: NAME` in a flow fills the fields that are not written there; `window: null` takes a preset's window away.\n"
+    presets = [
+        (f"`{name}`", _fields({**preset.fields, **({"params": preset.params} if preset.params else {})}), preset.label)
+        for name, preset in PRESETS.items()
+    ]
+    yield from _table(("preset", "fields", "what runs"), presets)
+    yield "\n## Defaults of older kernels\n"
+    yield "`cc_era` at the top of an experiment. What a flow or its preset says wins.\n"
+    yield from _table(
+        ("cc_era", "fields", "about"), [(f'`"{name}"`', _fields(era.fields), era.about) for name, era in ERAS.items()]
+    )
     yield "\n## Measures\n"
     yield "A flow's measures look at the part of the window in which it was active. `key` is the place in a run's document, in"
     yield "summaries and in the catalogue of kept runs.\n"
@@ -156,6 +169,17 @@ def _catalogues() -> Iterator[str]:
         for name, (scope, unit) in MEASURES.items()
     ]
     yield from _table(("measure", "key", "of", "in", "formula"), measures)
+
+
+def _fields(fields: Mapping[str, Any]) -> str:
+    """Fields as one writes them in YAML, on one line."""
+    return ", ".join(f"`{name}: {_flow_style(value)}`" for name, value in fields.items())
+
+
+def _flow_style(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_flow_style(inner)}" for name, inner in value.items()) + "}"
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

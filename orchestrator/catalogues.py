@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.backends import BACKENDS
 from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
+from orchestrator.presets import PRESETS
 from orchestrator.spec import load_experiment, shipped_experiments
 from orchestrator.sweep import count_points
 from topologies import CATALOG
@@ -51,6 +52,14 @@ def modules() -> Rows:
     ]
 
 
+def presets() -> Rows:
+    """The names that studies gave to senders, and what runs under them."""
+    return [
+        {"preset": name, "cc": preset.fields["cc"], "label": preset.fields["variant"], "about": preset.label}
+        for name, preset in PRESETS.items()
+    ]
+
+
 def measures() -> Rows:
     """What is measured, and how."""
     from orchestrator.analysis.measures import FORMULAS
@@ -70,6 +79,7 @@ CATALOGUES: Mapping[str, Callable[[], Rows]] = {
     "experiments": experiments,
     "topologies": topologies,
     "modules": modules,
+    "presets": presets,
     "measures": measures,
     "backends": backends,
 }

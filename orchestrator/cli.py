@@ -32,6 +32,7 @@ class Noun(StrEnum):
     experiments = "experiments"
     topologies = "topologies"
     modules = "modules"
+    presets = "presets"
     measures = "measures"
     backends = "backends"
     runs = "runs"
@@ -54,6 +55,7 @@ SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
 RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
 BackendOption = Annotated[str, typer.Option(help="Where to run: sandbox.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
 
 
@@ -185,11 +187,32 @@ def kernel_info(as_json: JsonOption = False) -> None:
 
 
 @modules_app.command("build")
-def modules_build(kernel: Annotated[str, typer.Option(help="For this kernel.")] = "6.12") -> None:
-    """Build the project's kernel modules for the sandbox."""
-    from orchestrator.toolchain import build_modules
+def modules_build(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="A folder with tcp_<name>.c; the project's own by default."),
+    ] = None,
+    kernel: KernelOption = "6.12",
+) -> None:
+    """Build kernel modules for the sandbox, with the compiler's words where it refuses them."""
+    from orchestrator.toolchain import build_folder, build_modules
 
-    typer.echo(build_modules(kernel))
+    typer.echo(build_modules(kernel) if folder is None else build_folder(kernel, folder.resolve(), folder.name))
+
+
+@modules_app.command("check")
+def modules_check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[MODULE]...", help="Folders or tcp_<name>.ko; every congestion control by default."),
+    ] = None,
+    kernel: KernelOption = "6.12",
+    as_json: JsonOption = False,
+) -> None:
+    """Load each congestion control into a guest and move data through it, over a path that loses; exit code 1 if one fails."""
+    from orchestrator.verbs import check_modules
+
+    raise typer.Exit(check_modules([str(path) for path in paths or []], kernel, as_json=as_json))
 
 
 @modules_app.command("list")

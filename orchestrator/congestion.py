@@ -18,7 +18,7 @@ _KMOD = Path(__file__).resolve().parent.parent / "kmod"
 
 @dataclass(frozen=True, slots=True)
 class CongestionControl:
-    """`module` is None where the kernel has it built in; `needs` are modules to load first."""
+    """`builtin`: part of the kernel, without a module; `needs` are modules to load first."""
 
     name: str
     about: str
@@ -31,6 +31,8 @@ class CongestionControl:
     both_ends: bool = False
     # The parameter that switches hybrid slow start, and its values for off and on.
     hystart: tuple[str, str, str] | None = None
+    # Of a module that somebody brought along: the hash of its content (own_modules.py).
+    source: str = ""
 
     @property
     def module(self) -> str:
@@ -184,11 +186,12 @@ CONGESTION_CONTROLS: Mapping[str, CongestionControl] = {control.name: control fo
 ALIASES: Mapping[str, str] = {"hstcp": "highspeed", "stcp": "scalable", "newreno": "reno"}
 
 
-def find_control(name: str) -> CongestionControl:
-    """The control of that name or alias; ValueError lists the known names and the nearest one."""
-    control = CONGESTION_CONTROLS.get(ALIASES.get(name, name))
+def find_control(name: str, own: Mapping[str, CongestionControl] | None = None) -> CongestionControl:
+    """The control of that name or alias, or one that was brought along; ValueError lists the names and the nearest one."""
+    known = {**CONGESTION_CONTROLS, **(own or {})}
+    control = known.get(ALIASES.get(name, name))
     if control is not None:
         return control
-    near = difflib.get_close_matches(name, [*CONGESTION_CONTROLS, *ALIASES], 1)
+    near = difflib.get_close_matches(name, [*known, *ALIASES], 1)
     hint = f", nearest: {near[0]}" if near else ""
-    raise ValueError(f"one of {', '.join(CONGESTION_CONTROLS)}{hint}")
+    raise ValueError(f"one of {', '.join(known)}{hint}")

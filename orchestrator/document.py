@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,12 @@ _TRUE = ("true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`subject` is how errors call it; `lines` knows the fields that were read from a file."""
+    """`subject` is how errors call it; `lines` knows the fields that were read from a file, `folder` where that lies."""
 
     subject: str
     data: dict[str, Any]
     lines: dict[Location, int] = field(default_factory=dict)
+    folder: Path = field(default_factory=Path)
 
     def line(self, location: Location) -> int | None:
         """The line of a field, or of the nearest field around it."""
@@ -57,7 +58,7 @@ def read_document(path: Path) -> Document:
         raise SpecError(str(path), ["not UTF-8 text"]) from error
     if len(content) > _LARGEST_BYTES:
         raise SpecError(str(path), [f"larger than {_LARGEST_BYTES // 1024} KiB"])
-    return parse_document(str(path), text)
+    return replace(parse_document(str(path), text), folder=path.parent)
 
 
 def parse_document(subject: str, text: str) -> Document:
@@ -85,7 +86,7 @@ def change_document(document: Document, changes: Sequence[str]) -> Document:
         if problems:
             raise SpecError(subject, problems)
         put(data, path.strip(), read)
-    return Document(document.subject, data, document.lines)
+    return replace(document, data=data)
 
 
 def put(data: dict[str, Any], path: str, value: object) -> None:

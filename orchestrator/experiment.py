@@ -10,10 +10,12 @@ Rules that tie fields together are in rules.py, reading and error lines in spec.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from orchestrator.congestion import CongestionControl, find_control
 from orchestrator.fields import (
     Amount,
     BufferSize,
@@ -35,6 +37,7 @@ from orchestrator.fields import (
     WindowSize,
     one_of,
 )
+from orchestrator.presets import ERAS, PRESETS
 
 # Kernels that watch themselves: for looking for faults, far too slow for anything else.
 DEBUG_KERNELS = ("6.12-debug",)
@@ -132,6 +135,9 @@ class Flow(Part):
     """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`)."""
 
     name: Name = Field(description="what tables, expectations and --set call it")
+    preset: one_of(*PRESETS) | None = Field(  # type: ignore[valid-type]
+        None, description="a study's name for a sender: fills the fields that are not written here"
+    )
     cc: str | None = Field(None, description="congestion control of the sender; web flows use cubic unless told")
     variant: Name | None = Field(None, description="what a study calls this congestion control")
     params: dict[str, ParameterValue] = Field(
@@ -212,6 +218,11 @@ class Experiment(Part):
     topology: str = Field("dumbbell", description="a name of the topology catalogue")
     path: Path = Field(description="the bottleneck")
     flows: list[Flow] = Field(min_length=1, max_length=1000, description="what uses the path")
+    modules: list[str] = Field(
+        default_factory=list,
+        max_length=20,
+        description="congestion controls of your own: folders with a tcp_<name>.c, or tcp_<name>.ko files, from this file's folder on",
+    )
     schedule: list[Change] = Field(default_factory=list, max_length=1000, description="what changes during the run")
     duration: Period = Field(description="length of the run")
     warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
@@ -223,6 +234,9 @@ class Experiment(Part):
     seed: int = Field(1, ge=0, le=2**32 - 1, description="where all randomness of the first repeat comes from")
     sample: Sample = Field("every-ack", description="how often the trace holds the state of a sender")
     kernel: one_of(*KERNELS) = Field("6.12", description="kernel of the sandbox, in quotes")  # type: ignore[valid-type]
+    cc_era: one_of(*ERAS) | None = Field(  # type: ignore[valid-type]
+        None, description="defaults of the flows are those of this kernel, in quotes, where they are not written"
+    )
     start_jitter: StartJitter = Field(
         "1 RTT",
         description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step",
@@ -232,3 +246,9 @@ class Experiment(Part):
 
     # The data this was read from: a point of a sweep is that data with some fields replaced, read again.
     _data: dict[str, Any] = PrivateAttr(default_factory=dict)
+    # What `modules` brings along, by name.
+    _own: Mapping[str, CongestionControl] = PrivateAttr(default_factory=dict)
+
+    def control(self, name: str | None) -> CongestionControl:
+        """A flow's congestion control by the name written there; web flows may name none. ValueError says what is known."""
+        return find_control(name or "cubic", self._own)

@@ -6,11 +6,11 @@ a run: two that ask for different values are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from orchestrator.congestion import CongestionControl, find_control
+from orchestrator.congestion import CongestionControl
 from orchestrator.errors import PlanError
-from orchestrator.experiment import Flow
+from orchestrator.experiment import Experiment
 from orchestrator.parameters import Parameter
 from orchestrator.run import Module
 
@@ -34,14 +34,14 @@ def module_params(control: CongestionControl, params: Mapping[str, object]) -> d
     }
 
 
-def loaded_modules(flows: Sequence[Flow], later: Iterable[CongestionControl]) -> tuple[Module, ...]:
+def loaded_modules(experiment: Experiment, later: Iterable[CongestionControl]) -> tuple[Module, ...]:
     """What the guest loads, in order: the flows' own controls, then those that a schedule switches to."""
     first: dict[str, tuple[str, dict[str, str]]] = {}
     modules: dict[str, Module] = {}
-    for flow in flows:
+    for flow in experiment.flows:
         if flow.kind == "udp":
             continue
-        control = find_control(flow.cc or "cubic")
+        control = experiment.control(flow.cc)
         params = module_params(control, flow.params)
         if flow.hystart is not None and control.hystart is not None:
             name, off, on = control.hystart
@@ -62,7 +62,7 @@ def _add(modules: dict[str, Module], control: CongestionControl, params: dict[st
     for module in control.needs:
         modules.setdefault(module, Module(module, {}))
     if params or not (control.builtin or control.module in modules):
-        modules[control.module] = Module(control.module, params, control.builtin)
+        modules[control.module] = Module(control.module, params, control.builtin, control.source)
 
 
 def _written(control: CongestionControl, params: Mapping[str, object]) -> Iterator[tuple[Parameter, object]]:

@@ -104,6 +104,24 @@ def described(source: Path) -> str:
     return match[1] if match else ""
 
 
+def object_parameters(module: bytes) -> tuple[Parameter, ...]:
+    """What a built module tells of its parameters, in the texts of its .modinfo."""
+    texts = module.split(b"\0")
+    said = dict(text[5:].split(b":", 1) for text in texts if re.match(rb"parm=\w+:", text))
+    found = []
+    for name in (text[9:].partition(b":")[0] for text in texts if re.match(rb"parmtype=\w+:", text)):
+        about = said.get(name, b"").decode(errors="replace")
+        ours = _TOLD.fullmatch(about)
+        if ours:
+            text, unit, low, high, default = ours.groups()
+            found.append(Parameter(name.decode(), unit, int(default), int(low), int(high), text))
+        else:
+            found.append(Parameter(name.decode(), "number", 0, 0, _LARGEST, about))
+    return tuple(found)
+
+
+# As LH_PARAM words it for modinfo.
+_TOLD = re.compile(r"(.*) \[(\w+) (\d+)\.\.(\d+), default (\d+)\]")
 _INCLUDE = re.compile(r'^#include "([\w.-]+)"', re.MULTILINE)
 _DECLARATION = re.compile(
     r"^LH_PARAM\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\"([^\"]*)\"\s*\);", re.MULTILINE

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from orchestrator import lint
-from orchestrator.congestion import find_control
 from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
 from orchestrator.experiment import Experiment, PathNumbers
 from orchestrator.experiment import Flow as WrittenFlow
 from orchestrator.modules import loaded_modules, pacing_bps
+from orchestrator.own_modules import adopt
 from orchestrator.path import (
     FRAME_HEADER_BYTES,
     HEADER_BYTES,
@@ -52,6 +53,7 @@ from orchestrator.run import (
 )
 from orchestrator.schedule import flow_changes, path_changes, scheduled_controls
 from orchestrator.seeds import derive_seed
+from orchestrator.settings import load_settings
 from orchestrator.spec import at_point
 from orchestrator.stack import HostOptions, Pipe, bridge_sysctls, end_sysctls
 from orchestrator.sweep import expand, point_text
@@ -102,6 +104,7 @@ def compile_plan(
             ) from None
         for note in lint.notes(runs[-1], here):
             notes.setdefault(note, []).append(where)
+    adopt([Path(path) for path in experiment.modules], load_settings().cache)
     return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()))
 
 
@@ -149,7 +152,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
         neighbours=_neighbours(wires),
         routes=_routes(senders),
         links=_links(states[0], devices),
-        modules=loaded_modules(experiment.flows, scheduled_controls(experiment)),
+        modules=loaded_modules(experiment, scheduled_controls(experiment)),
         flows=flows,
         schedule=_in_order(*_device_changes(changes, states, devices), *flow_changes(experiment, flows)),
         trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
@@ -177,7 +180,7 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
             )
         kind = written.kind
-        control = None if kind == "udp" else find_control(written.cc or "cubic").name
+        control = None if kind == "udp" else experiment.control(written.cc)
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
         # A sized transfer ends by itself.
         open_end = written.stop is None and written.size is not None
@@ -192,8 +195,8 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 id=len(made),
                 name=name,
                 kind=kind,
-                cc=control,
-                variant=None if control is None else written.variant or control,
+                cc=None if control is None else control.name,
+                variant=None if control is None else written.variant or control.name,
                 from_node=sender,
                 to_node=_RECEIVER,
                 address=_RECEIVER_ADDRESS,
@@ -202,9 +205,9 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 stop_us=stop_us,
                 bytes=None if written.size is None else parse_size(written.size),
                 options=FlowOptions(
-                    max_pacing_bps=0 if control is None else pacing_bps(find_control(control), written.params) or 0,
+                    max_pacing_bps=0 if control is None else pacing_bps(control, written.params) or 0,
                     window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
-                    both_ends=control is not None and find_control(control).both_ends,
+                    both_ends=control is not None and control.both_ends,
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
             )

@@ -8,10 +8,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from orchestrator.congestion import CongestionControl, find_control
+from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
 from orchestrator.expectation import MEASURES, known_measure, read_amount
 from orchestrator.experiment import Expected, Experiment, Flow, PathNumbers
+from orchestrator.presets import PRESETS
 from orchestrator.units import parse_duration, parse_share
 from topologies import CATALOG
 
@@ -25,6 +26,7 @@ SMALLEST_SHARE = 2.0**-32
 MOST_FLOWS = 5000
 
 _TCP_FIELDS = (
+    "preset",
     "cc",
     "variant",
     "params",
@@ -54,7 +56,7 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     yield from path_breaches(path, ("path",))
     duration_us = parse_duration(experiment.duration)
     for position, flow in enumerate(experiment.flows):
-        yield from _flow(flow, ("flows", position), duration_us)
+        yield from _flow(experiment, flow, ("flows", position), duration_us)
     yield from _names(experiment)
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
@@ -78,7 +80,7 @@ def path_breaches(path: PathNumbers, at: Location, certain: Collection[str] = ()
             yield (*at, name), written, f"0, or from {SMALLEST_SHARE:.1e} (the kernel's smallest step) to {most}"
 
 
-def _flow(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
+def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
     kinds = [name for name in ("udp", "on_off", "web") if getattr(flow, name) is not None]
     if len(kinds) > 1:
         yield (*at, kinds[1]), None, f"{' and '.join(kinds)} exclude each other"
@@ -89,18 +91,20 @@ def _flow(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
     elif flow.kind == "tcp" and flow.cc is None:
         yield at, None, "one of cc, udp, on_off and web is needed"
     else:
-        yield from _control(flow, at)
+        yield from _control(experiment, flow, at)
     if flow.size is not None and flow.web is not None:
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
     yield from _times(flow, at, duration_us)
 
 
-def _control(flow: Flow, at: Location) -> Iterator[Breach]:
+def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breach]:
     try:
-        control = find_control(flow.cc or "cubic")
+        control = experiment.control(flow.cc)
     except ValueError as error:
         yield (*at, "cc"), flow.cc, str(error)
         return
+    if flow.preset is not None and flow.cc != PRESETS[flow.preset].fields["cc"]:
+        yield (*at, "cc"), flow.cc, f"nothing: {flow.preset} says which"
     yield from parameter_breaches(control, flow.params, at)
     if flow.hystart is not None and control.hystart is None:
         yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"

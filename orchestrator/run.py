@@ -100,11 +100,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A congestion-control module; `builtin` ones get their parameters through /sys/module."""
+    """A congestion-control module; `builtin` ones get their parameters through /sys/module.
+
+    `source` is the hash of one that was brought along, and so of the folder of $LONGHAUL_CACHE/own that holds it.
+    """
 
     name: str
     params: Mapping[str, str]
     builtin: bool = False
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +328,8 @@ def _encode(value: Any) -> Any:
         return {"kind": value.kind, "handle": value.handle, "parent": value.parent, **_encode(value.options)}
     if is_dataclass(value):
         data = {part.metadata.get("key", part.name): _encode(getattr(value, part.name)) for part in fields(value)}
-        if isinstance(value, Module) and not value.builtin:
-            del data["builtin"]
+        if isinstance(value, Module):
+            data = {key: item for key, item in data.items() if item or key == "params"}
         if isinstance(value, Route) and not value.cwnd_clamp:
             del data["cwnd_clamp"]
         if isinstance(value, Flow):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.congestion import CongestionControl, find_control
+from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
 from orchestrator.experiment import Change, Experiment, Flow, FlowSettings, PathNumbers
 from orchestrator.modules import module_params, pacing_bps
@@ -24,6 +24,9 @@ from orchestrator.units import parse_duration
 
 # A path may go dark for a while, but no flow could ever start on one that begins so.
 _BLACKOUTS = ("loss", "reverse_loss")
+
+# An entry of `flows`, and the names of those flows of it that are meant.
+Addressed = tuple[Flow, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,8 @@ def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
         at: Location = ("schedule", position)
         yield from _moment(experiment, change, at)
         taken: dict[str, str] = {}
-        for written, settings in change.flows.items():
-            found = [*_flow(addressed, written, settings, change.at, (*at, "flows", written))]
+        for written in change.flows:
+            found = [*_flow(experiment, addressed, change, written, (*at, "flows", written))]
             for name in [] if found else addressed[written][1]:
                 if name in taken:
                     found.append(((*at, "flows", written), None, f"{name} is changed by {taken[name]} already"))
@@ -100,7 +103,7 @@ def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
                 taken[name] = written
             sound &= not found
             yield from found
-    if sound and all(_known(flow) for flow in experiment.flows):
+    if sound and all(_known(experiment, flow) for flow in experiment.flows):
         for steps, controls in _by_change(experiment):
             yield from _parameters(experiment, steps, controls)
 
@@ -128,9 +131,10 @@ def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Br
 
 
 def _flow(
-    addressed: Mapping[str, tuple[Flow, list[str]]], written: str, settings: FlowSettings, at_text: str, at: Location
+    experiment: Experiment, addressed: Mapping[str, Addressed], change: Change, written: str, at: Location
 ) -> Iterator[Breach]:
     """What can be said of a flow's change without the changes before it."""
+    settings = change.flows[written]
     if written not in addressed:
         known = dict.fromkeys(flow.name for flow, _ in addressed.values())
         yield at, None, f"no flow is called so; known: {', '.join(known)}{nearest(written, list(addressed))}"
@@ -138,13 +142,13 @@ def _flow(
     flow, _ = addressed[written]
     if flow.kind != "tcp":
         yield at, None, f"only for a TCP flow, this one is {flow.kind}"
-    elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(at_text):
+    elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(change.at):
         yield at, None, f"{written} ends at {flow.stop}: only a change before that has anything to change"
     elif settings.cc is None and not settings.params:
         yield at, None, "one of cc and params is needed"
     elif settings.cc is not None:
         try:
-            find_control(settings.cc)
+            experiment.control(settings.cc)
         except ValueError as error:
             yield (*at, "cc"), settings.cc, str(error)
 
@@ -205,14 +209,14 @@ def _by_change(experiment: Experiment) -> Iterator[tuple[list[Step], Mapping[str
     """The steps of each change that has any, in the order of time, and the control that each flow has after them."""
     addressed = _addressed(experiment)
     controls = {
-        name: find_control(flow.cc or "cubic") for flow in experiment.flows if flow.kind != "udp" for name in flow.names
+        name: experiment.control(flow.cc) for flow in experiment.flows if flow.kind != "udp" for name in flow.names
     }
     for at_us, position, change in _in_order(experiment):
         steps = []
         for written, settings in change.flows.items():
             for name in addressed[written][1]:
                 before = controls[name]
-                after = before if settings.cc is None else find_control(settings.cc)
+                after = before if settings.cc is None else experiment.control(settings.cc)
                 steps.append(Step(position, at_us, written, name, before, after, settings))
                 controls[name] = after
         if steps:
@@ -224,16 +228,16 @@ def _in_order(experiment: Experiment) -> list[tuple[int, int, Change]]:
     return sorted(timed, key=lambda one: one[:2])
 
 
-def _addressed(experiment: Experiment) -> dict[str, tuple[Flow, list[str]]]:
+def _addressed(experiment: Experiment) -> dict[str, Addressed]:
     """Each name that a schedule may use, with its entry and the flows it means."""
     names = {name: (flow, [name]) for flow in experiment.flows for name in flow.names}
     return {flow.name: (flow, flow.names) for flow in experiment.flows} | names
 
 
-def _known(flow: Flow) -> bool:
+def _known(experiment: Experiment, flow: Flow) -> bool:
     """Whether a flow's own congestion control is one; rules.py says so where it is not."""
     try:
-        find_control(flow.cc or "cubic")
+        experiment.control(flow.cc)
     except ValueError:
         return False
     return True

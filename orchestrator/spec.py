@@ -11,16 +11,20 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from orchestrator.congestion import CongestionControl
 from orchestrator.document import Document, Location, change_document, path_of, put, read_document
 from orchestrator.errors import SpecError
 from orchestrator.experiment import Experiment
 from orchestrator.fields import REFUSED
+from orchestrator.own_modules import by_name, clashing, own_controls
+from orchestrator.presets import spelt_out
 from orchestrator.rules import breaches
 from orchestrator.schedule import schedule_breaches
 from orchestrator.sweep import MOST_POINTS, Point, below, check_field, count_points, expand, part_of
@@ -84,16 +88,43 @@ def _load(document: Document, overrides: Sequence[str]) -> Experiment:
             document = change_document(document, [change])
         except KeyError as error:
             raise SpecError(f"--set {change}", [str(error.args[0])]) from None
-    experiment = _validate(document)
+    experiment = _validate(_with_whole_paths(document))
     _check_sweep(experiment, document)
     return experiment
 
 
+def _with_whole_paths(document: Document) -> Document:
+    """The same with `modules` counted from the document's folder, so that the data can be read again from anywhere."""
+    listed = document.data.get("modules")
+    if not isinstance(listed, list):
+        return document
+    whole = [str((document.folder / path).resolve()) if isinstance(path, str) else path for path in listed]
+    return replace(document, data={**document.data, "modules": whole})
+
+
+def _bring_along(document: Document, experiment: Experiment) -> None:
+    """Make what `modules` names known by name."""
+    brought: list[CongestionControl] = []
+    problems = []
+    for position, path in enumerate(experiment.modules):
+        try:
+            brought += own_controls(Path(path))
+            allowed = clashing(brought)
+        except ValueError as error:
+            allowed = str(error)
+        if allowed:
+            problems.append(_problem(document, ("modules", position), path, f"allowed: {allowed}"))
+    if problems:
+        raise SpecError(document.subject, _cut(problems))
+    experiment._own = by_name(brought)
+
+
 def _validate(document: Document) -> Experiment:
     try:
-        experiment = Experiment.model_validate(document.data)
+        experiment = Experiment.model_validate(spelt_out(document.data))
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
+    _bring_along(document, experiment)
     problems = [
         _problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed)
         for location, read, allowed in (*breaches(experiment), *schedule_breaches(experiment))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import PlanError
+from orchestrator.errors import BackendError, PlanError
 from orchestrator.process import run_script
 from orchestrator.settings import Settings, load_settings
 
@@ -29,6 +30,45 @@ def build_modules(version: str) -> str:
     return _build("build-modules.sh", version, "building the kernel modules")
 
 
+def build_folder(version: str, folder: Path, name: str) -> Path:
+    """The folder of the objects of sources that somebody brought along; PlanError after the compiler's words."""
+    try:
+        return Path(_build("build-modules.sh", version, "building the module", str(folder)))
+    except BackendError as error:
+        raise PlanError("building the module", f"{name} for {version}", error.what, "repair the source") from error
+
+
+def own_module(settings: Settings, version: str, source: str, name: str) -> Path:
+    """The object of a module that was brought along (own_modules.py), built for that kernel if it came as source."""
+    folder = settings.cache / "own" / source
+    if not folder.is_dir():
+        raise BackendError(
+            "finding the module",
+            name,
+            f"its copy {source} is not in the cache",
+            "run its experiment from the file again",
+        )
+    brought = folder / f"{name}.ko"
+    if not brought.is_file():
+        return build_folder(version, folder, name) / f"{name}.ko"
+    needed = _vermagic(settings.cache / "modules" / f"current-{version}" / "lh_trace.ko")
+    has = _vermagic(brought)
+    if has != needed:
+        raise PlanError(
+            "loading the module",
+            brought.name,
+            f"it is built for {has or 'no kernel that it names'}, the guest's is {needed}",
+            "bring its source along instead, or build it for the guest's kernel (docs/kernel-modules.md)",
+        )
+    return brought
+
+
+def _vermagic(module: Path) -> str:
+    """The kernel that a module says it is for."""
+    said = re.search(rb"\0vermagic=([^\0]*)\0", module.read_bytes())
+    return said[1].decode(errors="replace").strip() if said else ""
+
+
 def built_kernels(settings: Settings) -> list[dict[str, Any]]:
     """One row a known kernel: its manifest if it is built."""
     rows = []
@@ -42,7 +82,9 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
     return rows
 
 
-def _build(script: str, version: str, attempting: str) -> str:
+def _build(script: str, version: str, attempting: str, *more: str) -> str:
     if version not in known_kernels():
         raise PlanError(attempting, version, "no such kernel", f"known: {', '.join(known_kernels())}")
-    return run_script([str(_SANDBOX / script), version], attempting, {"LONGHAUL_CACHE": str(load_settings().cache)})
+    return run_script(
+        [str(_SANDBOX / script), version, *more], attempting, {"LONGHAUL_CACHE": str(load_settings().cache)}
+    )

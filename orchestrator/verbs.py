@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from orchestrator.backends import BACKENDS, open_backend
-from orchestrator.errors import PlanError
+from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
@@ -286,6 +288,33 @@ def check_machine(*, as_json: bool) -> int:
             for piece in row["missing"]:
                 print(f"  {piece['piece']} is missing: {piece['remedy']}")
     return EXIT_DONE if all(row["ready"] for row in rows) else 3
+
+
+def check_modules(paths: Sequence[str], kernel: str, *, as_json: bool) -> int:
+    """Print whether each congestion control loads and works in a guest."""
+    from orchestrator.trial import trials
+
+    settings = load_settings()
+    rows = []
+    with tempfile.TemporaryDirectory() as home:
+        # Nobody asks for these runs again: they go to a store of their own.
+        pipeline = Pipeline(open_backend("sandbox", settings), Store(replace(settings, home=Path(home))))
+        for control, experiment in trials(paths, kernel):
+            try:
+                (document,) = pipeline.execute(compile_plan(experiment))
+                fault = document.get("error", {}).get("what", "")
+            except BackendUnavailable:
+                raise
+            except LonghaulError as error:
+                fault = str(error)
+            rows.append({"cc": control, "kernel": kernel, "ok": not fault, "fault": fault})
+    if as_json:
+        print(json.dumps(rows))
+    else:
+        from orchestrator.console import plain_table, results_console
+
+        results_console().print(plain_table([{**row, "ok": "yes" if row["ok"] else "no"} for row in rows]))
+    return EXIT_DONE if all(row["ok"] for row in rows) else EXIT_MISSED
 
 
 def show_kernels(*, as_json: bool) -> None:

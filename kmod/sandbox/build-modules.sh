@@ -1,16 +1,18 @@
 #!/bin/bash
-# Builds kmod/*.c for a guest kernel that build.sh made, into the cache, or finds them there.
+# Builds kernel modules for a guest kernel that build.sh made, into the cache, or finds them there: the project's own, or
+# those in a folder that somebody brought along, which may include the project's headers.
 #
-#	build-modules.sh VERSION    the last line on standard output is the folder
+#	build-modules.sh VERSION [FOLDER]    the last line on standard output is the folder of the *.ko
 #
 #	$LONGHAUL_CACHE/modules/<hash>/*.ko
-#	$LONGHAUL_CACHE/modules/current-<version> -> <hash>
+#	$LONGHAUL_CACHE/modules/current-<version> -> <hash>		only the project's own
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-sources=$here/..
+sources=$(dirname "$here")
 cache=${LONGHAUL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/longhaul}
-version=${1:?usage: build-modules.sh VERSION}
+version=${1:?usage: build-modules.sh VERSION [FOLDER]}
+brought=${2:-}
 kernel=$(readlink -f "$cache/kernels/current-$version" || true)
 
 if [ ! -f "$kernel/manifest.json" ]; then
@@ -19,7 +21,9 @@ if [ ! -f "$kernel/manifest.json" ]; then
 fi
 hash=$({
 	cat "$kernel/manifest.json" "$here/build-modules.sh"
-	cd "$sources" && cat Kbuild ./*.h ./*.c
+	cd "$sources" && cat Kbuild ./*.h
+	if [ -n "$brought" ]; then cd "$brought"; fi
+	cat ./*.h ./*.c 2>/dev/null || true
 } | sha256sum | cut -c1-32)
 target=$cache/modules/$hash
 mkdir -p "$cache/modules"
@@ -27,9 +31,14 @@ if [ ! -d "$target" ]; then
 	work=$cache/modules/.build-$hash-$$
 	trap 'rm -rf "$work"' EXIT
 	mkdir -p "$work/src" "$work/out"
-	cp "$sources"/Kbuild "$sources"/*.c "$sources"/*.h "$work/src"
-	if ! make -s -C "$kernel/tree" ARCH=um W=1 KCFLAGS="-ffile-prefix-map=$work/src=." M="$work/src" modules >"$work/log" 2>&1; then
-		cat "$work/log" >&2
+	warnings=(W=1)
+	if [ -n "$brought" ]; then warnings=(LH_OWN=yes); fi
+	cp "$sources"/Kbuild "$sources"/*.h "$work/src"
+	cp "${brought:-$sources}"/*.c "$work/src"
+	find "${brought:-$sources}" -maxdepth 1 -name '*.h' -exec cp -t "$work/src" {} +
+	if ! make -s -C "$kernel/tree" ARCH=um "${warnings[@]}" \
+		KCFLAGS="-ffile-prefix-map=$work/src=." M="$work/src" modules >"$work/log" 2>&1; then
+		grep -v '^make' "$work/log" | sed "s#$work/src/##g" >&2
 		echo "building the kernel modules for $version: the compiler's words are above"
 		exit 1
 	fi
@@ -37,5 +46,7 @@ if [ ! -d "$target" ]; then
 	cp "$work"/src/*.ko "$work/out"
 	mv -T "$work/out" "$target" 2>/dev/null || [ -d "$target" ]
 fi
-ln -sfn "$hash" "$cache/modules/current-$version.$$" && mv -T "$cache/modules/current-$version.$$" "$cache/modules/current-$version"
+if [ -z "$brought" ]; then
+	ln -sfn "$hash" "$cache/modules/current-$version.$$" && mv -T "$cache/modules/current-$version.$$" "$cache/modules/current-$version"
+fi
 echo "$target"

@@ -217,6 +217,7 @@ static void read_modules(struct plan *plan, const struct json *list)
 		NEED("name", struct reading, name, FIELD_TEXT),
 		NEED("params", struct reading, params, FIELD_VALUE),
 		MAYBE("builtin", struct reading, builtin, FIELD_BOOL, false),
+		IGNORE("source"),
 	};
 
 	plan->module_count = fields_expect(list, JSON_LIST)->count;

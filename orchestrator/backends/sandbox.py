@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
 from orchestrator.process import Guard, GuardReport, start_guard
-from orchestrator.run import Run
+from orchestrator.run import Module, Run
 from orchestrator.settings import Settings
+from orchestrator.toolchain import own_module
 from orchestrator.trace import TraceTail
 
 AGENT = Path(__file__).resolve().parent.parent / "agent" / "build" / "longhaul-agent"
@@ -44,6 +46,8 @@ class Sandbox:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._hashes: dict[Path, str] = {}
+        self._brought: dict[tuple[str, str, str], Path] = {}
+        self._building = threading.Lock()
 
     def check(self, run: Run) -> list[tuple[str, str]]:
         missing = []
@@ -70,11 +74,11 @@ class Sandbox:
         found = {
             "kernel": manifest["hash"],
             "agent": self._hash(AGENT),
-            "lh_trace": self._hash(self._module_file(run, "lh_trace")),
+            "lh_trace": self._hash(self._module_file(run, Module("lh_trace", {}))),
         }
         for module in run.modules:
             if not module.builtin:
-                found[module.name] = self._hash(self._module_file(run, module.name))
+                found[module.name] = self._hash(self._module_file(run, module))
         return found
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
@@ -150,8 +154,9 @@ class Sandbox:
         (directory / "home").mkdir()
         _place(AGENT, guest / "init")
         _place(directory / "run.json", guest / "run.json")
-        for name in ["lh_trace", *(module.name for module in run.modules if not module.builtin)]:
-            _place(self._module_file(run, name), guest / "modules" / f"{name}.ko")
+        for module in (Module("lh_trace", {}), *run.modules):
+            if not module.builtin:
+                _place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
 
     def _follow(self, run: Run, directory: Path, guard: Guard, progress: Progress) -> GuardReport:
         tail = TraceTail(directory / "trace.bin")
@@ -200,9 +205,15 @@ class Sandbox:
     def _modules(self, run: Run) -> Path:
         return self._settings.cache / "modules" / f"current-{run.kernel}"
 
-    def _module_file(self, run: Run, name: str) -> Path:
-        own = self._modules(run) / f"{name}.ko"
-        return own if own.is_file() else self._kernel(run) / "modules" / f"{name}.ko"
+    def _module_file(self, run: Run, module: Module) -> Path:
+        if module.source:
+            key = (run.kernel, module.source, module.name)
+            with self._building:
+                if key not in self._brought:
+                    self._brought[key] = own_module(self._settings, *key)
+            return self._brought[key]
+        ours = self._modules(run) / f"{module.name}.ko"
+        return ours if ours.is_file() else self._kernel(run) / "modules" / f"{module.name}.ko"
 
     def _hash(self, file: Path) -> str:
         if file not in self._hashes:

@@ -1,4 +1,4 @@
-"""The four parts of the benchmark: speed, overhead, memory, ns-3. Each gives rows: what was measured, its bar, both as numbers.
+"""The parts of the benchmark: speed, overhead, memory, modules, ns-3. Each gives rows: what was measured, its bar, both as numbers.
 
 A machine with other work on it is noisy, so a number is the median of a few repeats, and where two programs are compared
 they take turns.
@@ -196,6 +196,43 @@ NS3_CASES = (
 _NS3_RTT_MS = 40
 _NS3_DURATION_S = 10
 _GOODPUT_TOLERANCE = 0.1
+
+
+# Parameters under which a module fills 10 Gbit/s x 20 ms from the start: the work of an ACK is to be seen, not its law.
+_FILLING: dict[str, dict[str, Any]] = {
+    "apptcp": {"rate": "9 Gbit/s"},
+    "htcp_be": {"beta_floor": 0.9},
+    "agilesd": {},
+    "ccp": {},
+    "ccpd": {},
+    "compound": {},
+}
+_MODULE_MOST = 1.3
+_SEGMENT_BYTES = 1448
+
+
+def modules(bench: Bench) -> Iterator[Row]:
+    """What a segment costs under each of the project's modules, in turns with cubic on the same path."""
+    for cc, params in _FILLING.items():
+        pairs = [
+            (_per_segment_us(bench, cc, params), _per_segment_us(bench, "cubic", {})) for _ in range(2 * bench.repeats)
+        ]
+        yield Row(
+            "modules",
+            f"{cc}, 10 Gbit/s × 20 ms",
+            "times cubic",
+            median(ours / cubics for ours, cubics in pairs),
+            at_most=_MODULE_MOST,
+            note=f"{median(ours for ours, _ in pairs):.2f} against {median(cubics for _, cubics in pairs):.2f} us a segment",
+            details={"pairs_us": pairs},
+        )
+
+
+def _per_segment_us(bench: Bench, cc: str, params: dict[str, Any]) -> float:
+    flow = {"name": "app", "cc": cc, "params": params}
+    measured = run_longhaul(one_flow("10 Gbit/s", "20 ms", 1 if bench.quick else 2) | {"flows": [flow]}, bench.home)
+    segments = float(measured.run["flows"][0]["bytes"]) / _SEGMENT_BYTES
+    return measured.guest_cpu_s * 1e6 / segments
 
 
 def ns3(bench: Bench) -> Iterator[Row]:

@@ -1,0 +1,107 @@
+"""Kernel modules that people bring along: a folder with their tcp_<name>.c, or a tcp_<name>.ko that is already built.
+
+    modules: [./mymodule]  -->  CongestionControl "mymodule", known by the hash of its content  -->  $LONGHAUL_CACHE/own/<hash>/
+
+The copy in the cache is what gets built and run, so that a run stays repeatable when the folder has changed or is gone.
+Nothing of it is executed outside a guest. Names of the kernel's and the project's own congestion controls are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS, CongestionControl
+from orchestrator.parameters import declared_parameters, described, object_parameters
+
+# TCP_CA_NAME_MAX is 16 with its end.
+_NAME = re.compile(r"tcp_([a-z][a-z0-9_]{0,14})")
+_MOST_BYTES = 4 * 2**20
+
+
+def own_controls(path: Path) -> list[CongestionControl]:
+    """The congestion controls in one entry of `modules`; ValueError says what is needed instead."""
+    files = _files(path)
+    modules = [file for file in files if file.suffix == ".ko" or (file.name.startswith("tcp_") and file.suffix == ".c")]
+    if not modules:
+        raise ValueError("a folder with a tcp_<name>.c, or a tcp_<name>.ko")
+    source = _hash(files)
+    return [_control(file, source) for file in modules]
+
+
+def adopt(paths: Sequence[Path], cache: Path) -> None:
+    """Copy them into the cache, under the hashes of their content."""
+    for path in paths:
+        files = _files(path)
+        target = cache / "own" / _hash(files)
+        if target.is_dir():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as new:
+            copy = Path(new) / "module"
+            copy.mkdir()
+            for file in files:
+                shutil.copyfile(file, copy / file.name)
+            # Somebody else may have been quicker with the same content.
+            if not target.is_dir():
+                copy.rename(target)
+
+
+def clashing(controls: Sequence[CongestionControl]) -> str | None:
+    """What is wrong with their names together, if anything."""
+    seen: set[str] = set()
+    for control in controls:
+        if control.name in CONGESTION_CONTROLS or control.name in ALIASES:
+            return f"another name than {control.name}, which is taken: rename the file and the ops' .name"
+        if control.name in seen:
+            return f"one {control.name} only"
+        seen.add(control.name)
+    return None
+
+
+def by_name(controls: Sequence[CongestionControl]) -> Mapping[str, CongestionControl]:
+    """The controls as an experiment finds them."""
+    return {control.name: control for control in controls}
+
+
+def _control(file: Path, source: str) -> CongestionControl:
+    match = _NAME.fullmatch(file.stem)
+    if match is None:
+        raise ValueError(f"names like tcp_mine, up to 15 small letters, digits and underscores; {file.name} is not")
+    text = file.suffix == ".c"
+    return CongestionControl(
+        match[1],
+        (described(file) if text else "") or f"from {file.name}",
+        parameters=declared_parameters(file) if text else object_parameters(file.read_bytes()),
+        # Nothing is known of its law.
+        loss_based=False,
+        source=source,
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    """Sources and headers of a folder, or the one object."""
+    try:
+        if path.suffix == ".ko" and path.is_file():
+            files = [path]
+        elif path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h") and file.is_file())
+        else:
+            files = []
+        if sum(file.stat().st_size for file in files) > _MOST_BYTES:
+            raise ValueError(f"at most {_MOST_BYTES // 2**20} MiB of source")
+    except OSError as error:
+        raise ValueError(f"a folder that can be read ({error.strerror})") from error
+    return files
+
+
+def _hash(files: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,91 @@
+"""Congestion controls that people bring along: built from a folder, or as an object, known by their content."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import PlanError
+from orchestrator.plan import compile_plan
+from orchestrator.settings import Settings
+from orchestrator.toolchain import own_module
+from tests.command import longhaul
+from tests.guest.conftest import Runner, experiment
+from tests.guest.windows import acks_of
+
+KMOD = Path(__file__).resolve().parents[2] / "kmod"
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A folder with somebody's first module, which uses the project's headers."""
+    folder = tmp_path / "mymodule"
+    folder.mkdir()
+    (folder / "tcp_mine.c").write_text((KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "mine"))
+    return folder
+
+
+def flows(window: int) -> list[dict[str, object]]:
+    return [{"name": "one", "cc": "mine", "params": {"cwnd": f"{window} packets"}}]
+
+
+def test_a_folder_is_built_and_run(finish: Runner, mine: Path) -> None:
+    done = finish(modules=[str(mine)], flows=flows(37), duration="2 s")
+    assert set(acks_of(done.trace)["cwnd"].tolist()) == {37}
+    assert done.facts["flows"][0]["cc"] == "mine"
+
+
+def test_a_changed_source_is_another_run_and_the_old_one_stays_repeatable(
+    finish: Runner, mine: Path, settings: Settings
+) -> None:
+    first = finish(modules=[str(mine)], flows=flows(20), duration="2 s")
+    source = mine / "tcp_mine.c"
+    source.write_text(source.read_text().replace("READ_ONCE(cwnd),", "READ_ONCE(cwnd) + 1,"))
+    second = finish(modules=[str(mine)], flows=flows(20), duration="2 s")
+    assert set(acks_of(second.trace)["cwnd"].tolist()) == {21}
+    assert first.document["run"] != second.document["run"]
+    shutil.rmtree(mine)
+    said = longhaul("rerun", first.document["run"], home=settings.home)
+    assert "identical" in said.stdout
+
+
+def test_an_object_for_the_guests_kernel_is_run_and_one_for_another_refused(
+    finish: Runner, mine: Path, settings: Settings, tmp_path: Path
+) -> None:
+    (module,) = compile_plan(experiment(modules=[str(mine)], flows=flows(20))).runs[0].modules
+    built = own_module(settings, "6.12", module.source, "tcp_mine")
+    shutil.copy(built, tmp_path / "tcp_mine.ko")
+    brought = {"modules": [str(tmp_path / "tcp_mine.ko")], "flows": flows(20), "duration": "2 s"}
+    assert set(acks_of(finish(**brought).trace)["cwnd"].tolist()) == {20}
+    with pytest.raises(PlanError, match=r"it is built for 6\.12\..*, the guest's is 6\.1\."):
+        finish(**brought, kernel="6.1")
+
+
+def test_what_the_compiler_says_is_told(mine: Path, tmp_path: Path) -> None:
+    source = mine / "tcp_mine.c"
+    source.write_text(source.read_text().replace("static u32 mine_window", "static wrong mine_window"))
+    file = tmp_path / "experiment.yaml"
+    file.write_text(
+        "experiment: mine\npath: {bandwidth: 1 Mbit/s, rtt: 10 ms}\nmodules: [./mymodule]\n"
+        "flows: [{name: one, cc: mine}]\nduration: 1 s\n"
+    )
+    said = longhaul("run", str(file), home=tmp_path)
+    assert said.returncode == 2
+    assert "error: unknown type name" in said.stderr
+    assert "building the module tcp_mine for 6.12" in said.stderr
+
+
+def test_every_congestion_control_passes_its_trial(tmp_path: Path) -> None:
+    said = longhaul("modules", "check", "--kernel", "6.1", home=tmp_path)
+    assert said.returncode == 0, said.stdout
+    assert "compound" in said.stdout
+
+
+def test_a_module_that_fails_its_trial_is_named(mine: Path, tmp_path: Path) -> None:
+    source = mine / "tcp_mine.c"
+    source.write_text(source.read_text().replace('.name = "mine"', '.name = "other"'))
+    said = longhaul("modules", "check", str(mine), home=tmp_path)
+    assert said.returncode == 1
+    assert "mine" in said.stdout

@@ -1,0 +1,103 @@
+"""What a module that was brought along may be called, and what of it is known before anything is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import SpecError
+from orchestrator.parameters import Parameter, declared_parameters, object_parameters
+from orchestrator.plan import compile_plan
+from orchestrator.run import Run
+from orchestrator.spec import load_experiment, parse_experiment
+
+SOURCE = """
+static unsigned int step __read_mostly = 7;
+module_param(step, uint, 0644);
+MODULE_PARM_DESC(step, "segments a step");
+MODULE_DESCRIPTION("steps");
+"""
+
+
+def data(modules: list[str], cc: str, **flow: Any) -> dict[str, Any]:
+    return {
+        "experiment": "own",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
+        "modules": modules,
+        "flows": [{"name": "a", "cc": cc, **flow}],
+        "duration": "1 s",
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
+    made = tmp_path / "mine"
+    made.mkdir()
+    (made / "tcp_mine.c").write_text(SOURCE)
+    return made
+
+
+def test_a_plain_parameter_is_known_from_the_source(folder: Path) -> None:
+    assert declared_parameters(folder / "tcp_mine.c") == (
+        Parameter("step", "number", 7, 0, 2**32 - 1, "segments a step"),
+    )
+
+
+def test_an_objects_parameters_are_known_from_its_modinfo() -> None:
+    texts = (
+        b"license=GPL", b"parm=a:first [thousandths 0..2000, default 1500]", b"parmtype=a:uint", b"parm=b:second",
+        b"parmtype=b:int", b"vermagic=6.12",
+    )  # fmt: skip
+    assert object_parameters(b"\0" + b"\0".join(texts) + b"\0") == (
+        Parameter("a", "thousandths", 1500, 0, 2000, "first"),
+        Parameter("b", "number", 0, 0, 2**32 - 1, "second"),
+    )
+
+
+def test_a_module_goes_by_its_content(folder: Path) -> None:
+    def run() -> Run:
+        return compile_plan(parse_experiment(data([str(folder)], "mine", params={"step": 3}))).runs[0]
+
+    first = run()
+    assert [(module.name, dict(module.params)) for module in first.modules] == [("tcp_mine", {"step": "3"})]
+    assert (folder.parent / "cache" / "own" / first.modules[0].source / "tcp_mine.c").read_text() == SOURCE
+    assert Run.from_json(first.as_json()) == first
+    (folder / "tcp_mine.c").write_text(SOURCE + "/* more */")
+    assert run().modules[0].source != first.modules[0].source
+
+
+def test_modules_are_found_from_the_experiments_folder(folder: Path) -> None:
+    file = folder.parent / "experiment.yaml"
+    file.write_text(
+        "experiment: own\npath: {bandwidth: 1 Mbit/s, rtt: 10 ms}\nmodules: [mine]\n"
+        "flows: [{name: a, cc: mine}]\nduration: 1 s\nsweep: {path.rtt: [10 ms, 20 ms]}\n"
+    )
+    assert [run.flows[0].cc for run in compile_plan(load_experiment(str(file))).runs] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("README", r"modules\.0: read .*; allowed: a folder with a tcp_<name>\.c, or a tcp_<name>\.ko"),
+        ("tcp_cubic.c", "another name than cubic, which is taken"),
+        ("tcp_Mine.c", "names like tcp_mine"),
+        ("tcp_a_name_that_is_too_long.c", "names like tcp_mine"),
+    ],
+)
+def test_what_cannot_be_a_module_is_refused(folder: Path, file: str, line: str) -> None:
+    (folder / "tcp_mine.c").rename(folder / file)
+    with pytest.raises(SpecError, match=line):
+        parse_experiment(data([str(folder)], "mine"))
+
+
+def test_two_of_one_name_are_refused(folder: Path) -> None:
+    with pytest.raises(SpecError, match=r"modules\.1: .*one mine only"):
+        parse_experiment(data([str(folder), str(folder)], "mine"))
+
+
+def test_an_unknown_control_is_answered_with_ones_own_too(folder: Path) -> None:
+    with pytest.raises(SpecError, match="lhfixed, mine, nearest: mine"):
+        parse_experiment(data([str(folder)], "mime"))

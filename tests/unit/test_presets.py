@@ -1,0 +1,100 @@
+"""Presets and eras fill what an experiment leaves out, and nothing that it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import SpecError
+from orchestrator.plan import compile_plan
+from orchestrator.presets import PRESETS
+from orchestrator.run import Run
+from orchestrator.spec import parse_experiment
+
+
+def compiled(flows: list[dict[str, Any]], **more: Any) -> Run:
+    data = {
+        "experiment": "presets",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "8 ms", "buffer": "50 packets", "mtu": 1052},
+        "flows": flows,
+        "duration": "10 s",
+    }
+    return compile_plan(parse_experiment(data | more)).runs[0]
+
+
+def sysctl(run: Run, node: str, name: str) -> str:
+    (found,) = [node_ for node_ in run.nodes if node_.name == node]
+    return dict(found.sysctls)[f"net/ipv4/{name}"]
+
+
+def test_the_fifteen_variants_of_the_study_are_there() -> None:
+    assert [name.removeprefix("unpa/") for name in PRESETS] == [
+        "reno", "newreno", "sack", "fack", "vegas", "veno", "lp", "westwood", "highspeed", "htcp", "hybla", "bic",
+        "cubic", "compound", "illinois",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_compiles_with_its_window_and_label(preset: str) -> None:
+    run = compiled([{"name": "a", "preset": preset}])
+    (flow,) = run.flows
+    assert flow.options.window_clamp_bytes == 20 * 1000
+    assert flow.variant == PRESETS[preset].fields["variant"]
+    assert run.routes[0].initcwnd == 2
+    assert sysctl(run, "s1", "tcp_sack") == ("0" if preset in ("unpa/reno", "unpa/newreno") else "1")
+    assert sysctl(run, "s1", "tcp_recovery") == ("1" if preset == "unpa/fack" else "0")
+
+
+def test_variants_with_other_host_options_get_hosts_of_their_own() -> None:
+    run = compiled([{"name": "a", "preset": "unpa/reno"}, {"name": "b", "preset": "unpa/vegas"}])
+    assert [flow.from_node for flow in run.flows] == ["s1", "s2"]
+    assert {module.name: dict(module.params) for module in run.modules} == {
+        "tcp_vegas": {"alpha": "1", "beta": "3", "gamma": "1"}
+    }
+
+
+def test_what_is_written_beside_a_preset_wins() -> None:
+    flow = {"name": "a", "preset": "unpa/vegas", "window": None, "initial_window": 4, "params": {"beta": "4 packets"}}
+    run = compiled([flow])
+    assert run.flows[0].options.window_clamp_bytes == 0
+    assert run.routes[0].initcwnd == 4
+    assert dict(run.modules[0].params) == {"alpha": "1", "beta": "4", "gamma": "1"}
+
+
+def test_a_sweep_goes_through_presets() -> None:
+    data = {
+        "experiment": "presets",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "8 ms"},
+        "flows": [{"name": "a", "preset": "unpa/reno"}],
+        "duration": "10 s",
+        "sweep": {"flows.a.preset": ["unpa/reno", "unpa/cubic"]},
+    }
+    assert [run.flows[0].cc for run in compile_plan(parse_experiment(data)).runs] == ["reno", "cubic"]
+
+
+@pytest.mark.parametrize(
+    ("flow", "line"),
+    [
+        ({"preset": "unpa/renno"}, "flows.a.preset: read .*one of unpa/reno"),
+        ({"preset": "unpa/vegas", "cc": "reno"}, "flows.a.cc: read .*unpa/vegas says which"),
+        ({"preset": "unpa/vegas", "udp": "1 Mbit/s"}, "flows.a.preset: only for a TCP flow"),
+    ],
+)
+def test_what_contradicts_a_preset_is_refused(flow: dict[str, Any], line: str) -> None:
+    with pytest.raises(SpecError, match=line):
+        compiled([{"name": "a", **flow}])
+
+
+def test_an_era_is_what_flows_have_where_nothing_is_written() -> None:
+    flows: list[dict[str, Any]] = [
+        {"name": "a", "cc": "cubic"},
+        {"name": "b", "cc": "bic", "initial_window": 10},
+        {"name": "c", "udp": "1 kbit/s"},
+    ]
+    run = compiled(flows, cc_era="2.6")
+    assert [route.initcwnd for route in run.routes] == [3, 10, 10]
+    assert [sysctl(run, flow.from_node, "tcp_recovery") for flow in run.flows] == ["0", "0", "1"]
+    assert {module.name: dict(module.params) for module in run.modules} == {
+        "tcp_cubic": {"hystart": "0"}, "tcp_bic": {},
+    }  # fmt: skip
