@@ -322,16 +322,17 @@ void *tcp_send_thread(void *argument)
 
 static void receive_all(struct flow *flow, int fd)
 {
-	ssize_t got;
+	ssize_t got = 1;
 
 	if (flow->window_clamp_bytes) {
 		/* The first full segment teaches the kernel how much memory a byte takes; it then resets the clamp. */
-		recv(fd, NULL, 1, MSG_TRUNC);
-		clamp_window(flow, fd);
+		got = recv(fd, NULL, 1, MSG_TRUNC);
+		if (got > 0)
+			clamp_window(flow, fd);
 	}
-	do
+	/* An error is told once: asked again, a reset connection says that it ended well. */
+	while (got > 0 || (got < 0 && errno == EINTR))
 		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC | MSG_WAITALL);
-	while (got > 0 || (got < 0 && errno == EINTR));
 	/* A reset is how a flow without a size ends. */
 	if (got < 0 && errno != ECONNRESET)
 		flow_error(flow, "receiving: %s", strerror(errno));

@@ -123,7 +123,7 @@ def _impairments(draw: st.DrawFn, forward_us: int) -> Written:
     if draw(st.integers(0, 4)) == 4:
         drawn["reverse_loss"] = draw(_SHARES)
     if forward_us and draw(st.integers(0, 5)) == 5:
-        drawn["jitter"] = _time(draw(st.integers(0, forward_us)))
+        drawn["jitter"] = _time(draw(st.integers(0, min(forward_us, 2_000_000))))
     if forward_us and draw(st.integers(0, 9)) == 9:
         drawn["reorder"] = draw(_SMALL_SHARES)
     if draw(st.integers(0, 9)) == 9:

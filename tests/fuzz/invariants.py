@@ -40,6 +40,8 @@ _AGAIN = 2.5
 _SILENCE_NS = 8_000_000_000
 _SILENT_ROUND_TRIPS = 12
 _TAUGHT_BY_ACKS = 200
+_TAUGHT_BY_WINDOWS = 2
+_HANDSHAKES = 4
 _PACED_PACKETS = 4
 
 # Laws that multiply a rate by a round trip, and the longest that they take.
@@ -61,8 +63,9 @@ def violations(done: Finished) -> Iterator[str]:
         acks = of_flow(trace.acks, flow.id)
         yield from (f"{flow.name}: {what}" for what in _window(run, flow, acks, reach))
         yield from (f"{flow.name}: {what}" for what in _data(flow, of_flow(trace.flows, flow.id), told[flow.id]))
-        if flow.kind == "tcp":
-            yield from (f"{flow.name}: {what}" for what in silences(done, flow, told[flow.id]["completed_us"]))
+        connected_us, completed_us = told[flow.id]["connected_us"], told[flow.id]["completed_us"]
+        if flow.kind == "tcp" and connected_us is not None:
+            yield from (f"{flow.name}: {what}" for what in silences(done, flow, connected_us, completed_us))
     for check in check_fidelity(run, trace, done.facts):
         if check.name in _PROMISED and not check.ok:
             yield f"{check.name}: {check.text}"
@@ -119,7 +122,7 @@ def _data(flow: Flow, received: Records, fact: dict[str, Any]) -> Iterator[str]:
         yield f"complete with {arrived} bytes of {flow.bytes}"
 
 
-def silences(done: Finished, flow: Flow, completed_us: int | None) -> Iterator[str]:
+def silences(done: Finished, flow: Flow, connected_us: int, completed_us: int | None) -> Iterator[str]:
     """Those longer than TCP's timer explains; what the bottleneck drops was tried, and what the receiver gets."""
     reach = _reach(done.run)
     ends_us = (done.run.duration_us, flow.stop_us, completed_us)
@@ -128,18 +131,27 @@ def silences(done: Finished, flow: Flow, completed_us: int | None) -> Iterator[s
     received, dropped = of_flow(done.trace.flows, flow.id), _dropped(done.trace, flow)
     signs = np.unique(np.concatenate([[begin_ns, end_ns], received["t_ns"].astype(np.int64), dropped]))
     signs = signs[(signs >= begin_ns) & (signs <= end_ns)]
-    heard = _heard(acks)
+    heard, connected_ns = _heard(acks), connected_us * 1000
     long = np.flatnonzero(np.diff(signs) > _SILENCE_NS)
     for sign_ns, next_ns in zip(signs[long].tolist(), signs[long + 1].tolist(), strict=True):
         # What was tried in the dark may have left no sign: the silence begins with the light.
         from_ns = max([sign_ns, *(until for since, until in dark if since < next_ns and until > sign_ns)])
         before = heard[heard <= sign_ns]
         without_ns = from_ns - (int(before[-1]) if len(before) else begin_ns)
-        taught = acks["srtt_us"][acks["t_ns"] <= next_ns][-_TAUGHT_BY_ACKS:]
-        rtt_ns = max(reach.rtt_ns, int(taught.max()) * 1000 if len(taught) else 0)
+        rtt_ns = max(reach.rtt_ns, _taught_us(acks[acks["t_ns"] <= next_ns]) * 1000)
         allowed_ns = _AGAIN * without_ns + _SILENCE_NS + _SILENT_ROUND_TRIPS * rtt_ns + _paced_ns(done.run, flow)
+        # A handshake is a round trip too, from its first packet on, however often it was lost.
+        allowed_ns += _HANDSHAKES * max(connected_ns - begin_ns, 0)
         if next_ns - from_ns > allowed_ns:
             yield f"nothing sent from {from_ns / 1e9:.3f} s to {next_ns / 1e9:.3f} s, {allowed_ns / 1e9:.1f} s are explained"
+
+
+def _taught_us(acks: Records) -> int:
+    """The longest round trip that the timer may still know: its variance fades once for each window that got through."""
+    if not len(acks):
+        return 0
+    windows = _TAUGHT_BY_WINDOWS * int(acks["cwnd"].max())
+    return int(acks["srtt_us"][-max(_TAUGHT_BY_ACKS, windows) :].max())
 
 
 def _paced_ns(run: Run, flow: Flow) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.experiment import KERNELS
+from orchestrator.experiment import ORDINARY_KERNELS
 from orchestrator.trace import DROP_RANDOM
 from tests.guest.conftest import Runner
 
@@ -18,7 +18,7 @@ def pair(**more: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("cc", [name for name in CONGESTION_CONTROLS if name != "lhfixed"])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
 def test_every_congestion_control_fills_a_path_in_every_kernel(finish: Runner, cc: str, kernel: str) -> None:
     # DCTCP without marks would be Reno.
     marks = {"ecn": "on", "queue": "codel"} if cc == "dctcp" else {}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.congestion import CONGESTION_CONTROLS, CongestionControl
-from orchestrator.experiment import KERNELS
+from orchestrator.experiment import ORDINARY_KERNELS
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.trace import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
@@ -160,7 +160,7 @@ def changeable(control: CongestionControl) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
 def test_every_control_can_be_taken_in_flight_with_its_parameters(finish: Runner, kernel: str) -> None:
     controls = [control for control in CONGESTION_CONTROLS.values() if not control.both_ends]
     schedule = [

@@ -21,7 +21,7 @@ import pytest
 HERE = Path(__file__).parent
 KMOD = HERE.parents[1] / "kmod"
 CONTROLS = tuple(sorted(file.stem.removeprefix("tcp_") for file in KMOD.glob("tcp_*.c") if ".mod" not in file.name))
-KERNELS = tuple(re.findall(r"^([0-9.]+)", (KMOD / "sandbox" / "kernel.lock").read_text(), re.MULTILINE))
+KERNELS = tuple(re.findall(r"^([0-9.]+)\s", (KMOD / "sandbox" / "kernel.lock").read_text(), re.MULTILINE))
 
 # What the guest says of each module, in the order it finds out.
 CHECKS = ("loads", "allowed", "named", "carries", "held", "carries-with-loss", "unloads", "quiet")

@@ -79,7 +79,7 @@ def _silent(from_s: float, until_s: float, **changes: Any) -> list[str]:
     rows = [row for flow in (0, 1) for row in steady(flow, 10_000, 0, from_s) + steady(flow, 10_000, until_s, 200)]
     acks = [{"t_ns": row["t_ns"], "id": row["id"], "acked_bytes": row["app_bytes"]} for row in rows]
     done = Finished(run, trace_of(ack=acks, flow=rows), {})
-    return [what for flow in run.flows for what in silences(done, flow, None)]
+    return [what for flow in run.flows for what in silences(done, flow, 0, None)]
 
 
 DARK = [{"at": "50 s", "path": {"loss": "100 %"}}, {"at": "80 s", "path": {"loss": 0.0}}]
