@@ -6,7 +6,12 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
+DEBUG_KERNEL := 6.12-debug
 C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
+# make fuzz: on which kernel, how many experiments, from which seed
+KERNEL := $(firstword $(KERNELS))
+FUZZ := 2000
+SEED := 1
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -32,6 +37,10 @@ kernel: packages ## build the default guest kernel and the modules for it
 kernels: packages ## build every guest kernel and the modules for each
 	@for kernel in $(KERNELS); do kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
 
+kernel-debug: packages ## build the kernel that watches itself (KASAN, UBSAN, lockdep) and the modules for it
+	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null
+	@kmod/sandbox/build-modules.sh $(DEBUG_KERNEL) >/dev/null
+
 demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
@@ -45,7 +54,11 @@ test-contract: .venv/.stamp agent ## agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
-	@$(PYTHON) -m pytest tests/guest
+	@$(PYTHON) -m pytest tests/guest tests/fuzz
+
+fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
+	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
+	@$(PYTHON) -m pytest tests/fuzz --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --from-seed $(SEED) --remember
 
 test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted in qemu without KVM
 	@./setup.sh check stock
@@ -88,4 +101,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels demo test test-unit test-contract test-guest test-stock-kernel check check-kmod fmt docs lock dkms-install dkms-uninstall bench clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench clean

@@ -6,6 +6,7 @@
     |-- BackendError         a run could not be carried out                    exit 4, HTTP 500
     |   |-- BackendUnavailable   something is missing on this machine          exit 3, HTTP 503
     |   |-- GuestDied            the guest kernel ended before its work        exit 4
+    |   |-- KernelComplained     the guest kernel reported a fault of its own  exit 4
     |   |-- RunTimedOut          no progress, or past a limit of time          exit 4
     |   |-- ReadBackMismatch     the kernel did not take what it was given     exit 4
     |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
@@ -97,6 +98,10 @@ class GuestDied(BackendError):
     def __init__(self, subject: str, cause: str, what: str, hint: str = "") -> None:
         super().__init__("running guest", subject, what, hint)
         self.cause = cause
+
+
+class KernelComplained(BackendError):
+    """The guest kernel reported a fault of its own and went on; nothing it measured can be believed."""
 
 
 class RunTimedOut(BackendError):

@@ -39,7 +39,9 @@ from orchestrator.fields import (
 )
 from orchestrator.presets import ERAS, PRESETS
 
-KERNELS = ("6.12", "6.1")
+# Kernels that watch themselves: for looking for faults, far too slow for anything else.
+DEBUG_KERNELS = ("6.12-debug",)
+KERNELS = ("6.12", "6.1", *DEBUG_KERNELS)
 QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake")
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")

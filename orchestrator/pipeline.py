@@ -21,7 +21,7 @@ from orchestrator.analysis.expect import evaluate
 from orchestrator.analysis.fidelity import check_fidelity
 from orchestrator.analysis.measures import summarise
 from orchestrator.backends.base import Backend, Cost
-from orchestrator.errors import BackendError, FidelityBroken, GuestDied, LonghaulError, RunTimedOut
+from orchestrator.errors import BackendError, FidelityBroken, GuestDied, KernelComplained, LonghaulError, RunTimedOut
 from orchestrator.plan import Plan
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
@@ -96,8 +96,8 @@ class Pipeline:
             threading.Thread(target=self.store.make_ready, daemon=True).start()
             try:
                 cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
-            except (GuestDied, RunTimedOut) as death:
-                death.hint = "; ".join(filter(None, [death.hint, self.store.keep_log(directory, key)]))
+            except (GuestDied, KernelComplained, RunTimedOut) as error:
+                error.hint = "; ".join(filter(None, [error.hint, self.store.keep_log(directory, key)]))
                 raise
             document, trace = judge(run, key, directory, cost)
             document["identity"] = dict(identity)

@@ -85,7 +85,7 @@ def _print_result(result: Document, plan: Plan, store: Store) -> None:
     console = screen.results_console()
     documents: list[Document] = result["runs"]
     for line in plan.lint:
-        screen.notes_console().print(f"note: {line}", style="yellow", highlight=False)
+        screen.notes_console().print(f"note: {line}", style="yellow", highlight=False, markup=False)
     if len(documents) == 1 and documents[0]["status"] != "failed":
         _print_run(console, documents[0], store)
         return
@@ -96,7 +96,7 @@ def _print_result(result: Document, plan: Plan, store: Store) -> None:
         console.print(screen.summary_table(result["summary"]))
     problems = [line for document in documents for line in screen.problem_lines(document)]
     for line in problems[: screen.MANY]:
-        console.print(line, style="red", highlight=False)
+        console.print(line, style="red", highlight=False, markup=False)
     if len(problems) > screen.MANY:
         console.print(f"and {len(problems) - screen.MANY} more", style="red", highlight=False)
     if many:

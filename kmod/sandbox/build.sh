@@ -7,7 +7,7 @@
 #	$LONGHAUL_CACHE/kernels/<hash>/   linux  modules/*.ko  config  manifest.json  tree/ (headers for modules)
 #	$LONGHAUL_CACHE/kernels/current-<version> -> <hash>
 #
-# The folder's name is the hash of everything that determines the kernel: row of kernel.lock, source archive, fragment,
+# The folder's name is the hash of everything that determines the kernel: row of kernel.lock, source archive, fragments,
 # patches, compiler, this script. It appears by rename when it is complete; two builders at once wait for one another.
 set -euo pipefail
 
@@ -22,8 +22,14 @@ die() {
 	exit 1
 }
 
-read -r _ package _ < <(grep -E "^${version//./\\.}[[:space:]]" "$here/kernel.lock") || die "no such row in kernel.lock"
+read -r _ package _ fragment < <(grep -E "^${version//./\\.}[[:space:]]" "$here/kernel.lock") || die "no such row in kernel.lock"
 archive=/usr/src/$package.tar.xz
+# Where two fragments speak of the same option, the later one is meant.
+config() {
+	cat "$here/kernel.config" ${fragment:+"$here/$fragment"} |
+		awk '/^(# )?CONFIG_/ { name = $1 == "#" ? $2 : $1; sub(/=.*/, "", name); said[name] = $0 }
+		     END { for (name in said) print said[name] }' | LC_ALL=C sort
+}
 missing=()
 for tool in gcc make flex bison bc xz patch; do
 	command -v "$tool" >/dev/null || missing+=("$tool")
@@ -42,7 +48,8 @@ hash=$({
 	grep -E "^${version//./\\.}[[:space:]]" "$here/kernel.lock"
 	tail -n1 "$memo"
 	gcc --version | head -n1
-	cat "$here/kernel.config" "$here/build.sh" "$here/patches/"*.patch
+	config
+	cat "$here/build.sh" "$here/patches/"*.patch
 } | sha256sum | cut -c1-32)
 [ -n "$only_hash" ] && { echo "$hash"; exit; }
 
@@ -75,8 +82,9 @@ export ARCH=um KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUIL
 build() {
 	make -s -j"$(nproc)" KCFLAGS="-O3 -ffile-prefix-map=$work/tree=." "$@"
 }
-make -s KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig >"$work/log" 2>&1 || die "$(tail -n1 "$work/log")"
-refused=$(grep -E '^(CONFIG|# CONFIG)' "$here/kernel.config" | grep -Fxv -f .config || true)
+config >"$work/wanted"
+make -s KCONFIG_ALLCONFIG="$work/wanted" allnoconfig >"$work/log" 2>&1 || die "$(tail -n1 "$work/log")"
+refused=$(grep -Fxv -f .config "$work/wanted" || true)
 [ -z "$refused" ] || die "Kconfig did not grant: ${refused//$'\n'/, }"
 
 echo "sandbox kernel $version: compiling (a few minutes)" >&2
@@ -84,7 +92,8 @@ build linux modules >"$work/log" 2>&1 &
 builder=$!
 while kill -0 $builder 2>/dev/null; do
 	sleep 2
-	objects=$(find . -name '*.o' -newer .config | wc -l)
+	# The build removes folders of its own while find looks into them.
+	objects=$({ find . -name '*.o' -newer .config 2>/dev/null || true; } | wc -l)
 	if [ -t 2 ]; then
 		printf '\rsandbox kernel %s: %4d of about 900 objects ' "$version" "$objects" >&2
 	elif ((SECONDS % 30 < 2)); then

@@ -198,6 +198,11 @@ static void add_route(const struct route *route)
 	metrics = request_nest(&request, RTA_METRICS);
 	if (route->initcwnd)
 		request_add_u32(&request, RTAX_INITCWND, route->initcwnd);
+	/* TCP takes a route's window for its clamp only where the route insists on it. */
+	if (route->cwnd_clamp) {
+		request_add_u32(&request, RTAX_LOCK, 1u << RTAX_CWND);
+		request_add_u32(&request, RTAX_CWND, route->cwnd_clamp);
+	}
 	request_unnest(&request, metrics);
 	snprintf(name, sizeof(name), "route to %u.%u.%u.%u/%u", byte[0], byte[1], byte[2], byte[3],
 		 route->prefix);
@@ -231,22 +236,29 @@ static void visit_route(const struct nlmsghdr *message, void *context)
 	attributes_parse(&search->metrics, search->metric_bytes, RTA_PAYLOAD(metrics));
 }
 
+static void check_metric(const struct route_search *search, int metric, const char *name,
+			 uint32_t asked)
+{
+	uint32_t found = attribute_u32(search->metrics.table[metric]);
+
+	if (found != asked)
+		die("reading back routes of node", search->route->node->name, "",
+		    "%s was asked to be %u and reads %u", name, asked, found);
+}
+
 static void check_route(const struct route *route)
 {
 	struct rtmsg body = {.rtm_family = AF_INET};
 	struct route_search search = {.route = route};
 	struct request request;
-	uint32_t initcwnd;
 
 	request_begin(&request, RTM_GETROUTE, 0, &body, sizeof(body));
 	netlink_dump(route->node->rtnl_fd, &request, visit_route, &search);
 	if (!search.found)
 		die("reading back routes of node", route->node->name, "",
 		    "one asked for is not there");
-	initcwnd = attribute_u32(search.metrics.table[RTAX_INITCWND]);
-	if (initcwnd != route->initcwnd)
-		die("reading back routes of node", route->node->name, "",
-		    "initcwnd was asked to be %u and reads %u", route->initcwnd, initcwnd);
+	check_metric(&search, RTAX_INITCWND, "initcwnd", route->initcwnd);
+	check_metric(&search, RTAX_CWND, "the clamp of cwnd", route->cwnd_clamp);
 }
 
 struct device_visit {

@@ -93,7 +93,8 @@ struct route {
 	struct in_addr to;
 	uint8_t prefix;
 	struct in_addr via;
-	uint32_t initcwnd; /* 0: the kernel's own */
+	uint32_t initcwnd;   /* 0: the kernel's own */
+	uint32_t cwnd_clamp; /* largest congestion window; 0: none */
 };
 
 struct neighbour {

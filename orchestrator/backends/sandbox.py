@@ -20,9 +20,10 @@ import time
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
-from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, RunTimedOut
+from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
 from orchestrator.process import Guard, GuardReport, start_guard
 from orchestrator.run import Module, Run
 from orchestrator.settings import Settings
@@ -128,7 +129,8 @@ class Sandbox:
             "con=null",
             "ssl=null",
             "quiet",
-            "loglevel=4",
+            # Down to warnings: what the kernel reports about itself must reach the log (complaints.py).
+            "loglevel=5",
             "panic=-1",
         ]
         return [str(AGENT), *guard, *kernel]
@@ -188,6 +190,10 @@ class Sandbox:
         status = _read_status(directory / "status.json")
         if status is None:
             raise name_death(run.experiment, report, directory / "log.txt")
+        if complaint := first_complaint(directory / "log.txt"):
+            raise KernelComplained(
+                "running guest", run.experiment, f"its kernel complained: {complaint}", "please report it with its log"
+            )
         if status["status"] != "done":
             raise BackendError(status["attempting"], status["subject"], status["what"], status["hint"])
         shutil.rmtree(guest)

@@ -17,7 +17,7 @@ from orchestrator.catalogues import CATALOGUES
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
 from orchestrator.experiment import AGGREGATES as WRITTEN_AGGREGATES
-from orchestrator.experiment import KERNELS
+from orchestrator.experiment import DEBUG_KERNELS, KERNELS
 from orchestrator.plan import compile_plan
 from orchestrator.results.catalog import HEAD, METADATA
 from orchestrator.settings import load_settings
@@ -39,6 +39,8 @@ STRUCTS = {
 }
 
 PT_INTERP = 3
+
+ORDINARY_KERNELS = [kernel for kernel in KERNELS if kernel not in DEBUG_KERNELS]
 
 
 def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
@@ -87,9 +89,17 @@ def test_aggregates_are_the_same_everywhere() -> None:
 
 def test_kernels_are_the_same_everywhere() -> None:
     assert list(KERNELS) == known_kernels()
+    rows = [row.split() for row in (KMOD / "sandbox" / "kernel.lock").read_text().splitlines() if row[:1].isdigit()]
+    assert {row[0] for row in rows if len(row) == 4} == set(DEBUG_KERNELS), "the fourth column is the debug fragment"
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+def test_make_kernels_makes_every_kernel_that_is_for_numbers() -> None:
+    made = re.search(r"^KERNELS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    assert made is not None
+    assert made[1].split() == ORDINARY_KERNELS
+
+
+@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
 def test_every_congestion_control_has_a_module_in_every_kernel(kernel: str) -> None:
     cache = load_settings().cache
     built = {file.stem for file in (cache / "kernels" / f"current-{kernel}" / "modules").glob("*.ko")}

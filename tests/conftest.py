@@ -1,0 +1,13 @@
+"""Options of the tests that look for faults: which kernel, how many experiments, from which seed."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("longhaul")
+    group.addoption("--kernel", default="6.12", help="kernel of the guests of tests/fuzz")
+    group.addoption("--runs", type=int, default=60, help="how many experiments tests/fuzz makes up")
+    group.addoption("--from-seed", type=int, default=1, help="where it begins: the same seed, the same experiments")
+    group.addoption("--remember", action="store_true", help="keep what failed in the cache, and try it first")

@@ -1,0 +1,212 @@
+"""What must hold of every run, whatever the experiment: each broken rule is one sentence with the numbers it was found by.
+
+    window    never 0, never beyond what the path and its queue could hold, several times over
+    data      in order, complete, no more than was sent
+    life      a flow with something to send delivers again once the path lets it: TCP doubles its timer at every loss, so a
+              silence may last as long again as the one before it, and no longer
+    the lab   what it promises of every run: its trace is whole, things are set as asked, no packet appears or vanishes
+
+The other checks of fidelity tell a run that can be believed from one that cannot; an odd experiment may well be the latter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.analysis.fidelity import check_fidelity
+from orchestrator.analysis.series import of_flow
+from orchestrator.run import Flow, Qdisc, Run
+from orchestrator.trace import Records, Trace
+from tests.fuzz.lab import Finished
+
+_PROMISED = ("trace complete", "sysctls", "no frame above the MTU", "conservation")
+
+_LEAST_SSTHRESH = 2
+_LARGEST_STATE = 4  # TCP_CA_Loss
+
+# Slow start doubles what fits before it learns of a loss, and an undone reduction gives that back.
+_PIPES = 4
+_ROOM_PACKETS = 100
+
+# A silence of TCP's own making: after as long without an answer, as long again, and the timer that round trips have taught;
+# one that is longer than usual adds nine times to the timer what it adds to the smoothed one, and that fades slowly.
+_AGAIN = 2.5
+_SILENCE_NS = 8_000_000_000
+_SILENT_ROUND_TRIPS = 12
+_TAUGHT_BY_ACKS = 200
+_PACED_PACKETS = 4
+
+# Laws that multiply a rate by a round trip, and the longest that they take.
+_BY_ROUND_TRIP = {"apptcp", "ccp", "ccpd"}
+_LONGEST_RTT_US = 16_000_000
+_LARGEST_RATE_BPS = 400 * 10**9
+_SMALLEST_MSS_BYTES = 500
+_NEVER_2P32 = 2**32 * 0.99
+
+
+def violations(done: Finished) -> Iterator[str]:
+    """Every broken rule."""
+    run, trace = done.run, done.trace
+    told = {fact["id"]: fact for fact in done.facts["flows"]}
+    reach = _reach(run)
+    for flow in run.flows:
+        if flow.kind == "udp":
+            continue
+        acks = of_flow(trace.acks, flow.id)
+        yield from (f"{flow.name}: {what}" for what in _window(run, flow, acks, reach))
+        yield from (f"{flow.name}: {what}" for what in _data(flow, of_flow(trace.flows, flow.id), told[flow.id]))
+        if flow.kind == "tcp":
+            yield from (f"{flow.name}: {what}" for what in silences(done, flow, told[flow.id]["completed_us"]))
+    for check in check_fidelity(run, trace, done.facts):
+        if check.name in _PROMISED and not check.ok:
+            yield f"{check.name}: {check.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The most that one flow could meet: packets on the way and waiting, nanoseconds of a round trip with its queue."""
+
+    packets: int
+    rtt_ns: int
+    rate_bps: int
+
+
+def _window(run: Run, flow: Flow, acks: Records, reach: Reach) -> Iterator[str]:
+    if not len(acks):
+        return
+    if (none := acks["cwnd"] == 0).any():
+        yield f"the window is 0 at {_first(acks, none)}"
+    if (low := acks["ssthresh"] < _LEAST_SSTHRESH).any():
+        yield f"ssthresh is {acks['ssthresh'][low][0]} at {_first(acks, low)}"
+    if (unknown := acks["state"] > _LARGEST_STATE).any():
+        yield f"its state is {acks['state'][unknown][0]} at {_first(acks, unknown)}"
+    most = _PIPES * reach.packets + _ROOM_PACKETS
+    controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
+    if controls & _BY_ROUND_TRIP:
+        # A window of a rate and the longest round trip, which the handshake's lost packets may have made.
+        rtt_us = max(int(acks["rtt_us"].max()), int(acks["srtt_us"].max()), reach.rtt_ns // 1000)
+        rate_bps = _required_bps(run, flow) if "apptcp" in controls else reach.rate_bps
+        most += _PIPES * math.ceil(rate_bps * min(rtt_us, _LONGEST_RTT_US) / (8_000_000 * _SMALLEST_MSS_BYTES))
+    if (wide := acks["cwnd"] > most).any():
+        yield f"the window is {acks['cwnd'].max()} packets at {_first(acks, wide)}, the path holds {reach.packets}"
+
+
+def _required_bps(run: Run, flow: Flow) -> int:
+    """The largest rate that the flow ever asks for; where it asks for none, the module may be told any."""
+    asked = [bps for _, _, bps in run.pacing_rates(flow)]
+    return max(asked) if all(asked) else _LARGEST_RATE_BPS
+
+
+def _first(records: Records, where: NDArray[np.bool_]) -> str:
+    return f"{int(records['t_ns'][where][0]) / 1e9:.6f} s"
+
+
+def _data(flow: Flow, received: Records, fact: dict[str, Any]) -> Iterator[str]:
+    steps = np.diff(received["app_bytes"].astype(np.int64))
+    # A connection that is reset counts a byte less in the end, as if it had ended with a FIN.
+    if flow.kind == "tcp" and (steps < -1).any():
+        yield "what was received becomes less"
+    sent, arrived = fact["bytes_sent"], fact["bytes_received"]
+    if arrived > sent:
+        yield f"{arrived} bytes received of {sent} sent"
+    if flow.kind == "tcp" and flow.bytes is not None and fact["completed_us"] is not None and arrived != flow.bytes:
+        yield f"complete with {arrived} bytes of {flow.bytes}"
+
+
+def silences(done: Finished, flow: Flow, completed_us: int | None) -> Iterator[str]:
+    """Those longer than TCP's timer explains; what the bottleneck drops was tried, and what the receiver gets."""
+    reach = _reach(done.run)
+    ends_us = (done.run.duration_us, flow.stop_us, completed_us)
+    begin_ns, end_ns = flow.start_us * 1000, min(us for us in ends_us if us is not None) * 1000
+    acks, dark = of_flow(done.trace.acks, flow.id), blackouts(done.run)
+    received, dropped = of_flow(done.trace.flows, flow.id), _dropped(done.trace, flow)
+    signs = np.unique(np.concatenate([[begin_ns, end_ns], received["t_ns"].astype(np.int64), dropped]))
+    signs = signs[(signs >= begin_ns) & (signs <= end_ns)]
+    heard = _heard(acks)
+    long = np.flatnonzero(np.diff(signs) > _SILENCE_NS)
+    for sign_ns, next_ns in zip(signs[long].tolist(), signs[long + 1].tolist(), strict=True):
+        # What was tried in the dark may have left no sign: the silence begins with the light.
+        from_ns = max([sign_ns, *(until for since, until in dark if since < next_ns and until > sign_ns)])
+        before = heard[heard <= sign_ns]
+        without_ns = from_ns - (int(before[-1]) if len(before) else begin_ns)
+        taught = acks["srtt_us"][acks["t_ns"] <= next_ns][-_TAUGHT_BY_ACKS:]
+        rtt_ns = max(reach.rtt_ns, int(taught.max()) * 1000 if len(taught) else 0)
+        allowed_ns = _AGAIN * without_ns + _SILENCE_NS + _SILENT_ROUND_TRIPS * rtt_ns + _paced_ns(done.run, flow)
+        if next_ns - from_ns > allowed_ns:
+            yield f"nothing sent from {from_ns / 1e9:.3f} s to {next_ns / 1e9:.3f} s, {allowed_ns / 1e9:.1f} s are explained"
+
+
+def _paced_ns(run: Run, flow: Flow) -> float:
+    """How long a few packets take at the lowest rate that the flow ever asked to be paced at."""
+    asked = [bps for _, _, bps in run.pacing_rates(flow) if bps]
+    return _PACED_PACKETS * run.meaning.mtu * 8e9 / min(asked) if asked else 0.0
+
+
+def _heard(acks: Records) -> NDArray[np.int64]:
+    """When an ACK told the sender of something new: a record shows the sender before its ACK, so the next one tells."""
+    told: NDArray[np.int64] = acks["t_ns"][:-1][np.diff(acks["acked_bytes"].astype(np.int64)) > 0].astype(np.int64)
+    return told
+
+
+def _dropped(trace: Trace, flow: Flow) -> NDArray[np.int64]:
+    """When a packet of the flow was lost at the bottleneck."""
+    drops = trace.drops
+    lost: NDArray[np.int64] = drops["t_ns"][drops["destination_port"] == flow.port].astype(np.int64)
+    return lost
+
+
+def blackouts(run: Run) -> list[tuple[int, int]]:
+    """(from, to) in nanoseconds, during which a device of the path loses everything."""
+    dark: dict[tuple[str, str], int] = {}
+    found = []
+    for change in run.device_changes:
+        for qdisc in change.qdiscs:
+            if qdisc.kind != "netem":
+                continue
+            began = dark.pop((change.node, change.dev), None)
+            if began is not None:
+                found.append((began, change.at_us * 1000))
+            if _share(qdisc, "loss_2p32") >= _NEVER_2P32:
+                dark[change.node, change.dev] = change.at_us * 1000
+    return sorted(found + [(began, run.duration_us * 1000) for began in dark.values()])
+
+
+def _share(qdisc: Qdisc, name: str) -> int:
+    value = qdisc.options.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _reach(run: Run) -> Reach:
+    """From every setting that any device has at any time, the worst of each."""
+    delays: dict[tuple[str, str], int] = {}
+    packets = run.links[0].queue_limit_packets
+    devices = [(end.node, end.dev, end.qdiscs) for end in run.ends]
+    devices += [(change.node, change.dev, change.qdiscs) for change in run.device_changes]
+    for node, dev, qdiscs in devices:
+        for qdisc in qdiscs:
+            if qdisc.kind == "netem":
+                delay_ns = _share(qdisc, "delay_ns") + _share(qdisc, "jitter_ns")
+                delays[node, dev] = max(delays.get((node, dev), 0), delay_ns)
+            elif qdisc.kind in ("pfifo", "codel", "fq_codel", "pie"):
+                packets = max(packets, _share(qdisc, "limit"))
+    rates = [bps for _, _, bps in run.bottleneck_rates()]
+    frame_bits = run.meaning.frame_bytes * 8
+    rtt_ns = max((_around(delays, flow.from_node) for flow in run.flows), default=0)
+    windows = max((route.initcwnd for route in run.routes), default=0)
+    # ACKs that wait for the reverse rate keep what they acknowledge in flight.
+    for link in run.links[1:]:
+        rtt_ns += math.ceil(link.queue_limit_packets * frame_bits * 1e9 / link.rate_bps)
+    carried = math.ceil(max(rates) * rtt_ns / 8e9 / (run.least_mtu + 14))
+    waiting_ns = math.ceil(packets * frame_bits * 1e9 / min(rates))
+    return Reach(carried + packets + windows, rtt_ns + waiting_ns, max(rates))
+
+
+def _around(delays: dict[tuple[str, str], int], sender: str) -> int:
+    """Delay of a sender's round trip: its own device, the bottleneck's, and the one back to it."""
+    return sum(delays.get(place, 0) for place in ((sender, f"{sender}-r"), ("r", "r-d"), ("r", f"r-{sender}")))

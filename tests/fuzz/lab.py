@@ -1,0 +1,50 @@
+"""One drawn experiment through the real sandbox, without what makes a document of it: spec, plan, guest, trace, fidelity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from orchestrator.backends.sandbox import Sandbox
+from orchestrator.plan import compile_plan
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+from orchestrator.spec import parse_experiment
+from orchestrator.trace import Trace, read_trace
+
+# Wall time of a run of seconds that hangs.
+_WALL_LIMIT_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that ended by itself, with what it left."""
+
+    run: Run
+    trace: Trace
+    facts: dict[str, Any]
+
+
+class Lab:
+    """Carries runs out one at a time; nothing is kept."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._backend = Sandbox(replace(settings, wall_limit_s=_WALL_LIMIT_S, stall_limit_s=_WALL_LIMIT_S))
+
+    def plan(self, written: Mapping[str, Any]) -> Run:
+        """The only run of an experiment; SpecError, PlanError."""
+        (run,) = compile_plan(parse_experiment(written, "fuzz")).runs
+        return run
+
+    def carry_out(self, run: Run) -> Finished:
+        """BackendError, TraceError where the run did not end well."""
+        with TemporaryDirectory(prefix="longhaul-fuzz-") as folder:
+            directory = Path(folder)
+            (directory / "run.json").write_text(json.dumps(run.as_json()))
+            self._backend.run(run, directory, lambda virtual_ns: None)
+            facts = json.loads((directory / "facts.json").read_text())
+            return Finished(run, read_trace(directory / "trace.bin"), facts)

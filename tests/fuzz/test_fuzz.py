@@ -1,0 +1,101 @@
+"""Experiments nobody would write, through real guests, against what must always hold.
+
+`--runs` experiments in batches, each batch from a seed of its own, so that batches can go to several processors and one can be
+made again. A failing experiment is made as small as it can be and kept under build/fuzz, as a file that `longhaul run` takes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, assume, given
+from hypothesis import seed as from_seed
+from hypothesis import settings as hypothesis_settings
+from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
+
+from orchestrator.errors import LonghaulError, PlanError
+from orchestrator.experiment import DEBUG_KERNELS
+from orchestrator.settings import Settings
+from tests.fuzz.experiments import Budget, Written, experiments
+from tests.fuzz.invariants import violations
+from tests.fuzz.lab import Lab
+
+KEPT = Path(__file__).resolve().parents[2] / "build" / "fuzz"
+
+_BATCH = 20
+# About the same time on either kind of kernel.
+_BUDGET, _DEBUG_BUDGET = Budget(packets=400_000, flows=200), Budget(packets=60_000, flows=200)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "batch" in metafunc.fixturenames:
+        runs, first = int(metafunc.config.getoption("--runs")), int(metafunc.config.getoption("--from-seed"))
+        sizes = [min(_BATCH, runs - begin) for begin in range(0, runs, _BATCH)]
+        metafunc.parametrize(("batch", "size"), [(first + number, size) for number, size in enumerate(sizes)])
+
+
+@pytest.fixture(scope="session")
+def known(request: pytest.FixtureRequest, settings: Settings) -> ExampleDatabase | None:
+    """What failed before, tried first; without `--remember`, the same seed makes the same experiments."""
+    folder = settings.cache / "fuzz"
+    return DirectoryBasedExampleDatabase(folder) if request.config.getoption("--remember") else None
+
+
+def test_whatever_happens(lab: Lab, kernel: str, batch: int, size: int, known: ExampleDatabase | None) -> None:
+    last: dict[str, Any] = {}
+
+    def hold(written: Written) -> None:
+        last.update(written=written, broken=[])
+        last["broken"] = broken(lab, written)
+        assert not last["broken"]
+
+    budget = _DEBUG_BUDGET if kernel in DEBUG_KERNELS else _BUDGET
+    with contextlib.suppress(AssertionError):
+        from_seed(batch)(_settings(size, known)(given(experiments(kernel, budget))(hold)))()
+    # What hypothesis tries last is the smallest that fails, or simply the last.
+    if last["broken"]:
+        file = keep(f"{kernel}-{batch}.yaml", last["written"], last["broken"])
+        pytest.fail(f"{file}:\n{file.read_text()}", pytrace=False)
+
+
+def _settings(size: int, known: ExampleDatabase | None) -> hypothesis_settings:
+    return hypothesis_settings(
+        max_examples=size,
+        deadline=None,
+        database=known,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+    )
+
+
+def broken(lab: Lab, written: Written) -> list[str]:
+    """What does not hold of this experiment's run."""
+    try:
+        run = lab.plan(written)
+    except PlanError:
+        assume(False)  # fields that do not go together
+    try:
+        return list(violations(lab.carry_out(run)))
+    except LonghaulError as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def keep(name: str, written: Written, broken: list[str]) -> Path:
+    """The experiment as a file, with what it broke on top."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    file = KEPT / name
+    said = "".join(f"# {line}\n" for sentence in broken for line in sentence.splitlines())
+    file.write_text(said + yaml.dump(written, Dumper=_Plain, sort_keys=False, allow_unicode=True))
+    return file
+
+
+class _Plain(yaml.SafeDumper):
+    """No anchors: what stands twice is written twice."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True

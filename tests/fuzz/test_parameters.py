@@ -1,0 +1,85 @@
+"""A parameter outside its range is refused twice: where an experiment is read, and by the kernel itself.
+
+The kernel is asked directly, with a run.json that no experiment makes: the guest must name the parameter and end, not die.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.errors import BackendError, SpecError
+from orchestrator.parameters import Parameter
+from orchestrator.run import Module, Run
+from orchestrator.spec import parse_experiment
+from tests.fuzz.experiments import PROJECT_CONTROLS, values_of
+from tests.fuzz.lab import Lab
+
+DECLARED = [
+    pytest.param(cc, parameter, id=f"{cc}-{parameter.name}")
+    for cc in PROJECT_CONTROLS
+    for parameter in CONGESTION_CONTROLS[cc].parameters
+    if parameter.socket_option is None
+]
+
+
+def written(cc: str, **params: Any) -> dict[str, Any]:
+    return {
+        "experiment": "parameters",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
+        "flows": [{"name": "one", "cc": cc, "params": params}],
+        "duration": "100 ms",
+        "start_jitter": "0 s",
+    }
+
+
+@given(st.data())
+@pytest.mark.parametrize(("cc", "parameter"), DECLARED)
+def test_an_experiment_takes_what_is_inside_and_refuses_what_is_outside(
+    cc: str, parameter: Parameter, data: st.DataObject
+) -> None:
+    inside = data.draw(values_of(parameter))
+    shown: object = inside if parameter.unit == "number" else parameter.show(inside)
+    (flow,) = parse_experiment(written(cc, **{parameter.name: shown})).flows
+    assert parameter.read(flow.params[parameter.name]) == inside
+    outside = data.draw(st.integers(parameter.high + 1, parameter.high**2 + 10) | st.integers(-10, parameter.low - 1))
+    shown = outside if parameter.unit in ("number", "switch") else parameter.show(outside)
+    with pytest.raises(SpecError, match=parameter.name):
+        parse_experiment(written(cc, **{parameter.name: shown}))
+
+
+def with_parameter(run: Run, name: str, value: object) -> Run:
+    (module,) = run.modules
+    return replace(run, modules=(Module(module.name, {name: str(value)}),))
+
+
+@pytest.mark.parametrize(("cc", "parameter"), DECLARED)
+def test_the_kernel_refuses_what_is_outside(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
+    run = lab.plan(written(cc) | {"kernel": kernel})
+    for value in (parameter.high + 1, *([parameter.low - 1] if parameter.low else [-1]), 2**32, "ten"):
+        with pytest.raises(BackendError, match=f"loading module tcp_{cc}: parameters '{parameter.name}={value}': "):
+            lab.carry_out(with_parameter(run, parameter.name, value))
+
+
+@pytest.mark.parametrize(("cc", "parameter"), DECLARED)
+def test_the_kernel_takes_both_ends_of_the_range(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
+    run = lab.plan(written(cc) | {"kernel": kernel})
+    for value in (parameter.low, parameter.high):
+        done = lab.carry_out(with_parameter(run, parameter.name, value))
+        assert done.facts["flows"][0]["cc"] == cc
+
+
+@pytest.mark.parametrize("cc", PROJECT_CONTROLS)
+def test_a_later_write_outside_is_refused_too(lab: Lab, kernel: str, cc: str) -> None:
+    """Through /sys/module, as the agent sets parameters of what is built in."""
+    run = lab.plan(written(cc) | {"kernel": kernel})
+    (module,) = run.modules
+    parameter = next(one for one in CONGESTION_CONTROLS[cc].parameters if one.socket_option is None)
+    later = Module(module.name, {parameter.name: str(parameter.high + 1)}, builtin=True)
+    with pytest.raises(BackendError, match=f"setting a parameter of module tcp_{cc}: .*result out of range"):
+        lab.carry_out(replace(run, modules=(module, later)))
