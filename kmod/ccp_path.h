@@ -35,9 +35,9 @@
 #ifndef CCP_PATH_H
 #define CCP_PATH_H
 
-#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
+#include "lh_info.h"
 #include "lh_param.h"
 
 #define CCP_RATE_SHIFT 24
@@ -319,14 +319,7 @@ static void ccp_init_path(struct sock *sk, struct ccp_path *path)
 /* enabled: 1 START, 2 LAW; rttcnt: x; rtt, minrtt: RTT_max and RTT_min, us. */
 static size_t ccp_info(const struct ccp_path *path, u32 ext, int *attr, union tcp_cc_info *info)
 {
-	if (!(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
-		return 0;
-	info->vegas.tcpv_enabled = path->starting ? 1 : 2;
-	info->vegas.tcpv_rttcnt = path->backlog;
-	info->vegas.tcpv_rtt = path->rtt_max_us;
-	info->vegas.tcpv_minrtt = path->rtt_min_us;
-	*attr = INET_DIAG_VEGASINFO;
-	return sizeof(struct tcpvegas_info);
+	return lh_tell(ext, attr, info, path->starting ? 1 : 2, path->backlog, path->rtt_max_us, path->rtt_min_us);
 }
 
 #endif

@@ -34,10 +34,10 @@
  */
 
 #include <linux/module.h>
-#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
 #include "lh_increase.h"
+#include "lh_info.h"
 #include "lh_param.h"
 
 #define AGILESD_MIN_CWND 2u
@@ -131,15 +131,9 @@ static void agilesd_init(struct sock *sk)
 static size_t agilesd_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct agilesd *ca = inet_csk_ca(sk);
+	u32 lambda = div_u64((u64)ca->lambda * 1000, LH_RATE_ONE);
 
-	if (!(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
-		return 0;
-	info->vegas.tcpv_enabled = !tcp_in_slow_start(tcp_sk(sk));
-	info->vegas.tcpv_rttcnt = div_u64((u64)ca->lambda * 1000, LH_RATE_ONE);
-	info->vegas.tcpv_rtt = ca->loss_cwnd;
-	info->vegas.tcpv_minrtt = ca->degraded_cwnd;
-	*attr = INET_DIAG_VEGASINFO;
-	return sizeof(struct tcpvegas_info);
+	return lh_tell(ext, attr, info, !tcp_in_slow_start(tcp_sk(sk)), lambda, ca->loss_cwnd, ca->degraded_cwnd);
 }
 
 static struct tcp_congestion_ops agilesd __read_mostly = {

@@ -38,9 +38,9 @@
  */
 
 #include <linux/module.h>
-#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
+#include "lh_info.h"
 #include "lh_param.h"
 
 /* 400 Gbit/s and 16 s: their product, 8e17, and the products below stay inside a u64. */
@@ -253,15 +253,9 @@ static void apptcp_init(struct sock *sk)
 static size_t apptcp_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct apptcp *ca = inet_csk_ca(sk);
+	u32 phase = !ca->rate ? 0 : tcp_in_slow_start(tcp_sk(sk)) ? 1 : 2;
 
-	if (!(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
-		return 0;
-	info->vegas.tcpv_enabled = !ca->rate ? 0 : tcp_in_slow_start(tcp_sk(sk)) ? 1 : 2;
-	info->vegas.tcpv_rttcnt = ca->cwnd_base;
-	info->vegas.tcpv_rtt = ca->rtt_us;
-	info->vegas.tcpv_minrtt = ca->rtt_base_us;
-	*attr = INET_DIAG_VEGASINFO;
-	return sizeof(struct tcpvegas_info);
+	return lh_tell(ext, attr, info, phase, ca->cwnd_base, ca->rtt_us, ca->rtt_base_us);
 }
 
 static struct tcp_congestion_ops apptcp __read_mostly = {

@@ -31,10 +31,10 @@
  */
 
 #include <linux/module.h>
-#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
 #include "lh_increase.h"
+#include "lh_info.h"
 #include "lh_param.h"
 
 /* Fewer samples do not tell a queue from a delayed ACK. */
@@ -283,15 +283,9 @@ static void compound_init(struct sock *sk)
 static size_t compound_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct compound *ca = inet_csk_ca(sk);
+	u32 gamma_now = tcp_in_slow_start(tcp_sk(sk)) ? 0 : ca->gamma;
 
-	if (!(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
-		return 0;
-	info->vegas.tcpv_enabled = tcp_in_slow_start(tcp_sk(sk)) ? 0 : ca->gamma;
-	info->vegas.tcpv_rttcnt = ca->dwnd;
-	info->vegas.tcpv_rtt = ca->base_us;
-	info->vegas.tcpv_minrtt = ca->round_us;
-	*attr = INET_DIAG_VEGASINFO;
-	return sizeof(struct tcpvegas_info);
+	return lh_tell(ext, attr, info, gamma_now, ca->dwnd, ca->base_us, ca->round_us);
 }
 
 static struct tcp_congestion_ops compound __read_mostly = {

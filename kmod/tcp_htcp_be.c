@@ -29,10 +29,10 @@
  */
 
 #include <linux/module.h>
-#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
 #include "lh_increase.h"
+#include "lh_info.h"
 #include "lh_param.h"
 
 /*
@@ -257,15 +257,9 @@ static void htcp_be_init(struct sock *sk)
 static size_t htcp_be_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct htcp_be *ca = inet_csk_ca(sk);
+	u32 kbps = min_t(u64, div_u64(ca->bw, 125), U32_MAX), alpha = ca->alpha >> LH_RATE_SHIFT;
 
-	if (!(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
-		return 0;
-	info->vegas.tcpv_enabled = min_t(u64, div_u64(ca->bw, 125), U32_MAX);
-	info->vegas.tcpv_rttcnt = ca->alpha >> LH_RATE_SHIFT;
-	info->vegas.tcpv_rtt = htcp_be_average_us(ca, tcp_sk(sk));
-	info->vegas.tcpv_minrtt = ca->rtt_min_us;
-	*attr = INET_DIAG_VEGASINFO;
-	return sizeof(struct tcpvegas_info);
+	return lh_tell(ext, attr, info, kbps, alpha, htcp_be_average_us(ca, tcp_sk(sk)), ca->rtt_min_us);
 }
 
 static struct tcp_congestion_ops htcp_be __read_mostly = {

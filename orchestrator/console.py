@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
+from orchestrator.describe import control_text
 from orchestrator.pipeline import Document, Watcher
 from orchestrator.plan import Plan
 from orchestrator.run import Run
@@ -121,7 +122,7 @@ def _flow_cells(flow: Document) -> list[str]:
     rtt, cwnd = flow["rtt_ms"] or {}, flow["cwnd_packets"] or {}
     return [
         flow["name"],
-        flow["cc"] or "-",
+        control_text(flow["cc"], flow["variant"]),
         format_rate(flow["goodput_bps"]),
         _number(rtt.get("p50"), " ms"),
         _number(rtt.get("p95"), " ms"),

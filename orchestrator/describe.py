@@ -25,6 +25,13 @@ def describe_plan(plan: Plan) -> str:
     return "\n".join(lines)
 
 
+def control_text(cc: str | None, variant: str | None) -> str:
+    """A flow's congestion control, with the name that a study gives it where that is another one."""
+    if cc is None:
+        return "udp"
+    return cc if variant in (None, cc) else f"{cc} ({variant})"
+
+
 def describe_run(run: Run) -> Iterator[str]:
     """One run, line by line."""
     yield run.title + (f": {run.meaning.about}" if run.meaning.about else "")
@@ -145,7 +152,7 @@ def _flow_text(run: Run, flow: Flow) -> str:
         else f", window {flow.options.window_clamp_bytes // run.meaning.mss_bytes} packets"
     )
     rate = f", rate {format_rate(flow.options.max_pacing_bps)}" if flow.options.max_pacing_bps else ""
-    return f"tcp {flow.cc}{size}{rate}, {when}{window}"
+    return f"tcp {control_text(flow.cc, flow.variant)}{size}{rate}, {when}{window}"
 
 
 def _seconds(seconds: float) -> str:

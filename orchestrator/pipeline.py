@@ -53,6 +53,7 @@ class Pipeline:
     def execute(self, plan: Plan, jobs: int = 1) -> list[Document]:
         """One document a run, in the plan's order. A Ctrl-C ends the guests and keeps what was finished."""
         spec = plan.experiment.model_dump(mode="json", exclude_none=True)
+        self._cancelled.clear()
         with Staging(self.store.home) as staging, ThreadPoolExecutor(max(1, jobs), "run") as workers:
             work: list[Future[Document]] = []
             try:

@@ -91,7 +91,7 @@ def _flow(written: Mapping[str, Any], era: Era | None) -> dict[str, Any]:
     if preset is not None:
         flow = {**preset.fields, **flow}
         params = flow.get("params", {})
-        if preset.params and isinstance(params, dict):
+        if preset.params and isinstance(params, dict) and flow["cc"] == preset.fields["cc"]:
             flow["params"] = {**preset.params, **params}
     return flow if era is None else {**_fitting(era, flow), **flow}
 

@@ -19,6 +19,7 @@ import numpy as np
 from orchestrator.analysis.figure import draw_figure
 from orchestrator.analysis.panels import Panel, run_marks, run_panels
 from orchestrator.analysis.series import Floats
+from orchestrator.describe import control_text
 from orchestrator.run import Run
 from orchestrator.trace import Trace
 from orchestrator.units import format_duration, format_rate, format_share
@@ -166,7 +167,7 @@ def _flow_table(document: Document) -> str:
         rows.append(
             [
                 escape(flow["name"]),
-                escape(flow["cc"] or flow["kind"]),
+                escape(control_text(flow["cc"], flow["variant"])),
                 format_rate(flow["goodput_bps"]),
                 *(_number(rtt.get(name), " ms") for name in ("min", "p50", "p95")),
                 _number(cwnd.get("mean"), ""),

@@ -78,6 +78,38 @@ def test_the_return_takes_as_long_as_the_sum_of_steps_says(epochs: Finished) -> 
         assert windows == pytest.approx(gap / 3 * (1 + math.log(3)), rel=0.08)
 
 
+def epoch_ms(lambdas: list[float], rtt_ms: float) -> float:
+    """Equation 6: a segment takes a round trip divided by lambda."""
+    return rtt_ms * sum(1 / step for step in lambdas)
+
+
+def test_the_papers_example_of_an_epoch() -> None:
+    assert epoch_ms([4, 3, 2, 1], 20) == pytest.approx(41.66, abs=0.01)
+    assert epoch_ms([1, 1, 1, 1], 20) == 80
+
+
+@pytest.mark.parametrize("fastest", [4, 1])
+def test_an_epoch_of_a_few_segments_takes_what_equation_6_says(finish: Runner, fastest: int) -> None:
+    """The paper's example, lambda_max = 4 and 20 ms: a loss in the first flight, and the way back."""
+    done = finish(
+        path={"bandwidth": "1 Gbit/s", "rtt": "20 ms", "loss": 0.015},
+        flows=[{**agile(lambda_max=fastest, beta_ss=0.95)[0], "initial_window": 80}],
+        duration="2 s",
+        schedule=[{"at": "25 ms", "path": {"loss": 0}}],
+        # The first packet of the flight is lost, and no other.
+        seed=13,
+    )
+    (loss,) = reductions(done.trace)
+    assert (loss.before, loss.after) == (80, 76)
+    acks = acks_of(done.trace)
+    begin_s = _after_recovery(done, loss)
+    back_s = float(seconds(acks)[(seconds(acks) > begin_s) & (acks["cwnd"] >= loss.before)][0])
+    lambdas = [max(1.0, fastest * left / 4) for left in (4, 3, 2, 1)]
+    # ACKs come in a burst a round trip here: the law counts acknowledged windows, not milliseconds.
+    acknowledged = at(done.trace, back_s, "delivered") - at(done.trace, begin_s, "delivered")
+    assert acknowledged / loss.after * 20 == pytest.approx(epoch_ms(lambdas, 20), rel=0.06)
+
+
 def test_it_probes_by_one_segment_beyond_the_last_loss(finish: Runner) -> None:
     """A loss at a small window on a path that has room: from there on a segment a round trip."""
     schedule = [{"at": "500 ms", "path": {"loss": 0.05}}, {"at": "520 ms", "path": {"loss": 0}}]

@@ -113,7 +113,7 @@ def test_random_loss_costs_little(finish: Runner, rate_mbps: int) -> None:
 
 
 def test_it_takes_what_it_needs_and_leaves_bic_the_rest(finish: Runner) -> None:
-    done = finish(path=LONG, flows=[app(256), {"name": "bic", "cc": "bic"}], duration="120 s", warmup="20 s")
+    done = finish(path=LONG, flows=[app(256), {"name": "bic", "cc": "bic"}], duration="80 s", warmup="20 s")
     assert goodput_mbps(done) == pytest.approx(256, rel=0.05)
     assert goodput_mbps(done) + goodput_mbps(done, 1) >= 0.85 * 622
 
