@@ -92,6 +92,9 @@ def path_states(path: Path, changes: Sequence[PathNumbers], flow_rtts_us: Sequen
         path = _merge(path, change)
         kept = None if change.buffer is not None else states[-1].buffer
         states.append(_resolve(path, frame_bytes, flow_rtts_us, kept))
+        if path.queue == "droptail" and states[-1].buffer.in_bytes != states[0].buffer.in_bytes:
+            what = f"{path.buffer} after {states[0].buffer.text}: one counts packets and the other bytes, and a queue cannot change that"
+            raise PlanError("resolving", "schedule.path.buffer", what, "give all in packets or BDP, or all in KB or ms")
     return states
 
 

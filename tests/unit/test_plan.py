@@ -162,3 +162,17 @@ def test_a_plan_for_people_shows_every_resolved_number() -> None:
     text = describe_plan(compile_plan(load_experiment("demo")))
     for number in ("15406 packets", "23.325 MB", "delay 150 ms one way", "tbf rate 622000000bit", "51354 a second"):
         assert number in text
+
+
+@pytest.mark.parametrize(("first", "later"), [("200 ms", "5 packets"), ("1 BDP", "20 KB")])
+def test_a_queue_keeps_counting_what_it_counts(first: str, later: str) -> None:
+    written = {
+        "experiment": "unit",
+        "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms", "buffer": first},
+        "flows": [{"name": "one", "cc": "cubic"}],
+        "schedule": [{"at": "1 s", "path": {"buffer": later}}],
+        "duration": "2 s",
+    }
+    with pytest.raises(PlanError, match=f"{later} after {first}"):
+        compile_plan(parse_experiment(written))
+    compile_plan(parse_experiment(written, overrides=["path.queue=codel"]))
