@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.backends import BACKENDS
 from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
+from orchestrator.parameters import Parameter
 from orchestrator.presets import PRESETS
 from orchestrator.spec import load_experiment, shipped_experiments
 from orchestrator.sweep import count_points
@@ -46,10 +47,23 @@ def modules() -> Rows:
             "cc": name,
             "also": ", ".join(aliases[name]),
             "about": control.about,
-            "parameters": ", ".join(f"{one.name}={one.show(one.default)}" for one in control.parameters),
+            "parameters": [_parameter(one) for one in control.parameters],
         }
         for name, control in CONGESTION_CONTROLS.items()
     ]
+
+
+def _parameter(one: Parameter) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "unit": one.unit,
+        "default": one.show(one.default),
+        "low": one.show(one.low),
+        "high": one.show(one.high),
+        "allowed": one.allowed,
+        "of": "module" if one.socket_option is None else "flow",
+        "about": one.about,
+    }
 
 
 def presets() -> Rows:

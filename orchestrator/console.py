@@ -234,8 +234,15 @@ def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
     for column in rows[0] if rows else ():
         table.add_column(column)
     for row in rows:
-        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()))
+        table.add_row(*map(_cell, row.values()))
     return table
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        # Parameters: programs get all that is known of them, a line has room for name and default.
+        return ", ".join(f"{one['name']}={one['default']}" for one in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def point_text(document: Document) -> str:

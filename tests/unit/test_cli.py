@@ -56,7 +56,7 @@ def test_a_setting_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pyt
     assert "LONGHAUL_JOBS" in result.stderr
 
 
-@pytest.mark.parametrize("noun", ["experiments", "topologies", "modules", "measures", "backends"])
+@pytest.mark.parametrize("noun", ["experiments", "topologies", "modules", "presets", "measures", "backends"])
 def test_lists_are_tables_or_json(tmp_path: Path, noun: str) -> None:
     assert json.loads(longhaul("list", noun, "--json", home=tmp_path).stdout)
     assert longhaul("list", noun, home=tmp_path).stdout
