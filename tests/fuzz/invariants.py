@@ -62,7 +62,9 @@ def violations(done: Finished) -> Iterator[str]:
             continue
         acks = of_flow(trace.acks, flow.id)
         yield from (f"{flow.name}: {what}" for what in _window(run, flow, acks, reach))
-        yield from (f"{flow.name}: {what}" for what in _data(flow, of_flow(trace.flows, flow.id), told[flow.id]))
+        received = of_flow(trace.flows, flow.id)
+        data = _data(flow, run.meaning.mss_bytes, acks, received, told[flow.id])
+        yield from (f"{flow.name}: {what}" for what in data)
         connected_us, completed_us = told[flow.id]["connected_us"], told[flow.id]["completed_us"]
         if flow.kind == "tcp" and connected_us is not None:
             yield from (f"{flow.name}: {what}" for what in silences(done, flow, connected_us, completed_us))
@@ -110,13 +112,15 @@ def _first(records: Records, where: NDArray[np.bool_]) -> str:
     return f"{int(records['t_ns'][where][0]) / 1e9:.6f} s"
 
 
-def _data(flow: Flow, received: Records, fact: dict[str, Any]) -> Iterator[str]:
+def _data(flow: Flow, mss_bytes: int, acks: Records, received: Records, fact: dict[str, Any]) -> Iterator[str]:
     steps = np.diff(received["app_bytes"].astype(np.int64))
     # A connection that is reset counts a byte less in the end, as if it had ended with a FIN.
     if flow.kind == "tcp" and (steps < -1).any():
         yield "what was received becomes less"
     sent, arrived = fact["bytes_sent"], fact["bytes_received"]
-    if arrived > sent:
+    # The sender's counters are read at the flow's end, the receiver's when it has seen that.
+    window_bytes = int(acks["cwnd"][-1]) * mss_bytes if len(acks) else 0
+    if arrived > sent + window_bytes:
         yield f"{arrived} bytes received of {sent} sent"
     if flow.kind == "tcp" and flow.bytes is not None and fact["completed_us"] is not None and arrived != flow.bytes:
         yield f"complete with {arrived} bytes of {flow.bytes}"
