@@ -255,6 +255,16 @@ static const struct nla_policy policy[LH_DCF_MAX + 1] = {
 	[LH_DCF_SEED] = { .type = NLA_U64 },
 };
 
+/* As for every other kind of queue, the nest needs no flag that says it is one. */
+static int parse(struct nlattr **options, const struct nlattr *option, struct netlink_ext_ack *extack)
+{
+	if (!option) {
+		NL_SET_ERR_MSG_MOD(extack, "options are needed: medium, rate, basic rate and limit");
+		return -EINVAL;
+	}
+	return nla_parse_nested_deprecated(options, LH_DCF_MAX, option, policy, extack);
+}
+
 /* What is written replaces what `terms` holds. */
 static int read_terms(struct nlattr *const *options, struct terms *terms, struct netlink_ext_ack *extack)
 {
@@ -299,9 +309,11 @@ static int lh_dcf_init(struct Qdisc *sch, struct nlattr *option, struct netlink_
 	struct terms wanted = {};
 	int error;
 
-	if (!option || nla_parse_nested(options, LH_DCF_MAX, option, policy, extack) || !options[LH_DCF_MEDIUM] ||
-	    !options[LH_DCF_LIMIT]) {
-		NL_SET_ERR_MSG_MOD(extack, "medium, rate, basic rate and limit are needed");
+	error = parse(options, option, extack);
+	if (error)
+		return error;
+	if (!options[LH_DCF_MEDIUM] || !options[LH_DCF_LIMIT]) {
+		NL_SET_ERR_MSG_MOD(extack, "medium and limit are needed");
 		return -EINVAL;
 	}
 	error = read_terms(options, &wanted, extack);
@@ -324,7 +336,7 @@ static int lh_dcf_change(struct Qdisc *sch, struct nlattr *option, struct netlin
 	struct terms wanted = medium->terms;
 	int error;
 
-	error = nla_parse_nested(options, LH_DCF_MAX, option, policy, extack);
+	error = parse(options, option, extack);
 	if (!error)
 		error = read_terms(options, &wanted, extack);
 	if (error)

@@ -74,13 +74,17 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`initcwnd` 0 leaves the kernel's own; `cwnd_clamp`, the largest window of its connections, is left out where it is 0."""
+    """`initcwnd` 0 leaves the kernel's own; what follows it is left out where it is 0 or false.
+
+    `cwnd_clamp` is the largest window of its connections; with `quickack` they acknowledge every segment at once.
+    """
 
     node: str
     to: str
     via: str
     initcwnd: int = 0
     cwnd_clamp: int = 0
+    quickack: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +334,8 @@ def _encode(value: Any) -> Any:
         data = {part.metadata.get("key", part.name): _encode(getattr(value, part.name)) for part in fields(value)}
         if isinstance(value, Module):
             data = {key: item for key, item in data.items() if item or key == "params"}
-        if isinstance(value, Route) and not value.cwnd_clamp:
-            del data["cwnd_clamp"]
+        if isinstance(value, Route):
+            data = {key: item for key, item in data.items() if item or key not in ("cwnd_clamp", "quickack")}
         if isinstance(value, Flow):
             for kind, keys in _KIND_KEYS.items():
                 for key in keys if kind != value.kind else ():

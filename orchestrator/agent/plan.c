@@ -162,6 +162,7 @@ static void read_routes(struct plan *plan, const struct json *list)
 		NEED("via", struct reading, route.via, FIELD_IPV4),
 		MAYBE("initcwnd", struct reading, route.initcwnd, FIELD_U32, 0),
 		MAYBE("cwnd_clamp", struct reading, route.cwnd_clamp, FIELD_U32, 0),
+		MAYBE("quickack", struct reading, route.quickack, FIELD_BOOL, false),
 	};
 
 	plan->route_count = fields_expect(list, JSON_LIST)->count;

@@ -43,6 +43,7 @@ enum qdisc_kind {
 	QDISC_PIE,
 	QDISC_RED,
 	QDISC_CAKE,
+	QDISC_LH_DCF,
 	QDISC_KINDS
 };
 
@@ -56,7 +57,7 @@ struct qdisc {
 	bool keep_order, bursty_loss;
 	uint32_t loss, duplicate, corrupt, reorder; /* shares of 2^32 */
 	uint32_t gemodel[4];			    /* p, r, h, k */
-	/* tbf */
+	/* tbf, lh_dcf */
 	uint64_t rate_bps;
 	uint32_t burst_bytes;
 	/* AQM */
@@ -67,6 +68,10 @@ struct qdisc {
 	uint8_t wlog, plog, scell_log, stab[256];
 	/* cake */
 	uint32_t memory_bytes, rtt_us;
+	/* lh_dcf */
+	uint32_t medium, overhead_bytes;
+	uint64_t basic_rate_bps;
+	bool rts;
 };
 
 struct end {
@@ -95,6 +100,7 @@ struct route {
 	struct in_addr via;
 	uint32_t initcwnd;   /* 0: the kernel's own */
 	uint32_t cwnd_clamp; /* largest congestion window; 0: none */
+	bool quickack;	     /* every segment is acknowledged at once */
 };
 
 struct neighbour {
