@@ -10,9 +10,12 @@ IEEE 802.11-1999 clause 9.2 (DCF) and clause 15 (DSSS, long preamble), without p
 n counts bytes of an IP packet. One packet alone takes DIFS + backoff + exchange.
 
 A lone TCP flow has two transmitters, the data's and the acknowledgements'. The data's always has a frame waiting, so every idle
-slot counts its backoff down, and the acknowledgements' slots are among them. With one acknowledgement for k packets:
+slot counts its backoff down, and the acknowledgements' slots are among them. With one acknowledgement for k packets, which
+meets a frame of data with the chance c = 1 / (1 + mean backoff in slots) that one begins in its slot:
 
-    time of k packets = k (DIFS + mean backoff + exchange(data)) + DIFS + exchange(ack)        collisions apart
+    time of k packets = k (DIFS + backoff(31) + exchange(data)) + DIFS + exchange(ack) + c (DIFS + collision(data) + backoff(63))
+
+Where a window of one packet leaves nothing to contend with, each of the two waits for its own backoff: `alternating_bps`.
 
 `saturation` is Bianchi's model (IEEE JSAC 18(3), 2000) of n transmitters that always have a frame, with the retry limit (Wu et
 al., INFOCOM 2002): tau the chance to transmit in a slot, p that of a transmission to collide.
@@ -59,15 +62,19 @@ class Channel:
         )
         return lost_us + SIFS_US + self._control_us(ACK_BYTES)
 
-    def access_us(self) -> tuple[int, int]:
-        """The least and the most that a packet waits for an idle channel."""
-        return DIFS_US, DIFS_US + CW_MIN * SLOT_US
-
     def lone_flow_bps(self, payload_bytes: int, header_bytes: int, packets_per_ack: int = 1) -> Fraction:
-        """Goodput of a TCP flow that has the channel to itself, in payload."""
-        data_us = DIFS_US + mean_backoff_us() + self.exchange_us(payload_bytes + header_bytes)
+        """Goodput of a TCP flow that has the channel to itself and always has a packet to send."""
+        packet_bytes = payload_bytes + header_bytes
+        data_us = DIFS_US + mean_backoff_us() + self.exchange_us(packet_bytes)
         ack_us = DIFS_US + self.exchange_us(header_bytes)
-        return payload_bytes * 8_000_000 * packets_per_ack / (packets_per_ack * data_us + ack_us)
+        met = 1 / (1 + Fraction(CW_MIN, 2))
+        lost_us = met * (DIFS_US + self.collision_us(packet_bytes) + mean_backoff_us(1))
+        return payload_bytes * 8_000_000 * packets_per_ack / (packets_per_ack * data_us + ack_us + lost_us)
+
+    def alternating_bps(self, payload_bytes: int, header_bytes: int) -> Fraction:
+        """Goodput of a TCP flow that has the channel to itself and waits for each acknowledgement."""
+        both_us = self.exchange_us(payload_bytes + header_bytes) + self.exchange_us(header_bytes)
+        return payload_bytes * 8_000_000 / (both_us + 2 * (DIFS_US + mean_backoff_us()))
 
     def saturation(self, transmitters: int, packet_bytes: int) -> Saturation:
         """What transmitters of equal packets come to that always have one."""

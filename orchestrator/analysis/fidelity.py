@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.series import counter, of_flow
+from orchestrator.analysis.wireless import is_wireless, judge_media
 from orchestrator.run import DeviceChange, End, FlowChange, Qdisc, Run
 from orchestrator.trace import DROP_RANDOM, EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
 
@@ -53,6 +54,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_frames(run, facts),
         *_rate(run, trace),
         *_base_rtt(run, trace),
+        *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
         *_queue_limit(run, trace),
         *_random_loss(run, trace),
         *_conservation(run, facts),
@@ -141,7 +143,8 @@ def _frames(run: Run, facts: Facts) -> Iterator[Check]:
 def _rate(run: Run, trace: Trace) -> Iterator[Check]:
     """Whenever the queue was never empty for a while, the line must have run at its rate."""
     link = run.links[0]
-    if any(run.device_changes):
+    # What a transmitter of a shared channel gets is up to the others: `air time` is its check.
+    if any(run.device_changes) or is_wireless(run):
         return
     records = of_flow(trace.links, link.id)
     busy = records["queue_packets"] > 0
@@ -186,7 +189,11 @@ def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
         tolerance_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US)
         least = int(measured.min())
         ok = least >= base_us - jitter_us - tolerance_us
-        if acks["retrans"][0] == 0 and _queue_empty(run, trace, flow.start_us, base_us + jitter_us):
+        if (
+            acks["retrans"][0] == 0
+            and not is_wireless(run)
+            and _queue_empty(run, trace, flow.start_us, base_us + jitter_us)
+        ):
             # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
             ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
         yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")
@@ -303,7 +310,7 @@ def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
 
 
 def _may_drop(qdisc: Qdisc) -> bool:
-    return qdisc.kind == "tbf" or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
+    return qdisc.kind in ("tbf", "lh_dcf") or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
 
 
 def _windows(run: Run, trace: Trace) -> Iterator[Check]:

@@ -17,12 +17,12 @@ from typing import Any
 
 from orchestrator.airtime import Channel
 from orchestrator.backends import open_backend
+from orchestrator.pipeline import judge
 from orchestrator.plan import compile_plan
 from orchestrator.qdiscs import DCF_MODULE, RATE, Medium, dcf
 from orchestrator.run import End, Flow, FlowOptions, Link, Module, Neighbour, Node, Qdisc, Route, Run, Wire
 from orchestrator.seeds import derive_seed
 from orchestrator.settings import Settings
-from orchestrator.trace import read_trace
 from tests.guest.conftest import Finished, experiment
 
 MTU = 1052  # 1000 bytes of payload, with timestamps
@@ -94,12 +94,12 @@ def udp(sender: str, receiver: str, rate_bps: int, payload_bytes: int = 1000) ->
 
 
 def carry_out(run: Run, settings: Settings, directory: Path) -> Finished:
-    """What the run left; its numbers are for the test to judge."""
+    """What the run left, after the fidelity checks of every run."""
     directory.mkdir()
     (directory / "run.json").write_text(json.dumps(run.as_json()))
-    open_backend("sandbox", settings).run(run, directory, lambda virtual_ns: None)
-    facts = json.loads((directory / "facts.json").read_text())
-    return Finished({}, run, read_trace(directory / "trace.bin"), facts)
+    cost = open_backend("sandbox", settings).run(run, directory, lambda virtual_ns: None)
+    document, trace = judge(run, directory.name, directory, cost)
+    return Finished(document, run, trace, json.loads((directory / "facts.json").read_text()))
 
 
 def radios(done: Finished) -> dict[str, dict[str, Any]]:
