@@ -58,6 +58,7 @@ struct transmitter;
 struct medium {
 	struct list_head list;
 	unsigned int users;
+	u64 joined; /* instances, ever */
 	struct terms terms;
 
 	spinlock_t lock; /* all of the below, and what transmitters have under "contention" */
@@ -77,6 +78,7 @@ struct transmitter {
 	struct medium *medium;
 	u32 overhead_bytes;
 	u64 seed;
+	u64 place; /* among those that joined the medium */
 
 	/* contention */
 	struct list_head list;

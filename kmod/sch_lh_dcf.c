@@ -38,11 +38,13 @@
  * leaves a verdict with the transmitter and schedules its device, whose dequeue carries the verdict out.
  */
 
+#include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/prandom.h>
+#include <linux/random.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -53,6 +55,8 @@
 #include "dcf_medium.h"
 #include "lh_dcf.h"
 
+/* Without options: medium 0 at 1 Mbit/s, with RTS, the device's own length of its queue, any seed. */
+#define RATE_BPS 1000000
 #define OVERHEAD_BYTES 28
 
 static LIST_HEAD(media);
@@ -216,6 +220,7 @@ static int join_medium(struct transmitter *tx, const struct terms *wanted, struc
 	if (!error) {
 		medium->users++;
 		tx->medium = medium;
+		tx->place = medium->joined++;
 		spin_lock_bh(&medium->lock);
 		/* In the order of coming, which is that of all that is done to all. */
 		list_add_tail(&tx->list, &medium->transmitters);
@@ -255,19 +260,14 @@ static const struct nla_policy policy[LH_DCF_MAX + 1] = {
 	[LH_DCF_SEED] = { .type = NLA_U64 },
 };
 
-/* As for every other kind of queue, the nest needs no flag that says it is one. */
-static int parse(struct nlattr **options, const struct nlattr *option, struct netlink_ext_ack *extack)
+/* What is written replaces what `terms` holds. As for every other kind of queue, the nest needs no flag that it is one. */
+static int parse(struct nlattr **options, const struct nlattr *option, struct terms *terms,
+		 struct netlink_ext_ack *extack)
 {
-	if (!option) {
-		NL_SET_ERR_MSG_MOD(extack, "options are needed: medium, rate, basic rate and limit");
-		return -EINVAL;
-	}
-	return nla_parse_nested_deprecated(options, LH_DCF_MAX, option, policy, extack);
-}
+	int error = nla_parse_nested_deprecated(options, LH_DCF_MAX, option, policy, extack);
 
-/* What is written replaces what `terms` holds. */
-static int read_terms(struct nlattr *const *options, struct terms *terms, struct netlink_ext_ack *extack)
-{
+	if (error)
+		return error;
 	if (options[LH_DCF_MEDIUM])
 		terms->number = nla_get_u32(options[LH_DCF_MEDIUM]);
 	if (options[LH_DCF_RATE_BPS])
@@ -277,55 +277,55 @@ static int read_terms(struct nlattr *const *options, struct terms *terms, struct
 	if (options[LH_DCF_RTS])
 		terms->rts = nla_get_u8(options[LH_DCF_RTS]);
 	if (!terms->rate_bps || !terms->basic_rate_bps) {
-		NL_SET_ERR_MSG_MOD(extack, "rate and basic rate are needed, above 0");
+		NL_SET_ERR_MSG_MOD(extack, "rate and basic rate must be above 0");
 		return -EINVAL;
 	}
 	return 0;
 }
 
+/* Each instance of a medium has a stream of its own, also where seeds are equal: equal draws would collide for ever. */
+static void sow(struct transmitter *tx, u64 seed)
+{
+	spin_lock_bh(&tx->medium->lock);
+	tx->seed = seed;
+	prandom_seed_state(&tx->random, seed + tx->place * GOLDEN_RATIO_64);
+	spin_unlock_bh(&tx->medium->lock);
+}
+
 static void set_own_options(struct Qdisc *sch, struct nlattr *const *options)
 {
 	struct transmitter *tx = qdisc_priv(sch);
-	u64 seed = options[LH_DCF_SEED] ? nla_get_u64(options[LH_DCF_SEED]) : tx->seed;
 
 	sch_tree_lock(sch);
 	if (options[LH_DCF_LIMIT])
 		sch->limit = nla_get_u32(options[LH_DCF_LIMIT]);
 	if (options[LH_DCF_OVERHEAD_BYTES])
 		tx->overhead_bytes = nla_get_u32(options[LH_DCF_OVERHEAD_BYTES]);
-	spin_lock(&tx->medium->lock);
 	/* The same seed again would repeat the draws. */
-	if (seed != tx->seed)
-		prandom_seed_state(&tx->random, seed);
-	tx->seed = seed;
-	spin_unlock(&tx->medium->lock);
+	if (options[LH_DCF_SEED] && nla_get_u64(options[LH_DCF_SEED]) != tx->seed)
+		sow(tx, nla_get_u64(options[LH_DCF_SEED]));
 	sch_tree_unlock(sch);
 }
 
 static int lh_dcf_init(struct Qdisc *sch, struct nlattr *option, struct netlink_ext_ack *extack)
 {
 	struct transmitter *tx = qdisc_priv(sch);
-	struct nlattr *options[LH_DCF_MAX + 1];
-	struct terms wanted = {};
-	int error;
+	struct nlattr *options[LH_DCF_MAX + 1] = {};
+	struct terms wanted = { .rate_bps = RATE_BPS, .basic_rate_bps = RATE_BPS, .rts = true };
+	int error = 0;
 
-	error = parse(options, option, extack);
-	if (error)
-		return error;
-	if (!options[LH_DCF_MEDIUM] || !options[LH_DCF_LIMIT]) {
-		NL_SET_ERR_MSG_MOD(extack, "medium and limit are needed");
-		return -EINVAL;
-	}
-	error = read_terms(options, &wanted, extack);
+	if (option)
+		error = parse(options, option, &wanted, extack);
+	if (!error)
+		error = join_medium(tx, &wanted, extack);
 	if (error)
 		return error;
 	tx->sch = sch;
 	tx->overhead_bytes = OVERHEAD_BYTES;
-	prandom_seed_state(&tx->random, 0);
-	error = join_medium(tx, &wanted, extack);
-	if (!error)
-		set_own_options(sch, options);
-	return error;
+	sch->limit = qdisc_dev(sch)->tx_queue_len ?: 1;
+	sow(tx, options[LH_DCF_SEED] ? nla_get_u64(options[LH_DCF_SEED]) : get_random_u64());
+	set_own_options(sch, options);
+	return 0;
 }
 
 static int lh_dcf_change(struct Qdisc *sch, struct nlattr *option, struct netlink_ext_ack *extack)
@@ -336,9 +336,7 @@ static int lh_dcf_change(struct Qdisc *sch, struct nlattr *option, struct netlin
 	struct terms wanted = medium->terms;
 	int error;
 
-	error = parse(options, option, extack);
-	if (!error)
-		error = read_terms(options, &wanted, extack);
+	error = parse(options, option, &wanted, extack);
 	if (error)
 		return error;
 	if (wanted.number != medium->terms.number || wanted.basic_rate_bps != medium->terms.basic_rate_bps ||
