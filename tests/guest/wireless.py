@@ -158,3 +158,17 @@ def _routes(stations: int) -> list[Route]:
             Route("d", f"10.{n}.0.0/24", "10.0.0.2", quickack=True),
         ]
     return routes
+
+
+def queue_of(run: Run, radio: str) -> Qdisc:
+    """A radio's transmitter."""
+    return next(qdisc for end in run.ends if end.node == radio for qdisc in end.qdiscs)
+
+
+def with_qdiscs(run: Run, dev: str, *qdiscs: Qdisc) -> Run:
+    """The Run with these on a device, in the place of what it has."""
+
+    def changed(end: End) -> End:
+        return replace(end, qdiscs=qdiscs) if end.dev == dev else end
+
+    return replace(run, wires=tuple(Wire((changed(wire.ends[0]), changed(wire.ends[1]))) for wire in run.wires))
