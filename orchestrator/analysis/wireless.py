@@ -64,8 +64,9 @@ def _exchanges(run: Run, one: Mapping[str, Any]) -> Iterator[str]:
     bytes_in_air = one["bytes"] + frames * (options["overhead_bytes"] - _ETHERNET_HEADER_BYTES)
     empty_us = Channel(channel.rate_bps, channel.basic_rate_bps, channel.rts, overhead_bytes=0).exchange_us(0)
     least_ns = frames * empty_us * 1000 + bytes_in_air * 8_000_000_000 // channel.rate_bps
-    # Each frame's length is in whole microseconds, upwards.
-    if not least_ns <= told["exchange_ns"] <= least_ns + frames * 1000:
+    # Each frame's length is in whole microseconds, upwards, unless every byte's is.
+    rounded_ns = frames * 1000 if 8_000_000 % channel.rate_bps else 0
+    if not least_ns <= told["exchange_ns"] <= least_ns + rounded_ns:
         yield f"{told['exchange_ns']} ns for {frames} frames of {bytes_in_air} bytes together, {least_ns} computed"
 
 
