@@ -20,6 +20,8 @@ class Dumbbell(Topo):  # type: ignore[misc]
         self, n: int = 1, bw: float = 100, rtt: float = 40, rtt_last: float | None = None, queue: int | None = None
     ) -> None:
         """`bw` in Mbit/s, `rtt` and `rtt_last` in milliseconds, `queue` in packets."""
+        if rtt_last is not None and rtt_last < rtt:
+            raise ValueError(f"rtt_last, {rtt_last} ms, is below rtt, {rtt} ms")
         left = self.addSwitch("s1")
         right = self.addSwitch("s2") if n > 1 else self.addHost("b1")
         self.addLink(left, right, delay=f"{rtt / 2}ms", params1={"bw": bw, "max_queue_size": queue})

@@ -23,6 +23,8 @@ class LanAndWan(Topo):  # type: ignore[misc]
         queue: int | None = None,
     ) -> None:
         """`bw` in Mbit/s, round trips in milliseconds, `queue` in packets."""
+        if rtt_far < rtt_near:
+            raise ValueError(f"rtt_far, {rtt_far} ms, is below rtt_near, {rtt_near} ms")
         left, right = self.addSwitch("s1"), self.addSwitch("s2")
         self.addLink(left, right, delay=f"{rtt_near / 2}ms", params1={"bw": bw, "max_queue_size": queue})
         senders = [f"near{number}" for number in range(1, near + 1)] + [f"far{number}" for number in range(1, far + 1)]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.topology import build_graph, show
-from topologies import CATALOG, COUNT, PACKETS, Topology
+from orchestrator.topology import build_graph, read_parameter, show
+from topologies import CATALOG, COUNT, Topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
@@ -63,8 +63,6 @@ def test_what_the_catalogue_shows_of_a_parameter_is_what_an_experiment_writes(na
     for one in CATALOG[name].parameters:
         for value in (one.low, one.high):
             text = show(one, value)
-            build = {one.name: int(value) if one.kind == COUNT else text}
             assert text
-            assert one.kind in (COUNT, PACKETS) or " " in text
-            if value == one.low:
-                assert build_graph(name, build).lanes
+            assert one.kind == COUNT or " " in text
+            assert read_parameter(one, int(text) if one.kind == COUNT else text) == value
