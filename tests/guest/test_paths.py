@@ -61,8 +61,8 @@ def test_losses_come_in_bursts(finish: Runner) -> None:
     burst = {"p": 0.005, "r": 0.25, "bad": 1.0}
     done = finish(
         path={"bandwidth": "1 Gbit/s", "rtt": "10 ms", "burst": burst},
-        flows=[{"name": "probe", "udp": "200 Mbit/s"}],
-        duration="20 s",
+        flows=[{"name": "probe", "udp": "40 Mbit/s"}],
+        duration="100 s",
     )
     sent = done.facts["flows"][0]["packets_sent"]
     lost = done.trace.drops[done.trace.drops["state"] == DROP_RANDOM]
