@@ -21,6 +21,7 @@
 #include "netlink.h"
 #include "offloads.h"
 
+#define OPERSTATE_UP	 6 /* IF_OPER_UP of linux/if.h, which net/if.h excludes */
 #define GSO_MAX_SEGMENTS 1 /* a packet is a packet: loss and queue limits count real ones */
 
 static int birth_namespace = -1;
@@ -359,6 +360,46 @@ void link_set_mtu(struct end *end, uint32_t mtu)
 	end->mtu = mtu;
 }
 
+static void visit_state(const struct nlmsghdr *message, void *context)
+{
+	size_t *waiting = context;
+	struct attributes attributes;
+	uint8_t state;
+
+	attributes_of(&attributes, message, sizeof(struct ifinfomsg));
+	attribute_copy(attributes.table[IFLA_OPERSTATE], &state, sizeof(state));
+	/* Loopback and bridges have no carrier to wait for. */
+	if (attributes.table[IFLA_LINK] && state != OPERSTATE_UP)
+		*waiting += 1;
+}
+
+static size_t devices_waiting(const struct plan *plan)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < plan->node_count; i++) {
+		struct ifinfomsg body = {0};
+		struct request request;
+
+		request_begin(&request, RTM_GETLINK, 0, &body, sizeof(body));
+		netlink_dump(plan->nodes[i].rtnl_fd, &request, visit_state, &waiting);
+	}
+	return waiting;
+}
+
+/* The kernel takes note of new carriers for a hundred devices a second; until then a device drops what it is given. */
+static void wait_for_carriers(const struct plan *plan)
+{
+	size_t waiting;
+
+	for (size_t second = 0; (waiting = devices_waiting(plan)); second++) {
+		if (second > plan->wire_count)
+			die("bringing up wires", "", "", "%zu devices still have no carrier",
+			    waiting);
+		sleep(1);
+	}
+}
+
 void links_count(const struct plan *plan, struct device_counters *counters)
 {
 	visit_devices(plan, counters);
@@ -388,5 +429,6 @@ void links_create(struct plan *plan)
 		add_route(&plan->routes[i]);
 	for (size_t i = 0; i < plan->route_count; i++)
 		check_route(&plan->routes[i]);
+	wait_for_carriers(plan);
 	visit_devices(plan, NULL);
 }

@@ -38,18 +38,17 @@ def wireless_run(
     flows: Sequence[Flow], *, stations: int = 1, channel: Channel = MEGABIT, duration_s: int = 60, **more: Any
 ) -> Run:
     """A Run of these flows; `more` replaces fields of it."""
-    (base,) = compile_plan(
-        experiment(path={"bandwidth": "1 Mbit/s", "rtt": "10 ms", "buffer": "50 packets", "mtu": MTU})
-    ).runs
-    bridge, end = base.nodes[1], base.nodes[2]
+    path = {"bandwidth": "1 Mbit/s", "rtt": "10 ms", "buffer": "50 packets", "mtu": MTU}
+    (base,) = compile_plan(experiment(path=path)).runs
+    end = next(node for node in base.nodes if node.name == base.flows[0].to_node)
     names = [f"s{number}" for number in range(1, stations + 1)]
     wires = [_wire(0, ("d", "10.0.0.1/24"), ("b", "10.0.0.2/24"))]
     wires += [_wire(n, (name, f"10.{n}.0.1/24"), (f"w{n}", f"10.{n}.0.2/24")) for n, name in enumerate(names, 1)]
     radios = [("b", "10.100.0.1/16"), *((f"w{n}", f"10.100.0.{n + 1}/16") for n in range(1, stations + 1))]
     for number, radio in enumerate(radios):
-        air = _wire(100 + number, radio, ("air", None))
+        near, far = _wire(100 + number, radio, ("air", None)).ends
         queue = transmitter(channel, radio[0], base.seed)
-        wires.append(Wire((replace(air.ends[0], qdiscs=(queue,)), air.ends[1])))
+        wires.append(Wire((replace(near, qdiscs=(queue,)), replace(far, behind=(near.mac,)))))
     router = (("net/ipv4/ip_forward", "1"),)
     return replace(
         base,
@@ -58,7 +57,7 @@ def wireless_run(
         nodes=(
             *(Node(name, False, end.sysctls) for name in ("d", *names)),
             *(Node(name, False, router) for name, _ in radios),
-            Node("air", True, bridge.sysctls),
+            Node("air", True, ()),
         ),
         wires=tuple(wires),
         neighbours=tuple(_neighbours(wires)),
@@ -80,17 +79,26 @@ def transmitter(channel: Channel, name: str, seed: int) -> Qdisc:
 
 
 def tcp(sender: str, receiver: str, *, cc: str = "reno", start_us: int = 0) -> Flow:
-    return Flow(
-        0, f"{sender}-{receiver}", "tcp", cc, cc, sender, receiver, _address(receiver), 0, start_us, None, None,
-        FlowOptions(), 1,
-    )  # fmt: skip
+    return _flow("tcp", cc, sender, receiver, start_us)
 
 
 def udp(sender: str, receiver: str, rate_bps: int, payload_bytes: int = 1000) -> Flow:
+    return replace(_flow("udp", None, sender, receiver, 0), rate_bps=rate_bps, payload_bytes=payload_bytes)
+
+
+def _flow(kind: str, cc: str | None, sender: str, receiver: str, start_us: int) -> Flow:
+    name = f"{sender}-{receiver}"
+    ways = (_devices(sender, receiver), _devices(receiver, sender))
+    options = FlowOptions()
     return Flow(
-        0, f"{sender}-{receiver}", "udp", None, None, sender, receiver, _address(receiver), 0, 0, None, None,
-        FlowOptions(), 1, rate_bps, payload_bytes,
+        0, name, kind, cc, cc, sender, receiver, _address(receiver), 0, start_us, None, None, options, 1, *ways
     )  # fmt: skip
+
+
+def _devices(sender: str, receiver: str) -> tuple[str, ...]:
+    """Those that a packet leaves from."""
+    radio, other = (("b" if host == "d" else f"w{host[1:]}") for host in (sender, receiver))
+    return (f"{sender}-{radio}", f"{radio}-air", f"air-{other}", f"{other}-{receiver}")
 
 
 def carry_out(run: Run, settings: Settings, directory: Path) -> Finished:
