@@ -24,7 +24,7 @@ from orchestrator.network import Network, build_network
 from orchestrator.own_modules import adopt
 from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
 from orchestrator.placement import Placement, place_flows
-from orchestrator.qdiscs import QUEUE
+from orchestrator.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
 from orchestrator.run import (
     FORMAT,
     DeviceChange,
@@ -32,6 +32,7 @@ from orchestrator.run import (
     FlowOptions,
     Link,
     Meaning,
+    Module,
     Node,
     OnOff,
     Run,
@@ -132,7 +133,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
         neighbours=network.neighbours,
         routes=network.routes,
         links=_links(path, layout, network),
-        modules=loaded_modules(experiment, scheduled_controls(experiment)),
+        modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *_queue_modules(network)),
         flows=flows,
         schedule=_in_order(
             *_device_changes(moments, path.states, layout, network, placement), *flow_changes(experiment, flows)
@@ -255,6 +256,12 @@ def _nodes(network: Network, placement: Placement, pipe: Pipe) -> Iterator[Node]
         yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name)), *routing))
 
 
+def _queue_modules(network: Network) -> Iterator[Module]:
+    """Those of kinds of queue that the kernel does not have itself."""
+    if any(qdisc.kind == DCF for wire in network.wires for end in wire.ends for qdisc in end.qdiscs):
+        yield Module(DCF_MODULE, {})
+
+
 def _device_changes(
     moments: Sequence[Moment], states: Sequence[PathState], layout: Layout, network: Network, placement: Placement
 ) -> Iterator[DeviceChange]:
@@ -290,7 +297,7 @@ def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
                 single.get(lane, "-".join(lane)),
                 place[0],
                 network.devices[place],
-                QUEUE,
+                QUEUE if numbers.medium is None else RATE,
                 numbers.rate_bps,
                 numbers.impairment.delay_us,
                 numbers.buffer.packets,

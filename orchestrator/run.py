@@ -105,7 +105,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A congestion-control module; `builtin` ones get their parameters through /sys/module.
+    """A congestion control's module or a kind of queue's; `builtin` ones get their parameters through /sys/module.
 
     `source` is the hash of one that was brought along, and so of the folder of $LONGHAUL_CACHE/own that holds it.
     """
