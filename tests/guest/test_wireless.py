@@ -18,7 +18,7 @@ from orchestrator.qdiscs import DCF_MODULE, Impairment, netem
 from orchestrator.run import DeviceChange, Module, Run
 from orchestrator.settings import Settings
 from orchestrator.trace import trace_sha256
-from tests.guest.conftest import Finished
+from tests.guest.conftest import Finished, Runner
 from tests.guest.wireless import (
     HEADERS,
     MEGABIT,
@@ -36,6 +36,8 @@ from tests.guest.wireless import (
 
 PAYLOAD = MTU - HEADERS
 WITHOUT_RTS = replace(MEGABIT, rts=False)
+# Rates and delays of a topology are its own.
+AS_BUILT = {"bandwidth": None, "rtt": None, "buffer": "50 packets", "mtu": MTU}
 
 Carry = Callable[[Run], Finished]
 
@@ -280,3 +282,24 @@ def test_the_module_is_named_by_its_file(carry: Carry) -> None:
     assert [module.name for module in run.modules] == [DCF_MODULE]
     with pytest.raises(BackendError, match="installing the queue lh_dcf"):
         carry(replace(run, modules=()))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_topology_is_this_channel(finish: Runner, seed: int) -> None:
+    """Wired hosts that send to stations, with receivers that acknowledge every second segment."""
+    flows = [{"name": f"f{n}", "cc": "cubic", "sender": f"w{n}", "receiver": f"m{n}"} for n in (1, 2)]
+    done = finish(topology="mixed_wireless", path=AS_BUILT, flows=flows, duration="120 s", warmup="20 s", seed=seed)
+    goodputs = [flow["goodput_bps"] for flow in done.document["flows"]]
+    assert sum(goodputs) == pytest.approx(float(MEGABIT.lone_flow_bps(PAYLOAD, HEADERS, 2)), rel=0.03)
+    assert min(goodputs) > 0.5 * max(goodputs)
+    assert set(radios(done)) == {"base", "x3", "x4"}
+
+
+def test_a_rate_of_the_topologys_channel_changes_in_flight(finish: Runner) -> None:
+    faster = {f"{name}-air": {"bandwidth": "2 Mbit/s"} for name in ("base", "m1", "m2")}
+    flows = [{"name": "one", "cc": "reno", "sender": "w1", "receiver": "m1"}]
+    schedule = [{"at": "30 s", "links": faster}]
+    done = finish(topology="mixed_wireless", path=AS_BUILT, flows=flows, duration="60 s", schedule=schedule)
+    slow, fast = (goodputs_bps(done, *span)[0] for span in ((10, 30), (40, 60)))
+    for channel, goodput in ((MEGABIT, slow), (replace(MEGABIT, rate_bps=2_000_000), fast)):
+        assert goodput == pytest.approx(float(channel.lone_flow_bps(PAYLOAD, HEADERS, 2)), rel=0.03)
