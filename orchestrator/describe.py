@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.cost import data_packets, packets_per_second, wall_estimate_s
+from orchestrator.picture import as_text, picture_of
 from orchestrator.plan import Plan
 from orchestrator.qdiscs import DCF, tc_command
 from orchestrator.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
@@ -16,7 +17,9 @@ _MOST_WAYS = 8
 
 def describe_plan(plan: Plan) -> str:
     """The whole plan: the first run in full, the others by what differs."""
-    lines = [*describe_run(plan.runs[0])]
+    title, *details = describe_run(plan.runs[0])
+    drawn = as_text(picture_of(plan.graph)).splitlines()
+    lines = [title, "", *(f"  {line}" for line in drawn), *details]
     if len(plan.runs) > 1:
         total_s = sum(wall_estimate_s(run) for run in plan.runs)
         lines += ["", f"{len(plan.runs)} runs, about {_seconds(total_s)} of wall time one after the other"]

@@ -18,6 +18,7 @@ from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
 from orchestrator.experiment import Experiment
 from orchestrator.experiment import Flow as WrittenFlow
+from orchestrator.graph import Graph
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.network import Network, build_network
@@ -61,11 +62,12 @@ _FASTEST_BPS = 10**11
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong."""
+    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong, `graph` is the first run's."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
     lint: tuple[str, ...]
+    graph: Graph
 
 
 def compile_plan(
@@ -95,7 +97,8 @@ def compile_plan(
         for note in lint.notes(runs[-1], here):
             notes.setdefault(note, []).append(where)
     adopt([FilePath(path) for path in experiment.modules], load_settings().cache)
-    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()))
+    first = place_flows(at_point(experiment, next(iter(expand(experiment.sweep)))))
+    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), first.graph)
 
 
 def _summed_up(note: str, places: Sequence[str]) -> str:
