@@ -38,6 +38,7 @@ _TCP_FIELDS = (
     "window",
     "hystart",
     "initial_window",
+    "delayed_ack",
     "rtt",
 )
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")

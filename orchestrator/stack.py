@@ -55,6 +55,8 @@ class HostOptions:
     ecn: bool
     recovery: str
     initial_window: int
+    # Whether its receivers wait for a second segment before they acknowledge.
+    delayed_ack: bool
 
 
 @dataclass(frozen=True, slots=True)
