@@ -6,6 +6,7 @@
 #define LONGHAUL_FLOWS_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "plan.h"
 
@@ -24,6 +25,10 @@ struct traffic {
 	uint32_t min_rtt_us, mss;
 	bool ecn;
 	char error[160];
+	/* iperf3 */
+	pid_t server;
+	bool client_over;     /* it has said what it counted */
+	uint64_t bytes_given; /* by the program to its socket */
 };
 
 extern pthread_mutex_t traffic_lock;
@@ -56,11 +61,15 @@ int flow_socket(int type, uint32_t mark);
 void thread_start(void *(*run)(void *), void *argument);
 
 /* tcp.c */
+/* The least that a receiver wakes for: one that wakes for each segment costs more than the segment. */
+#define WAKE_BYTES (64u << 10)
 int tcp_listener(const struct flow *flow);
 int tcp_sender(const struct flow *flow);
 bool tcp_connect(struct flow *flow, int fd);
 /* Changes the sender's socket of a flow, connected or not yet; false if the flow is over. */
 bool tcp_change(const struct change *change);
+/* The control and the pacing rate of a sender's socket that another program made, against what was asked. */
+void tcp_check(struct flow *flow, int fd);
 /* Adds what the kernel knows of a sender's or a receiver's connection to the flow's counts. */
 void tcp_account_sender(struct flow *flow, int fd);
 void tcp_account_receiver(struct flow *flow, int fd);
