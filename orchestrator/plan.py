@@ -18,6 +18,7 @@ from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
 from orchestrator.experiment import Experiment, PathNumbers
 from orchestrator.experiment import Flow as WrittenFlow
+from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.own_modules import adopt
 from orchestrator.path import (
@@ -62,6 +63,8 @@ from orchestrator.units import parse_duration, parse_multiple, parse_packets, pa
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
 _FIRST_PORT = 10_000
+# Below those that the kernel chooses by itself.
+_FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 _MOST_SENDERS = 250
@@ -128,9 +131,11 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     changes = path_changes(experiment)
     own_rtts_us = sorted({options.rtt_us for options in senders if options.rtt_us is not None})
     states = path_states(experiment.path, [path for _, path in changes], own_rtts_us)
-    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, backend))
+    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed))
     pipe = _pipe(states, own_rtts_us, experiment.path.mtu)
-    memory_mb = pipe.memory_mb(sum(flow.kind != "udp" for flow in flows), len(flows))
+    memory_mb = pipe.memory_mb(
+        sum(flow.kind != "udp" for flow in flows), len(flows), sum(flow.tool == IPERF3 for flow in flows)
+    )
     devices = _devices(states, senders, seed)
     wires = _wires(senders, devices, experiment.path.mtu)
     return Run(
@@ -170,15 +175,11 @@ def _host_options(flow: WrittenFlow, experiment: Experiment) -> HostOptions:
     return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window)
 
 
-def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, seed: int, backend: str) -> list[Flow]:
+def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, seed: int) -> list[Flow]:
     multiple = parse_multiple(experiment.start_jitter, "RTT")
     jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * state.rtt_us)
     made: list[Flow] = []
     for written, sender in zip(experiment.flows, senders, strict=True):
-        if written.tool == "iperf3":
-            raise PlanError(
-                "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
-            )
         kind = written.kind
         control = None if kind == "udp" else experiment.control(written.cc)
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
@@ -211,7 +212,7 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
             )
-            made.append(replace(flow, **_traffic(written, experiment.path.mtu)))
+            made.append(replace(flow, **_traffic(written, experiment.path.mtu), **_tool(written, flow)))
     return made
 
 
@@ -228,6 +229,17 @@ def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
             "think_us": parse_duration(flow.web.think),
         }
     return {}
+
+
+def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
+    """The fields of a Flow that only its tool has; iperf3's control connection is told from its data by the port."""
+    if written.tool != IPERF3:
+        return {}
+    return {
+        "tool": IPERF3,
+        "client_port": flow.port - _FIRST_PORT + _FIRST_CLIENT_PORT,
+        "block_bytes": block_bytes(flow.bytes),
+    }
 
 
 def _window_bytes(window: str | None, mtu: int) -> int:

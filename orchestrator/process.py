@@ -23,6 +23,8 @@ from orchestrator.errors import BackendError
 
 # Where the guard writes its one line when the guest has ended.
 _REPORT_FD = 3
+# A program that is only asked for its version has answered by then, on the busiest machine.
+_ANSWER_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,16 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) 
         os.close(control_read)
         os.close(report_write)
     return Guard(pid, control_write, report_read, log.parent.resolve())
+
+
+def ask_program(argv: Sequence[str], attempting: str) -> str:
+    """What a program says on its standard output; it must end well and soon."""
+    try:
+        return subprocess.run(
+            list(argv), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=_ANSWER_S
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BackendError(attempting, argv[0], str(error)) from error
 
 
 def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:

@@ -130,7 +130,10 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp or web; the fields of other kinds keep their defaults and are left out of run.json."""
+    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are left out of run.json.
+
+    A flow of iperf3 has its data connection from `client_port` and is written in blocks of `block_bytes`.
+    """
 
     id: int
     name: str
@@ -152,8 +155,12 @@ class Flow:
     mean_bytes: int = 0
     shape_milli: int = 0
     think_us: int = 0
+    tool: str = "lh-flow"
+    client_port: int = 0
+    block_bytes: int = 0
 
 
+_TOOL_KEYS = ("tool", "client_port", "block_bytes")
 _KIND_KEYS = {"udp": ("rate_bps", "payload_bytes", "on_off"), "web": ("mean_bytes", "shape_milli", "think_us")}
 
 
@@ -333,6 +340,8 @@ def _encode(value: Any) -> Any:
         if isinstance(value, Route) and not value.cwnd_clamp:
             del data["cwnd_clamp"]
         if isinstance(value, Flow):
+            for key in _TOOL_KEYS if value.tool == "lh-flow" else ():
+                del data[key]
             for kind, keys in _KIND_KEYS.items():
                 for key in keys if kind != value.kind else ():
                     del data[key]

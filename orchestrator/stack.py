@@ -20,6 +20,8 @@ _PAGE_BYTES = 4096
 _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
 _TRANSIT_BYTES = 1024
+# A client and a server of iperf3, their libraries' own pages and a block each.
+_PROGRAMS_BYTES = 8 * 2**20
 _MEMORY_STEPS_MB = (
     128,
     192,
@@ -78,10 +80,11 @@ class Pipe:
         """Largest receive buffer: the overshooting window, out of order, with room for the part that is not advertised."""
         return min(_INT_MAX, max(_LEAST_READ_BYTES, 5 * self.packets * self.skb_bytes))
 
-    def memory_mb(self, tcp_flows: int, flows: int) -> int:
+    def memory_mb(self, tcp_flows: int, flows: int, iperf3_flows: int) -> int:
         """RAM of a guest, in a few steps so that runs of a sweep look alike. Pages that are not used cost nothing."""
         queued = min(tcp_flows * self.write_bytes, 4 * self.packets * self.skb_bytes)
-        need = _GUEST_BYTES + flows * _FLOW_BYTES + (queued + 2 * self.packets * _TRANSIT_BYTES) * 11 // 10
+        programs = iperf3_flows * _PROGRAMS_BYTES
+        need = _GUEST_BYTES + programs + flows * _FLOW_BYTES + (queued + 2 * self.packets * _TRANSIT_BYTES) * 11 // 10
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))
 
 
