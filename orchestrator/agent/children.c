@@ -17,8 +17,8 @@
 #include "die.h"
 #include "links.h"
 
-/* Programs that make one connection have few descriptors. */
-#define MOST_DESCRIPTORS 32
+/* Descriptors are given out from below: after so many numbers that are free there are no more. */
+#define FREE_AFTER_LAST 4
 
 static int open_output(const char *path)
 {
@@ -77,9 +77,9 @@ bool child_wait(pid_t pid, int *status)
 
 int child_socket(pid_t pid, bool (*wanted)(int fd, const void *subject), const void *subject)
 {
-	int process = (int)syscall(SYS_pidfd_open, pid, 0), found = -1;
+	int process = (int)syscall(SYS_pidfd_open, pid, 0), found = -1, without = 0;
 
-	for (int theirs = 0; process >= 0 && found < 0 && theirs < MOST_DESCRIPTORS; theirs++) {
+	for (int theirs = 0; process >= 0 && found < 0 && without < FREE_AFTER_LAST; theirs++) {
 		int type, fd = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
 		socklen_t size = sizeof(type);
 
@@ -87,6 +87,7 @@ int child_socket(pid_t pid, bool (*wanted)(int fd, const void *subject), const v
 		if (fd < 0 && errno != EBADF && errno != ESRCH)
 			die("sharing a socket with a program", "",
 			    "pidfd_getfd needs Linux 5.6 and root", "%s", strerror(errno));
+		without = fd < 0 ? without + 1 : 0;
 		if (fd < 0)
 			continue;
 		if (!getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) && wanted(fd, subject))

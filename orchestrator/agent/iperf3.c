@@ -36,6 +36,7 @@
 #define LARGEST_PAUSE_NS (1000 * NS_PER_US)
 /* From its connection on a client writes, in no time, all that it has to say before it waits. */
 #define SETTLE_NS	  (20 * NS_PER_US)
+#define WHILE_MS	  100
 #define PATIENCE_NS	  (2 * NS_PER_S)
 #define WORDS_OF_A_CLIENT 32
 
@@ -43,6 +44,9 @@ void iperf3_path(const struct flow *flow, const char *side, char *path, size_t s
 {
 	snprintf(path, size, IPERF3_FOLDER "/%s.%s.json", flow->name, side);
 }
+
+/* Some client has made its data connection. */
+static pthread_cond_t connected = PTHREAD_COND_INITIALIZER;
 
 /* ---- sockets of theirs ---- */
 
@@ -78,8 +82,7 @@ static bool is_data_of_server(int fd, const void *subject)
 
 static bool is_control_of_client(int fd, const void *subject)
 {
-	return port_of(fd, getpeername) == ((const struct flow *)subject)->port &&
-	       !is_data_of_client(fd, subject);
+	return !is_data_of_client(fd, subject);
 }
 
 static void mark(const struct flow *flow, int fd, uint32_t value)
@@ -193,14 +196,24 @@ static void drain(int fd)
 		continue;
 }
 
+/* The client's socket is connected half a round trip before the server's. */
+static void wait_for_connection(const struct flow *flow)
+{
+	pthread_mutex_lock(&traffic_lock);
+	while (flow->traffic->connected_us == NEVER)
+		pthread_cond_wait(&connected, &traffic_lock);
+	pthread_mutex_unlock(&traffic_lock);
+}
+
 void *iperf3_receive_thread(void *argument)
 {
 	struct flow *flow = argument;
 	struct traffic *traffic = flow->traffic;
-	uint64_t begun_ns = flow->start_us * NS_PER_US;
+	uint64_t begun_ns;
 	int fd;
 
-	clock_wait_surely(begun_ns);
+	wait_for_connection(flow);
+	begun_ns = clock_now_ns();
 	while ((fd = child_socket(traffic->server, is_data_of_server, flow)) < 0) {
 		if (!child_runs(traffic->server) ||
 		    clock_now_ns() >= traffic->plan->duration_us * NS_PER_US)
@@ -257,15 +270,39 @@ static pid_t start_client(const struct flow *flow)
 	return child_start(flow->from, words, path);
 }
 
-/* True once there is something to be had of this kind; false if the flow's end came first. */
-static bool await(int fd, short events)
+/* True as soon as there is something of this kind, false after a while without. */
+static bool happens(int fd, short events)
 {
 	struct pollfd what = {.fd = fd, .events = events};
 
-	while (!clock_interrupted())
-		if (poll(&what, 1, -1) > 0)
-			return true;
-	return false;
+	return poll(&what, 1, WHILE_MS) > 0;
+}
+
+/*
+ * Stops the client while it has nothing to do but to wait for so many bytes on its control connection; false if it has none yet.
+ * Every while it may go on, should it have been stopped before it had said all that it had to say.
+ */
+static bool hold_until_told(struct flow *flow, pid_t client, uint32_t bytes)
+{
+	int control = child_socket(client, is_control_of_client, flow);
+	bool told = false;
+
+	if (control < 0)
+		return false;
+	while (!clock_interrupted() && !happens(control, POLLOUT))
+		continue;
+	clock_wait(clock_now_ns() + SETTLE_NS);
+	wake_from(flow, control, bytes);
+	while (!told && !clock_interrupted() && child_runs(client)) {
+		kill(client, SIGSTOP);
+		told = happens(control, POLLIN);
+		if (told)
+			wake_from(flow, control, 1);
+		kill(client, SIGCONT);
+		clock_wait(clock_now_ns() + SETTLE_NS);
+	}
+	close(control);
+	return true;
 }
 
 /* The client's data socket, connected; -1 if the flow or the client ended before. */
@@ -277,27 +314,15 @@ static int await_connection(struct flow *flow, pid_t client)
 	while ((fd = child_socket(client, is_data_of_client, flow)) < 0) {
 		if (clock_interrupted() || !child_runs(client))
 			return -1;
-		pause_since(begun_ns);
+		if (!hold_until_told(flow, client, 1))
+			pause_since(begun_ns);
 	}
-	if (await(fd, POLLOUT) && port_of(fd, getpeername) == flow->port)
+	while (!clock_interrupted() && !happens(fd, POLLOUT))
+		continue;
+	if (port_of(fd, getpeername) == flow->port)
 		return fd;
 	close(fd);
 	return -1;
-}
-
-/* Stops the client until so many bytes of the server's have come to its control connection. */
-static void hold_until_told(struct flow *flow, pid_t client, uint32_t bytes)
-{
-	int control = child_socket(client, is_control_of_client, flow);
-
-	if (control < 0)
-		return;
-	wake_from(flow, control, bytes);
-	kill(client, SIGSTOP);
-	await(control, POLLIN);
-	kill(client, SIGCONT);
-	wake_from(flow, control, 1);
-	close(control);
 }
 
 /* What the schedule said while there was no socket; what it did not touch has to be as the client was told. */
@@ -323,6 +348,7 @@ static void share_socket(struct flow *flow, int fd, const char *asked_cc, uint64
 static void begin(struct flow *flow, pid_t client, int fd, const char *asked_cc, uint64_t asked_bps)
 {
 	flow_connected(flow);
+	pthread_cond_broadcast(&connected);
 	while (written(flow, fd) < 0 && child_runs(client) && !clock_interrupted())
 		clock_wait(clock_now_ns() + SETTLE_NS);
 	clock_wait(clock_now_ns() + SETTLE_NS);
