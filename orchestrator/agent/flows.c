@@ -16,6 +16,7 @@
 #define STACK_BYTES (64 * 1024) /* hundreds of threads; none keeps more than a page or two */
 
 pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t traffic_changed = PTHREAD_COND_INITIALIZER;
 
 uint64_t flow_end_us(const struct flow *flow)
 {
@@ -50,6 +51,7 @@ static void note(struct flow *flow, enum event event, uint64_t *when_us)
 
 	pthread_mutex_lock(&traffic_lock);
 	*when_us = now_us;
+	pthread_cond_broadcast(&traffic_changed);
 	pthread_mutex_unlock(&traffic_lock);
 	probe_mark(event, flow->id, 0);
 }

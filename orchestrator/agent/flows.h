@@ -32,6 +32,8 @@ struct traffic {
 };
 
 extern pthread_mutex_t traffic_lock;
+/* A flow was connected, or a program of one has ended. */
+extern pthread_cond_t traffic_changed;
 
 /* Makes the sockets, in their nodes. */
 void flows_prepare(struct plan *plan);
@@ -61,8 +63,6 @@ int flow_socket(int type, uint32_t mark);
 void thread_start(void *(*run)(void *), void *argument);
 
 /* tcp.c */
-/* The least that a receiver wakes for: one that wakes for each segment costs more than the segment. */
-#define WAKE_BYTES (64u << 10)
 int tcp_listener(const struct flow *flow);
 int tcp_sender(const struct flow *flow);
 bool tcp_connect(struct flow *flow, int fd);

@@ -26,6 +26,7 @@
 #define HOLE	      "/run/hole"
 #define SEND_BYTES    (8u << 20)
 #define RECEIVE_BYTES (1u << 30)
+#define WAKE_BYTES    (64u << 10)
 
 static struct sockaddr_in address_of(const struct flow *flow)
 {
