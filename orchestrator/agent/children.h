@@ -7,8 +7,11 @@
 
 #include "plan.h"
 
-/* Starts a program, its standard output into a file; it dies with the thread that starts it. */
-pid_t child_start(const struct node *node, char *const words[], const char *output);
+/*
+ * Starts a program, its standard output into a file; it dies with the thread that starts it. One that goes last runs only when
+ * nothing else wants to.
+ */
+pid_t child_start(const struct node *node, char *const words[], const char *output, bool last);
 /* Whether it has not ended; one that has stays to be waited for. */
 bool child_runs(pid_t pid);
 /* Waits for its end; false if a signal came first. `status` is wait(2)'s. */

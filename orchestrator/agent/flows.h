@@ -27,8 +27,9 @@ struct traffic {
 	char error[160];
 	/* iperf3 */
 	pid_t server;
-	bool client_over;     /* it has said what it counted */
-	uint64_t bytes_given; /* by the program to its socket */
+	bool client_over;	  /* it has said what it counted */
+	uint64_t bytes_given;	  /* by the program to its socket */
+	uint64_t bytes_under_way; /* of those, not acknowledged then */
 };
 
 extern pthread_mutex_t traffic_lock;

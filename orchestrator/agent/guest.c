@@ -121,6 +121,7 @@ _Noreturn void guest_run(void)
 	mount_all();
 	open_console();
 	raise_limits();
+	clock_set_virtual();
 	make_programs_at_home();
 	plan_read(PLAN, &plan);
 	thread_start(watch_deadline, &plan);

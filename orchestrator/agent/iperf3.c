@@ -25,9 +25,12 @@
 
 /* Looks at another process come after a share of the time it has taken so far, within these bounds. */
 #define LOOKS		 16
-#define LEAST_PAUSE_NS	 (50 * NS_PER_US)
+#define LEAST_PAUSE_NS	 (10 * NS_PER_US)
 #define LARGEST_PAUSE_NS (1000 * NS_PER_US)
-#define SETTLE_NS	 (20 * NS_PER_US)
+/* Of the time that is left, if it goes on as it did so far. */
+#define LOOKS_BEFORE_END 4
+#define LONG_PAUSE_NS	 (2000 * NS_PER_US)
+#define SETTLE_NS	 (10 * NS_PER_US)
 #define PATIENCE_NS	 (2 * NS_PER_S)
 
 void iperf3_path(const struct flow *flow, const char *side, char *path, size_t size)
@@ -67,15 +70,29 @@ struct tcp_info iperf3_tcp_info(const struct flow *flow, int fd)
 	return info;
 }
 
+static uint64_t within(uint64_t pause_ns, uint64_t largest_ns)
+{
+	if (pause_ns < LEAST_PAUSE_NS)
+		return LEAST_PAUSE_NS;
+	return pause_ns < largest_ns ? pause_ns : largest_ns;
+}
+
 void iperf3_pause_since(uint64_t begun_ns)
 {
-	uint64_t now_ns = clock_now_ns(), pause_ns = (now_ns - begun_ns) / LOOKS;
+	uint64_t now_ns = clock_now_ns();
 
-	if (pause_ns < LEAST_PAUSE_NS)
-		pause_ns = LEAST_PAUSE_NS;
-	if (pause_ns > LARGEST_PAUSE_NS)
-		pause_ns = LARGEST_PAUSE_NS;
-	clock_wait(now_ns + pause_ns);
+	clock_wait(now_ns + within((now_ns - begun_ns) / LOOKS, LARGEST_PAUSE_NS));
+}
+
+void iperf3_pause_before(uint64_t begun_ns, uint64_t done, uint64_t size)
+{
+	uint64_t now_ns = clock_now_ns(), taken_ns = now_ns - begun_ns;
+	double left_ns = done ? (double)taken_ns / (double)done * (double)(size - done) : 1e18;
+	uint64_t pause_ns = (uint64_t)(left_ns / LOOKS_BEFORE_END);
+
+	if (pause_ns > taken_ns / LOOKS)
+		pause_ns = taken_ns / LOOKS;
+	clock_wait(now_ns + within(pause_ns, LONG_PAUSE_NS));
 }
 
 void iperf3_settle(void)

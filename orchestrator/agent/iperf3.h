@@ -41,6 +41,8 @@ void iperf3_wake_from(const struct flow *flow, int fd, uint32_t bytes);
 struct tcp_info iperf3_tcp_info(const struct flow *flow, int fd);
 /* Sleeps until the next look at something that began at that time: the longer it takes, the longer. */
 void iperf3_pause_since(uint64_t begun_ns);
+/* The same for so many bytes of a size: longer where the end is far, so that it is not missed. */
+void iperf3_pause_before(uint64_t begun_ns, uint64_t done, uint64_t size);
 /* Sleeps until what the programs can do at this instant is done. */
 void iperf3_settle(void);
 /* Ends a program that has to say what it counted, and takes leave of it. */

@@ -2,15 +2,16 @@
  * The sending end of a flow of iperf3: the client, and the agent's share of its socket.
  *
  * While a client waits for the server's word it asks again and again whether it may send; it may, so each time it looks at
- * the clock instead of sleeping, and each look moves virtual time by 256 ns: some hundred thousand looks a round trip. It is stopped
- * (SIGSTOP) for that time; nothing else about it changes. What it waits for is a byte on its control connection:
+ * the clock instead of sleeping. In virtual time each look moves the clock by 256 ns, so that a round trip takes some hundred
+ * thousand of them. There the client is stopped (SIGSTOP) for that time, and gives way to all others (packets on their way among
+ * them) while it is not yet; nothing else about it changes. What it waits for is a byte on its control connection:
  *
  *     PARAM_EXCHANGE  CREATE_STREAMS  |  data connection  |  TEST_START TEST_RUNNING  |  data  |  EXCHANGE_RESULTS
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 
 #define MOST_WORDS 32
 /* For so long at most a client is stopped without being asked whether it has more to say. */
-#define HOLD_MS 10
+#define HOLD_MS 100
 
 /* What the client was told when it was started: a schedule may have changed its flow since. */
 struct asked {
@@ -77,7 +78,7 @@ static pid_t start(const struct flow *flow, const struct asked *asked)
 		 flow->bytes == NEVER ? 0 : (unsigned long long)flow->bytes);
 	snprintf(rate, sizeof(rate), "%llu", (unsigned long long)asked->max_pacing_bps);
 	iperf3_path(flow, "client", path, sizeof(path));
-	return child_start(flow->from, words, path);
+	return child_start(flow->from, words, path, clock_is_virtual());
 }
 
 /* True as soon as there is something of this kind, false after a while without. */
@@ -94,12 +95,12 @@ static bool goes_on(pid_t client)
 }
 
 /*
- * Stops the client until so many bytes have come to its control connection; false if it has none yet. Now and then it may go on,
+ * In virtual time, stops the client until so many bytes have come to its control connection; false if it was not. Now and then it may go on,
  * should it have been stopped before it had said all that it had to say.
  */
 static bool hold_until_told(const struct flow *flow, pid_t client, uint32_t bytes)
 {
-	int control = child_socket(client, is_control, flow);
+	int control = clock_is_virtual() ? child_socket(client, is_control, flow) : -1;
 	bool told = false;
 
 	if (control < 0)
@@ -147,11 +148,19 @@ static int64_t written(const struct tcp_info *info)
 	       info->tcpi_notsent_bytes - IPERF3_COOKIE_BYTES;
 }
 
-static bool has_written(const struct flow *flow, int fd, int64_t bytes)
+/* The same, for a connection that is there already. */
+static uint64_t given(const struct tcp_info *info)
+{
+	int64_t bytes = written(info);
+
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static bool has_said_who_it_is(const struct flow *flow, int fd)
 {
 	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
-	return written(&info) >= bytes;
+	return written(&info) >= 0;
 }
 
 /* From now on the socket is a sender of the agent's, too; it is what the client was told, or what the schedule said since. */
@@ -177,7 +186,7 @@ static void share(struct flow *flow, int fd, const struct asked *asked)
 static void begin(struct flow *flow, pid_t client, int fd, const struct asked *asked)
 {
 	flow_connected(flow);
-	while (goes_on(client) && !has_written(flow, fd, 0))
+	while (goes_on(client) && !has_said_who_it_is(flow, fd))
 		iperf3_settle();
 	/* It sets its socket after the cookie. */
 	iperf3_settle();
@@ -185,16 +194,28 @@ static void begin(struct flow *flow, pid_t client, int fd, const struct asked *a
 	hold_until_told(flow, client, 2);
 }
 
+/* What iperf3 says it sent is this; the server may lack what is under way when it is told of the end. */
+static void note_given(const struct flow *flow, const struct tcp_info *info)
+{
+	uint64_t bytes = given(info) + IPERF3_COOKIE_BYTES;
+
+	flow->traffic->bytes_given = given(info);
+	flow->traffic->bytes_under_way =
+		bytes > info->tcpi_bytes_acked ? bytes - info->tcpi_bytes_acked : 0;
+}
+
 /* From the last byte of a size on. */
 static void await_results(const struct flow *flow, pid_t client, int fd)
 {
 	uint64_t begun_ns = clock_now_ns();
+	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
-	while (!has_written(flow, fd, (int64_t)flow->bytes)) {
+	for (; given(&info) < flow->bytes; info = iperf3_tcp_info(flow, fd)) {
 		if (!goes_on(client))
 			return;
-		iperf3_pause_since(begun_ns);
+		iperf3_pause_before(begun_ns, given(&info), flow->bytes);
 	}
+	note_given(flow, &info);
 	/* What the server has not read when it is told of the end it never reads. */
 	iperf3_read_all(flow);
 	hold_until_told(flow, client, 1);
@@ -205,7 +226,8 @@ static void count(struct flow *flow, int fd)
 	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
 	tcp_account_sender(flow, fd);
-	flow->traffic->bytes_given = (uint64_t)written(&info);
+	if (!flow->traffic->bytes_given)
+		note_given(flow, &info);
 }
 
 /* Where the size was reached, iperf3 ends by itself, and well. */
@@ -217,16 +239,16 @@ static void judge_end(struct flow *flow, int status)
 			   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
-/* A client that spins would keep its processor until the next tick. Programs that are started do not inherit this. */
-static void go_first(void)
+/* The client does not wait for its last byte to arrive, the agent does; false if the flow's end came first. */
+static bool wait_for_rest(struct flow *flow, int fd)
 {
-	struct sched_param lowest = {.sched_priority = 1};
+	int flags = fcntl(fd, F_GETFL);
 
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest))
-		die("raising the priority of a thread", "", "it needs root", "%s", strerror(errno));
+	fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return tcp_wait_end(flow, fd);
 }
 
-/* The flow until its size is reached or its time is over; true if the client ended by itself. */
+/* The client until it has sent its size or the flow's time is over; true if it ended by itself. */
 static bool live(struct flow *flow, pid_t client, int fd, const struct asked *asked, int *status)
 {
 	bool ended = false;
@@ -254,9 +276,8 @@ void *iperf3_send_thread(void *argument)
 	struct asked asked;
 	int fd, status;
 	pid_t client;
-	bool ended;
+	bool ended, complete;
 
-	go_first();
 	clock_wait(flow->start_us * NS_PER_US);
 	clock_interrupt_at(flow_end_us(flow) * NS_PER_US);
 	pthread_mutex_lock(&traffic_lock);
@@ -265,6 +286,7 @@ void *iperf3_send_thread(void *argument)
 	client = start(flow, &asked);
 	fd = await_connection(flow, client);
 	ended = live(flow, client, fd, &asked, &status);
+	complete = ended && fd >= 0 && flow->bytes != NEVER && wait_for_rest(flow, fd);
 	clock_interrupt_never();
 	if (!ended)
 		kill(client, SIGSTOP);
@@ -279,7 +301,7 @@ void *iperf3_send_thread(void *argument)
 		judge_end(flow, status);
 	else
 		iperf3_end(flow, client);
-	if (fd >= 0 && ended)
+	if (complete)
 		close(fd);
 	else if (fd >= 0 && !flow_lasts(flow))
 		tcp_abort(fd);

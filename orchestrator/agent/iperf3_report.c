@@ -78,5 +78,6 @@ void iperf3_write_report(struct writer *writer, const struct flow *flow)
 	write_number(writer, "bytes_received", received, "bytes");
 	write_text(writer, "receiver_cc", member(server, "end"), "receiver_tcp_congestion");
 	writer_unsigned(writer, "bytes_given", flow->traffic->bytes_given);
+	writer_unsigned(writer, "bytes_under_way", flow->traffic->bytes_under_way);
 	writer_end(writer);
 }

@@ -49,7 +49,7 @@ void iperf3_prepare(struct flow *flow)
 	snprintf(port, sizeof(port), "%u", flow->port);
 	inet_ntop(AF_INET, &flow->address, address, sizeof(address));
 	iperf3_path(flow, "server", path, sizeof(path));
-	traffic->server = child_start(flow->to, words, path);
+	traffic->server = child_start(flow->to, words, path, false);
 	while ((listener = child_socket(traffic->server, is_listener, flow)) < 0) {
 		if (!child_runs(traffic->server))
 			die("starting iperf3's server of flow", flow->name,
@@ -109,7 +109,8 @@ static void wait_for_all(struct flow *flow, int fd)
 		}
 		if (info.tcpi_state != STATE_ESTABLISHED)
 			return;
-		iperf3_pause_since(begun_ns);
+		iperf3_pause_before(begun_ns, info.tcpi_bytes_received,
+				    flow->bytes + IPERF3_COOKIE_BYTES);
 	}
 }
 
