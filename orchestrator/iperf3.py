@@ -15,7 +15,7 @@ from orchestrator.units import parse_size
 IPERF3 = "iperf3"
 
 # Two processes each, and each of those a process of the host beside its guest.
-MOST_FLOWS = 100
+MOST_FLOWS = 50
 
 # iperf3's largest block is 1 MiB. A smaller one than this takes too many system calls to fill a path.
 LARGEST_BLOCK_BYTES = 1_000_000

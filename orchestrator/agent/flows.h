@@ -27,6 +27,7 @@ struct traffic {
 	char error[160];
 	/* iperf3 */
 	pid_t server;
+	bool run_over;		  /* its counters have been read */
 	bool client_over;	  /* it has said what it counted */
 	uint64_t bytes_given;	  /* by the program to its socket */
 	uint64_t bytes_under_way; /* of those, not acknowledged then */

@@ -131,6 +131,7 @@ _Noreturn void guest_run(void)
 	schedule_follow(&plan);
 	go_last();
 	clock_wait_surely(plan.duration_us * NS_PER_US);
+	iperf3_await_counts(&plan);
 	facts_snapshot(&plan, &snapshot);
 	flows_count(&plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);

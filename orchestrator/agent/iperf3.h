@@ -18,7 +18,9 @@
 /* iperf3_server.c: starts a server and waits until it listens. */
 void iperf3_prepare(struct flow *flow);
 void *iperf3_receive_thread(void *flow);
-/* After the run's last instant: waits for all programs to have said what they counted, and ends those that do not. */
+/* At the run's last instant: until all clients have been stopped and what their sockets counted is known. */
+void iperf3_await_counts(const struct plan *plan);
+/* After it: waits for all programs to have said what they counted, and ends those that do not. */
 void iperf3_finish(const struct plan *plan);
 /* The server reads what has come, however little it is. */
 void iperf3_read_all(const struct flow *flow);

@@ -26,7 +26,9 @@
 
 #define MOST_WORDS 32
 /* For so long at most a client is stopped without being asked whether it has more to say. */
-#define HOLD_MS 100
+#define HOLD_MS	       100
+#define LEAST_GRACE_NS (10 * NS_PER_US)
+#define MOST_GRACE_NS  (1000 * NS_PER_US)
 
 /* What the client was told when it was started: a schedule may have changed its flow since. */
 struct asked {
@@ -94,33 +96,6 @@ static bool goes_on(pid_t client)
 	return !clock_interrupted() && child_runs(client);
 }
 
-/*
- * In virtual time, stops the client until so many bytes have come to its control connection; false if it was not. Now and then it may go on,
- * should it have been stopped before it had said all that it had to say.
- */
-static bool hold_until_told(const struct flow *flow, pid_t client, uint32_t bytes)
-{
-	int control = clock_is_virtual() ? child_socket(client, is_control, flow) : -1;
-	bool told = false;
-
-	if (control < 0)
-		return false;
-	while (goes_on(client) && !happens(control, POLLOUT))
-		continue;
-	iperf3_settle();
-	iperf3_wake_from(flow, control, bytes);
-	while (!told && goes_on(client)) {
-		kill(client, SIGSTOP);
-		told = happens(control, POLLIN);
-		if (told)
-			iperf3_wake_from(flow, control, 1);
-		kill(client, SIGCONT);
-		iperf3_settle();
-	}
-	close(control);
-	return true;
-}
-
 /* The client's data socket, connected; -1 if the flow or the client ended before. */
 static int await_connection(const struct flow *flow, pid_t client)
 {
@@ -130,8 +105,7 @@ static int await_connection(const struct flow *flow, pid_t client)
 	while ((fd = child_socket(client, is_data, flow)) < 0) {
 		if (!goes_on(client))
 			return -1;
-		if (!hold_until_told(flow, client, 1))
-			iperf3_pause_since(begun_ns);
+		iperf3_pause_since(begun_ns);
 	}
 	while (goes_on(client) && !happens(fd, POLLOUT))
 		continue;
@@ -163,6 +137,31 @@ static bool has_said_who_it_is(const struct flow *flow, int fd)
 	return written(&info) >= 0;
 }
 
+/*
+ * In virtual time, stops the client until a byte has come to its control connection, or it has sent more than that. Now and then
+ * it may go on, each time for longer, should it have been stopped before it had done all that it could.
+ */
+static void hold_until_told(const struct flow *flow, pid_t client, int fd, uint64_t sent)
+{
+	int control = clock_is_virtual() ? child_socket(client, is_control, flow) : -1;
+	uint64_t grace_ns = LEAST_GRACE_NS;
+	bool told = control < 0;
+
+	while (!told && goes_on(client)) {
+		struct tcp_info info;
+
+		kill(client, SIGSTOP);
+		told = happens(control, POLLIN);
+		kill(client, SIGCONT);
+		clock_wait(clock_now_ns() + grace_ns);
+		grace_ns = grace_ns < MOST_GRACE_NS ? 2 * grace_ns : MOST_GRACE_NS;
+		info = iperf3_tcp_info(flow, fd);
+		told |= given(&info) > sent;
+	}
+	if (control >= 0)
+		close(control);
+}
+
 /* From now on the socket is a sender of the agent's, too; it is what the client was told, or what the schedule said since. */
 static void share(struct flow *flow, int fd, const struct asked *asked)
 {
@@ -191,7 +190,7 @@ static void begin(struct flow *flow, pid_t client, int fd, const struct asked *a
 	/* It sets its socket after the cookie. */
 	iperf3_settle();
 	share(flow, fd, asked);
-	hold_until_told(flow, client, 2);
+	hold_until_told(flow, client, fd, 0);
 }
 
 /* What iperf3 says it sent is this; the server may lack what is under way when it is told of the end. */
@@ -218,7 +217,7 @@ static void await_results(const struct flow *flow, pid_t client, int fd)
 	note_given(flow, &info);
 	/* What the server has not read when it is told of the end it never reads. */
 	iperf3_read_all(flow);
-	hold_until_told(flow, client, 1);
+	hold_until_told(flow, client, fd, flow->bytes);
 }
 
 static void count(struct flow *flow, int fd)
@@ -226,6 +225,8 @@ static void count(struct flow *flow, int fd)
 	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
 	tcp_account_sender(flow, fd);
+	if (!given(&info))
+		flow_error(flow, "iperf3 was not told to begin before its end");
 	if (!flow->traffic->bytes_given)
 		note_given(flow, &info);
 }
@@ -262,6 +263,17 @@ static bool live(struct flow *flow, pid_t client, int fd, const struct asked *as
 	return ended;
 }
 
+/* One that lasts is stopped already, and says what it counted after the run's counters have been read. */
+static void stop(const struct flow *flow, pid_t client)
+{
+	pthread_mutex_lock(&traffic_lock);
+	while (flow_lasts(flow) && !flow->traffic->run_over)
+		pthread_cond_wait(&traffic_changed, &traffic_lock);
+	pthread_mutex_unlock(&traffic_lock);
+	iperf3_read_all(flow);
+	iperf3_end(flow, client);
+}
+
 static void set_over(bool *what)
 {
 	pthread_mutex_lock(&traffic_lock);
@@ -296,11 +308,10 @@ void *iperf3_send_thread(void *argument)
 	else
 		flow_error(flow, "iperf3's client made no data connection before its end");
 	flow_stopped(flow);
-	iperf3_read_all(flow);
 	if (ended)
 		judge_end(flow, status);
 	else
-		iperf3_end(flow, client);
+		stop(flow, client);
 	if (complete)
 		close(fd);
 	else if (fd >= 0 && !flow_lasts(flow))

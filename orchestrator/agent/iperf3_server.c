@@ -18,9 +18,6 @@
 /* What is left to read is thrown away in pieces of this size. */
 #define DRAIN_BYTES (1u << 30)
 
-/* How long a client may take to have its data connection seen at the other end, or to say what it counted. */
-#define PATIENCE_NS (4 * NS_PER_S)
-
 static bool is_listener(int fd, const void *subject)
 {
 	const struct flow *flow = subject;
@@ -121,6 +118,19 @@ static void drain(int fd)
 		continue;
 }
 
+/* The cookie alone would not wake a server that waits for more. */
+static void await_data(const struct flow *flow, int fd)
+{
+	uint64_t begun_ns = clock_now_ns();
+	struct tcp_info info = iperf3_tcp_info(flow, fd);
+
+	while (info.tcpi_bytes_received <= IPERF3_COOKIE_BYTES &&
+	       info.tcpi_state == STATE_ESTABLISHED) {
+		iperf3_pause_since(begun_ns);
+		info = iperf3_tcp_info(flow, fd);
+	}
+}
+
 static void set_receiver(struct flow *flow, int fd)
 {
 	pthread_mutex_lock(&traffic_lock);
@@ -136,8 +146,9 @@ void *iperf3_receive_thread(void *argument)
 	if (fd < 0)
 		return NULL;
 	iperf3_mark(flow, fd, RECEIVER_MARK(flow));
-	iperf3_wake_from(flow, fd, READ_BYTES);
 	set_receiver(flow, fd);
+	await_data(flow, fd);
+	iperf3_wake_from(flow, fd, READ_BYTES);
 	if (flow->bytes != NEVER)
 		wait_for_all(flow, fd);
 	wait_for_end(fd);
@@ -156,28 +167,32 @@ void iperf3_read_all(const struct flow *flow)
 	pthread_mutex_unlock(&traffic_lock);
 }
 
-static void wait_for_client(const struct flow *flow)
+/* Whether a flow has had a client. */
+static bool had_client(const struct flow *flow)
 {
-	uint64_t begun_ns = clock_now_ns();
-	bool over = flow->start_us >= flow_end_us(flow);
+	return flow->kind == FLOW_IPERF3 && flow->start_us < flow_end_us(flow);
+}
 
-	while (!over && clock_now_ns() < begun_ns + PATIENCE_NS) {
-		pthread_mutex_lock(&traffic_lock);
-		over = flow->traffic->client_over;
-		pthread_mutex_unlock(&traffic_lock);
-		if (!over)
-			iperf3_pause_since(begun_ns);
-	}
+void iperf3_await_counts(const struct plan *plan)
+{
+	pthread_mutex_lock(&traffic_lock);
+	for (size_t i = 0; i < plan->flow_count; i++)
+		while (had_client(&plan->flows[i]) && !plan->flows[i].traffic->over)
+			pthread_cond_wait(&traffic_changed, &traffic_lock);
+	pthread_mutex_unlock(&traffic_lock);
 }
 
 void iperf3_finish(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->flow_count; i++) {
-		const struct flow *flow = &plan->flows[i];
-
-		if (flow->kind != FLOW_IPERF3)
-			continue;
-		wait_for_client(flow);
-		iperf3_end(flow, flow->traffic->server);
-	}
+	pthread_mutex_lock(&traffic_lock);
+	for (size_t i = 0; i < plan->flow_count; i++)
+		plan->flows[i].traffic->run_over = true;
+	pthread_cond_broadcast(&traffic_changed);
+	for (size_t i = 0; i < plan->flow_count; i++)
+		while (had_client(&plan->flows[i]) && !plan->flows[i].traffic->client_over)
+			pthread_cond_wait(&traffic_changed, &traffic_lock);
+	pthread_mutex_unlock(&traffic_lock);
+	for (size_t i = 0; i < plan->flow_count; i++)
+		if (plan->flows[i].kind == FLOW_IPERF3)
+			iperf3_end(&plan->flows[i], plan->flows[i].traffic->server);
 }
