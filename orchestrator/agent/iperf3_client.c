@@ -115,14 +115,14 @@ static int await_connection(const struct flow *flow, pid_t client)
 	return -1;
 }
 
-/* Of what the program has written into the socket, but for the cookie. */
+/* Bytes that the program has written into the socket, but for the cookie. */
 static int64_t written(const struct tcp_info *info)
 {
 	return (int64_t)(info->tcpi_bytes_sent - info->tcpi_bytes_retrans) +
 	       info->tcpi_notsent_bytes - IPERF3_COOKIE_BYTES;
 }
 
-/* The same, for a connection that is there already. */
+/* The same, none of them before the cookie is out. */
 static uint64_t given(const struct tcp_info *info)
 {
 	int64_t bytes = written(info);

@@ -160,3 +160,13 @@ def test_a_machine_without_it_is_told_how_to_get_it(
         backend.identity(run)
     (without,) = compile_plan(experiment()).runs
     assert MISSING not in backend.check(without)
+
+
+@pytest.mark.parametrize(
+    ("path", "count"), [({"rtt": "100 us", "buffer": "100 packets"}, 1), ({}, 25)], ids=["a short path", "a crowd"]
+)
+def test_none_waits_for_ever(finish: Runner, path: dict[str, Any], count: int) -> None:
+    """What the server reads late or the client says late must not hold either of them."""
+    done = finish(flows=[iperf3(count=count)], path=path, duration="3 s", start_jitter="1 RTT")
+    assert all(fact["iperf3"]["bytes_received"] > 100_000 for fact in done.facts["flows"])
+    assert done.document["path"]["utilisation"] > 0.8
