@@ -10,6 +10,8 @@ from orchestrator.run import Flow, Run
 # Measured on one core of a 2-core x86-64 machine: a data packet with its share of an acknowledgement, and a guest's boot.
 _WALL_US_PER_PACKET = 3.0
 _WALL_US_PER_GUEST = 150_000.0
+# Starting the two programs of a flow of iperf3.
+_WALL_US_PER_IPERF3 = 100_000.0
 # What a kernel takes longer that watches itself.
 _DEBUG_FACTOR = 20.0
 
@@ -33,7 +35,9 @@ def data_packets(run: Run) -> int:
 def wall_estimate_s(run: Run) -> float:
     """Wall seconds of one run on one core."""
     factor = _DEBUG_FACTOR if run.kernel in DEBUG_KERNELS else 1.0
-    return factor * (_WALL_US_PER_GUEST + _WALL_US_PER_PACKET * data_packets(run)) / 1e6
+    programs = sum(flow.tool != "lh-flow" for flow in run.flows)
+    begin_us = _WALL_US_PER_GUEST + _WALL_US_PER_IPERF3 * programs
+    return factor * (begin_us + _WALL_US_PER_PACKET * data_packets(run)) / 1e6
 
 
 def _active_us(flows: Sequence[Flow], begin_us: int, end_us: int, duration_us: int) -> int:

@@ -19,6 +19,7 @@ from orchestrator.expectation import resolve
 from orchestrator.experiment import Experiment
 from orchestrator.experiment import Flow as WrittenFlow
 from orchestrator.graph import Graph
+from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.network import Network, build_network
@@ -52,6 +53,8 @@ from orchestrator.units import parse_duration, parse_multiple, parse_packets, pa
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
 _FIRST_PORT = 10_000
+# Below those that the kernel chooses by itself.
+_FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # As many queues as the probe follows.
@@ -115,10 +118,14 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     layout = lay_out(placement, path, seed)
     network = build_network(placement, layout, experiment.path.mtu)
     meaning = _meaning(experiment, placement, path)
-    flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed, backend))
+    flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
     pipe = _pipe(placement, path, experiment.path.mtu)
     memory_mb = pipe.memory_mb(
-        sum(flow.kind != "udp" for flow in flows), len(flows), len(network.nodes), len(path.bottlenecks)
+        tcp_flows=sum(flow.kind != "udp" for flow in flows),
+        flows=len(flows),
+        iperf3_flows=sum(flow.tool == IPERF3 for flow in flows),
+        nodes=len(network.nodes),
+        bottlenecks=len(path.bottlenecks),
     )
     return Run(
         format=FORMAT,
@@ -154,16 +161,11 @@ def _flows(
     network: Network,
     rtt_us: int,
     seed: int,
-    backend: str,
 ) -> list[Flow]:
     multiple = parse_multiple(experiment.start_jitter, "RTT")
     jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * rtt_us)
     made: list[Flow] = []
     for written in experiment.flows:
-        if written.tool == "iperf3":
-            raise PlanError(
-                "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
-            )
         kind = written.kind
         control = None if kind == "udp" else experiment.control(written.cc)
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
@@ -199,7 +201,7 @@ def _flows(
                 forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),
                 back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
             )
-            made.append(replace(flow, **_traffic(written, experiment.path.mtu)))
+            made.append(replace(flow, **_traffic(written, experiment.path.mtu), **_tool(written, flow)))
     return made
 
 
@@ -216,6 +218,17 @@ def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
             "think_us": parse_duration(flow.web.think),
         }
     return {}
+
+
+def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
+    """The fields of a Flow that only its tool has; iperf3's control connection is told from its data by the port."""
+    if written.tool != IPERF3:
+        return {}
+    return {
+        "tool": IPERF3,
+        "client_port": flow.port - _FIRST_PORT + _FIRST_CLIENT_PORT,
+        "block_bytes": block_bytes(flow.bytes),
+    }
 
 
 def _window_bytes(window: str | None, mtu: int) -> int:

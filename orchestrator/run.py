@@ -135,9 +135,10 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp or web; the fields of other kinds keep their defaults and are left out of run.json.
+    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are left out of run.json.
 
-    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there.
+    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there. A flow of iperf3
+    has its data connection from `client_port` and is written in blocks of `block_bytes`.
     """
 
     id: int
@@ -162,8 +163,12 @@ class Flow:
     mean_bytes: int = 0
     shape_milli: int = 0
     think_us: int = 0
+    tool: str = "lh-flow"
+    client_port: int = 0
+    block_bytes: int = 0
 
 
+_TOOL_KEYS = ("tool", "client_port", "block_bytes")
 _KIND_KEYS = {"udp": ("rate_bps", "payload_bytes", "on_off"), "web": ("mean_bytes", "shape_milli", "think_us")}
 
 
@@ -346,6 +351,8 @@ def _encode(value: Any) -> Any:
         if isinstance(value, End) and not value.behind:
             del data["behind"]
         if isinstance(value, Flow):
+            for key in _TOOL_KEYS if value.tool == "lh-flow" else ():
+                del data[key]
             for kind, keys in _KIND_KEYS.items():
                 for key in keys if kind != value.kind else ():
                     del data[key]

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
+#include "iperf3.h"
 #include "version.h"
 #include "writer.h"
 
@@ -208,6 +209,8 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	writer_null(writer, "pacing_status");
 	writer_bool(writer, "ecn", traffic->ecn);
 	writer_text(writer, "error", *traffic->error ? traffic->error : NULL);
+	if (flow->kind == FLOW_IPERF3)
+		iperf3_write_report(writer, flow);
 	writer_end(writer);
 }
 

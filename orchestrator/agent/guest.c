@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -23,6 +24,7 @@
 #include "die.h"
 #include "facts.h"
 #include "flows.h"
+#include "iperf3.h"
 #include "links.h"
 #include "plan.h"
 #include "probe.h"
@@ -79,6 +81,14 @@ static void *watch_deadline(void *argument)
 	    "not over %llu virtual seconds after its end", GRACE_US / 1000000);
 }
 
+/* For programs of the host that the backend has put here: their libraries, and where their temporary files go. */
+static void make_programs_at_home(void)
+{
+	if (setenv("PATH", "/bin", 1) || setenv("LD_LIBRARY_PATH", "/lib", 1) ||
+	    setenv("TMPDIR", "/run", 1))
+		die("setting the environment of programs", "", "", "%s", strerror(errno));
+}
+
 static void set_up(struct plan *plan)
 {
 	modules_load(plan);
@@ -112,6 +122,8 @@ _Noreturn void guest_run(void)
 	mount_all();
 	open_console();
 	raise_limits();
+	clock_set_virtual();
+	make_programs_at_home();
 	plan_read(PLAN, &plan);
 	thread_start(watch_deadline, &plan);
 	set_up(&plan);
@@ -120,11 +132,13 @@ _Noreturn void guest_run(void)
 	schedule_follow(&plan);
 	go_last();
 	clock_wait_surely(plan.duration_us * NS_PER_US);
+	iperf3_await_counts(&plan);
 	facts_snapshot(&plan, &snapshot);
 	flows_count(&plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);
 	probe_flush();
 	probe_report(&plan, &report);
+	iperf3_finish(&plan);
 	facts_write(&plan, &snapshot, &report);
 	finish();
 }

@@ -125,7 +125,7 @@ struct module {
 	bool builtin; /* part of the kernel: no file, parameters through /sys/module */
 };
 
-enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB };
+enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_IPERF3 };
 
 struct flow {
 	uint32_t id;
@@ -145,6 +145,8 @@ struct flow {
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
 	uint64_t mean_bytes, think_us; /* web */
 	uint32_t shape_milli;
+	uint16_t client_port; /* iperf3: the data connection's source port */
+	uint32_t block_bytes; /* iperf3: written at once */
 
 	struct traffic *traffic; /* what happened */
 };

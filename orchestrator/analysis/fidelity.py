@@ -15,6 +15,7 @@ import numpy as np
 
 from orchestrator.analysis.series import counter, of_flow
 from orchestrator.analysis.wireless import is_wireless, judge_media
+from orchestrator.iperf3 import IPERF3
 from orchestrator.qdiscs import DCF
 from orchestrator.run import DeviceChange, End, Flow, FlowChange, Link, Qdisc, Run
 from orchestrator.trace import DROP_RANDOM, EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
@@ -56,12 +57,13 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_sysctls(run, facts),
         *_frames(run, facts),
         *_links(run, trace),
-        *_base_rtt(run, trace),
+        *_base_rtt(run, trace, facts),
         *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
         *_conservation(run, facts),
         *_drops_elsewhere(run, facts),
         *_windows(run, trace),
         *_buffers(run, facts),
+        *_iperf3(run, facts),
     ]
 
 
@@ -199,10 +201,11 @@ def _rate(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
     )
 
 
-def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
+def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
     """No packet is faster than the path, and one that met no queue is no slower; a schedule may change the path."""
     if any(run.device_changes):
         return
+    connected_us = {fact["id"]: fact["connected_us"] for fact in facts["flows"]}
     for flow in run.flows:
         acks = of_flow(trace.acks, flow.id)
         measured = acks["rtt_us"][acks["rtt_us"] > 0]
@@ -212,17 +215,15 @@ def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
         tolerance_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US)
         least = int(measured.min())
         ok = least >= base_us - jitter_us - tolerance_us
-        if (
-            acks["retrans"][0] == 0
-            and not is_wireless(run)
-            and _queue_empty(run, trace, flow.start_us, base_us + jitter_us)
-        ):
+        # iperf3 has said on another connection what is to come before it makes that of the data.
+        begun_us = flow.start_us if flow.tool != IPERF3 else connected_us[flow.id] - base_us - jitter_us
+        if acks["retrans"][0] == 0 and not is_wireless(run) and _queue_empty(run, trace, begun_us, base_us + jitter_us):
             # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
             ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
         yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")
 
 
-def _queue_empty(run: Run, trace: Trace, from_us: int, for_us: float) -> bool:
+def _queue_empty(run: Run, trace: Trace, from_us: float, for_us: float) -> bool:
     """No packet waited for another one at any link in this time; a record tells of the tick before it."""
     links = trace.links
     near = (links["t_ns"] >= from_us * 1000) & (links["t_ns"] <= (from_us + for_us + run.trace.tick_us) * 1000)
@@ -356,3 +357,40 @@ def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
             limited_us <= allowed_us,
             f"{flow.name}: {limited_us / fact['busy_us']:.2%} of its time",
         )
+
+
+def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
+    """iperf3 is a second witness: it did what it was told, and what it counted is what the kernel counted."""
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        if flow.tool == IPERF3 and not told[flow.id]["error"]:
+            wrong = [*_contradictions(run, flow, told[flow.id])]
+            said = told[flow.id]["iperf3"]
+            told_bytes = (
+                f"{said['bytes_sent']} bytes sent, {said['bytes_received']} received, {said['retransmits']} sent again"
+            )
+            yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
+
+
+def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
+    said = fact["iperf3"]
+    if missing := [name for name, value in said.items() if value is None]:
+        yield f"its JSON has no {', '.join(missing)}"
+        return
+    if said["block_bytes"] != flow.block_bytes:
+        yield f"blocks of {said['block_bytes']} bytes, asked {flow.block_bytes}"
+    # It reads them as it makes its connection; a schedule may have been before.
+    controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
+    for end in ("sender_cc", "receiver_cc"):
+        if said[end] not in controls:
+            yield f"{end} {said[end]}, asked {flow.cc}"
+    if said["bytes_sent"] != said["bytes_given"]:
+        yield f"{said['bytes_sent']} bytes sent, its socket got {said['bytes_given']}"
+    # Its server is told of the end on another connection, and reads no more then.
+    lacking = fact["bytes_received"] - said["bytes_received"]
+    if abs(lacking) > said["bytes_under_way"]:
+        yield f"{said['bytes_received']} bytes received, {fact['bytes_received']} arrived, {said['bytes_under_way']} were under way at its end"
+    # What is lost after the last byte of a size was given away it does not see.
+    again = fact["retransmits"]
+    if said["retransmits"] > again or (flow.bytes is None and said["retransmits"] != again):
+        yield f"{said['retransmits']} segments sent again, the kernel counted {again}"

@@ -156,7 +156,11 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
     got = app_bytes(run, trace, flow)
     acks = span.of(of_flow(trace.acks, flow.id))
     drops = span.of(trace.drops)
-    lost = int(np.count_nonzero(drops["destination_port"] == flow.port))
+    ours = drops["destination_port"] == flow.port
+    if flow.client_port:
+        # iperf3's other connection goes there too.
+        ours &= drops["source_port"] == flow.client_port
+    lost = int(np.count_nonzero(ours))
     goodput_bps = got.rate(span.begin_s, span.end_s) * 8
     per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
     delivered = _delivered(run, flow, trace, acks, span)

@@ -17,13 +17,17 @@ import os
 import shutil
 import threading
 import time
+from functools import cached_property
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
+from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
+from orchestrator.backends.iperf3 import Iperf3, find_iperf3
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
+from orchestrator.iperf3 import IPERF3
 from orchestrator.process import Guard, GuardReport, start_guard
 from orchestrator.run import Module, Run
 from orchestrator.settings import Settings
@@ -49,6 +53,10 @@ class Sandbox:
         self._brought: dict[tuple[str, str, str], Path] = {}
         self._building = threading.Lock()
 
+    @cached_property
+    def _iperf3(self) -> Iperf3 | None:
+        return find_iperf3()
+
     def check(self, run: Run) -> list[tuple[str, str]]:
         missing = []
         if not AGENT.is_file():
@@ -59,6 +67,8 @@ class Sandbox:
             missing.append(
                 (f"the kernel modules for {run.kernel}", f"run `longhaul modules build --kernel {run.kernel}`")
             )
+        if _has_iperf3(run) and self._iperf3 is None:
+            missing.append(IPERF3_MISSING)
         memory = self._settings.guest_memory_dir
         if os.statvfs(memory).f_flag & os.ST_NOEXEC:
             missing.append(
@@ -79,6 +89,9 @@ class Sandbox:
         for module in run.modules:
             if not module.builtin:
                 found[module.name] = self._hash(self._module_file(run, module))
+        if _has_iperf3(run) and self._iperf3 is not None:
+            found["iperf3"] = self._iperf3.version
+            found |= {place: self._hash(file) for place, file in self._iperf3.files.items()}
         return found
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
@@ -147,6 +160,7 @@ class Sandbox:
         guest = directory / "guest"
         for folder in (guest, directory / "home"):
             shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory / IPERF3, ignore_errors=True)
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
         for name in ("modules", "proc", "sys", "dev", "run"):
@@ -157,6 +171,9 @@ class Sandbox:
         for module in (Module("lh_trace", {}), *run.modules):
             if not module.builtin:
                 _place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
+        if _has_iperf3(run) and self._iperf3 is not None:
+            (guest / IPERF3).mkdir()
+            self._iperf3.copy_to(guest)
 
     def _follow(self, run: Run, directory: Path, guard: Guard, progress: Progress) -> GuardReport:
         tail = TraceTail(directory / "trace.bin")
@@ -184,7 +201,7 @@ class Sandbox:
                 f"not finished after {self._settings.wall_limit_s} s of wall time",
                 "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
             )
-        for name in ("facts.json", "status.json"):
+        for name in ("facts.json", "status.json", IPERF3):
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
         status = _read_status(directory / "status.json")
@@ -222,6 +239,10 @@ class Sandbox:
             except FileNotFoundError as error:
                 raise BackendUnavailable(self.name, [(str(file.name), "run `make kernel modules`")]) from error
         return self._hashes[file]
+
+
+def _has_iperf3(run: Run) -> bool:
+    return any(flow.tool == IPERF3 for flow in run.flows)
 
 
 def _place(source: Path, target: Path) -> None:
