@@ -1,0 +1,150 @@
+"""`make trust`: the same experiments in virtual time, on Mininet in virtual and in real time, and on this host where it can; writes docs/trust.md.
+
+The page says by how much each measure differs from the sandbox's, with an interval, and how many runs were void. What is measured on
+one machine is committed as it was measured there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis.trust import Difference, differences
+from orchestrator.backends import open_backend
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
+from orchestrator.spec import load_experiment, shipped_experiments
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+GUIDE = PAGE.with_name("trust.intro.md")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and by which clock."""
+
+    title: str
+    words: Mapping[str, str]
+
+
+REFERENCE = Place("sandbox", {"backend": "sandbox"})
+PLACES = (
+    Place("Mininet in a guest, virtual time", {"backend": "mininet", "where": "guest", "clock": "virtual"}),
+    Place("Mininet in a guest, real time", {"backend": "mininet", "where": "guest", "clock": "real"}),
+    Place("Mininet on this host", {"backend": "mininet", "where": "host", "clock": "real"}),
+)
+
+# Units of what is printed: how a measure's number is scaled, and its unit.
+SCALES = {
+    "goodput": (1e-6, "Mbit/s"),
+    "rtt_min": (1.0, "ms"),
+    "rtt_p50": (1.0, "ms"),
+    "cwnd_mean": (1.0, "packets"),
+    "retransmits": (1.0, ""),
+    "utilisation": (100.0, "%"),
+    "queue_mean": (1.0, "packets"),
+    "drops": (1.0, ""),
+    "jain": (1.0, ""),
+}
+
+
+def main() -> int:
+    """Measure, and write the page."""
+    parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
+    parser.add_argument("--repeats", type=int, help="of each experiment, instead of its own")
+    parser.add_argument("--only", nargs="*", help="experiments, without trust/")
+    parser.add_argument("--output", type=Path, default=PAGE)
+    words = parser.parse_args()
+    names = [name for name in shipped_experiments() if name.startswith("trust/")]
+    names = [name for name in names if not words.only or name.removeprefix("trust/") in words.only]
+    sections = [line for name in names for line in section(name, words.repeats)]
+    words.output.write_text("\n".join([GUIDE.read_text().rstrip(), "", *machine(), "", *sections]) + "\n")
+    print(words.output)
+    return 0
+
+
+def section(name: str, repeats: int | None) -> Iterator[str]:
+    """One experiment: a row a measure, a column a place."""
+    experiment = load_experiment(name)
+    yield f"## {name.removeprefix('trust/')}\n"
+    yield f"{experiment.about} `longhaul plan {name}` has every number.\n"
+    reference, _ = measured(name, REFERENCE, repeats)
+    columns: dict[str, list[Difference]] = {}
+    for place in PLACES:
+        documents, problem = measured(name, place, repeats)
+        if documents:
+            columns[place.title] = list(differences(reference, documents))
+        if problem:
+            yield f"{place.title}: {problem}\n"
+    yield "| measure | sandbox | " + " | ".join(columns) + " |"
+    yield "|---|---|" + "---|" * len(columns)
+    for row in differences(reference, reference):
+        cells = [
+            next((one for one in found if (one.measure, one.flow) == (row.measure, row.flow)), None)
+            for found in columns.values()
+        ]
+        scale, unit = SCALES[row.measure]
+        title = row.measure if row.flow is None else f"{row.measure} of {row.flow}"
+        yield f"| {title} | {row.value * scale:.4g} {unit} | " + " | ".join(cell(one) for one in cells) + " |"
+    yield ""
+
+
+def measured(name: str, place: Place, repeats: int | None) -> tuple[list[Document], str]:
+    """The runs that ended well there, and what became of the others."""
+    print(f"{name}: {place.title}", file=sys.stderr)
+    settings = load_settings()
+    backend = open_backend(place.words["backend"], settings)
+    plan = compile_plan(load_experiment(name), repeats=repeats, **place.words)
+    if missing := backend.check(plan.runs[0]):
+        return [], "not measured, this machine lacks " + ", ".join(piece for piece, _ in missing) + "."
+    documents = Pipeline(backend, Store(settings), use_cache=False).execute(plan, settings.jobs)
+    sound = [document for document in documents if document["status"] in ("done", "missed")]
+    failed = [document["error"]["what"] for document in documents if document["status"] == "failed"]
+    return sound, f"{len(failed)} of {len(documents)} runs void ({failed[0]})." if failed else ""
+
+
+def cell(one: Difference | None) -> str:
+    """A difference and its interval, in per cent of the sandbox's value where that says something."""
+    if one is None:
+        return "not known"
+    if not one.value:
+        scale, unit = SCALES[one.measure]
+    else:
+        scale, unit = 100 / abs(one.value), "%"
+    low, high = one.low * scale, one.high * scale
+    if max(abs(low), abs(high)) < 0.005:
+        return f"0 {unit}".rstrip()
+    return f"{one.difference * scale:+.2f} {unit} [{low:+.2f}, {high:+.2f}]{'' if one.agrees else ' *'}"
+
+
+def machine() -> Sequence[str]:
+    """What the numbers belong to."""
+    model = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        "unknown processor",
+    )
+    day = datetime.datetime.now(tz=datetime.UTC).date()
+    return (
+        "## As measured\n",
+        f"By `make trust` on {day}: {os.cpu_count()} cores of {model}, host kernel {platform.release()}. A difference is that of the means",
+        "from the sandbox's, with the 95 % interval of chance (bootstrap over the repeats); a star marks one that chance does not explain.",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Differences between places: known when the numbers are, and with an interval that holds what it should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.trust import differences
+
+
+def documents(goodputs: list[float], drops: int = 3) -> list[dict[str, Any]]:
+    return [
+        {
+            "flows": [{"name": "a", "goodput_bps": goodput, "rtt_ms": None, "cwnd_packets": None, "retransmits": 0}],
+            "path": {"utilisation": 1.0, "queue_packets": {"mean": 5.0}, "drops": drops},
+        }
+        for goodput in goodputs
+    ]
+
+
+def test_equal_runs_differ_in_nothing() -> None:
+    found = {one.measure: one for one in differences(documents([5, 6, 7]), documents([5, 6, 7]))}
+    assert set(found) == {"goodput", "retransmits", "utilisation", "queue_mean", "drops"}
+    assert found["goodput"].difference == 0
+    assert all(one.agrees for one in found.values())
+
+
+def test_a_shift_beyond_chance_is_seen_with_its_size() -> None:
+    draw = np.random.default_rng(7)
+    ours, theirs = (list(draw.normal(mean, 1, 40)) for mean in (100, 110))
+    (one,) = [one for one in differences(documents(ours), documents(theirs)) if one.measure == "goodput"]
+    assert not one.agrees
+    assert one.difference == pytest.approx(10, abs=1)
+    assert one.low < one.difference < one.high
+    # Two standard errors of a difference of means of 40 values each, both ways.
+    assert one.high - one.low == pytest.approx(4 * np.sqrt(2 / 40), rel=0.3)
+
+
+def test_what_only_one_place_knows_is_left_out() -> None:
+    silent = documents([5, 6])
+    for document in silent:
+        document["path"]["drops"] = None
+    assert "drops" not in {one.measure for one in differences(documents([5, 6]), silent)}
