@@ -53,7 +53,14 @@ SetOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
 RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
-BackendOption = Annotated[str, typer.Option(help="Where to run: sandbox.")]
+BackendOption = Annotated[str, typer.Option(help="What to run on: sandbox or mininet.")]
+WhereOption = Annotated[
+    str | None, typer.Option("--in", metavar="PLACE", help="Where Mininet runs: host (needs root) or guest.")
+]
+ClockOption = Annotated[
+    str | None,
+    typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
@@ -64,6 +71,8 @@ def run(
     experiment: ExperimentArgument,
     changes: SetOption = None,
     backend: BackendOption = "sandbox",
+    where: WhereOption = None,
+    clock: ClockOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
@@ -78,7 +87,7 @@ def run(
 
     raise typer.Exit(
         run_experiment(
-            experiment, changes or [], backend=backend, seed=seed, repeats=repeats, jobs=jobs, out=out, as_json=as_json, junit=junit,
+            experiment, changes or [], backend=backend, where=where, clock=clock, seed=seed, repeats=repeats, jobs=jobs, out=out, as_json=as_json, junit=junit,
             report=report, use_cache=not no_cache,
         )
     )  # fmt: skip
@@ -89,6 +98,8 @@ def plan(
     experiment: ExperimentArgument,
     changes: SetOption = None,
     backend: BackendOption = "sandbox",
+    where: WhereOption = None,
+    clock: ClockOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
     as_json: JsonOption = False,
@@ -96,7 +107,16 @@ def plan(
     """Show the resolved plan: every number, where each impairment sits, cost, lint."""
     from orchestrator.verbs import show_plan
 
-    show_plan(experiment, changes or [], backend=backend, seed=seed, repeats=repeats, as_json=as_json)
+    show_plan(
+        experiment,
+        changes or [],
+        backend=backend,
+        where=where,
+        clock=clock,
+        seed=seed,
+        repeats=repeats,
+        as_json=as_json,
+    )
 
 
 @app.command("list")

@@ -31,6 +31,7 @@ from orchestrator.path import (
     reverse_qdiscs,
     sender_qdiscs,
 )
+from orchestrator.placement import Placement, choose_placement, placed
 from orchestrator.qdiscs import QUEUE
 from orchestrator.run import (
     FORMAT,
@@ -79,9 +80,16 @@ class Plan:
 
 
 def compile_plan(
-    experiment: Experiment, *, seed: int | None = None, repeats: int | None = None, backend: str = "sandbox"
+    experiment: Experiment,
+    *,
+    seed: int | None = None,
+    repeats: int | None = None,
+    backend: str = "sandbox",
+    where: str | None = None,
+    clock: str | None = None,
 ) -> Plan:
     """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
+    placement = choose_placement(backend, where, clock)
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
     experiment = experiment.model_copy(update=changes)
     if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
@@ -97,7 +105,10 @@ def compile_plan(
         here, text = at_point(experiment, point), point_text(point)
         where = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
-            runs.extend(_compile(here, experiment.seed + repeat, text, backend) for repeat in range(experiment.repeats))
+            runs.extend(
+                placed(_compile(here, experiment.seed + repeat, text, placement), placement)
+                for repeat in range(experiment.repeats)
+            )
         except PlanError as error:
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
@@ -114,7 +125,7 @@ def _summed_up(note: str, places: Sequence[str]) -> str:
     return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
 
 
-def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backend: str) -> Run:
+def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], placement: Placement) -> Run:
     duration_us = parse_duration(experiment.duration)
     hosts = [_host_options(flow, experiment) for flow in experiment.flows]
     senders = {options: f"s{number}" for number, options in enumerate(dict.fromkeys(hosts), 1)}
@@ -128,7 +139,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     changes = path_changes(experiment)
     own_rtts_us = sorted({options.rtt_us for options in senders if options.rtt_us is not None})
     states = path_states(experiment.path, [path for _, path in changes], own_rtts_us)
-    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, backend))
+    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, placement.backend))
     pipe = _pipe(states, own_rtts_us, experiment.path.mtu)
     memory_mb = pipe.memory_mb(sum(flow.kind != "udp" for flow in flows), len(flows))
     devices = _devices(states, senders, seed)
@@ -136,7 +147,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     return Run(
         format=FORMAT,
         experiment=experiment.experiment,
-        backend=backend,
+        backend=placement.backend,
         kernel=experiment.kernel,
         seed=seed,
         point=point,

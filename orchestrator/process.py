@@ -8,6 +8,7 @@ guest. No guest outlives the person who asked for it, whatever way that person l
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -23,6 +24,8 @@ from orchestrator.errors import BackendError
 
 # Where the guard writes its one line when the guest has ended.
 _REPORT_FD = 3
+# Where the guard finds a guest's terminal.
+_TERMINAL_FD = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,8 @@ def _signal_of(wait_status: int) -> int | None:
     return os.WTERMSIG(wait_status) if os.WIFSIGNALED(wait_status) else None
 
 
-def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> Guard:
-    """Start a guard whose output goes to `log`; the caller must close what it gets."""
+def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], terminal: int | None = None) -> Guard:
+    """Start a guard whose output goes to `log`, with this descriptor as its guest's terminal; the caller must close what it gets."""
     control_read, control_write = os.pipe()
     report_read, report_write = os.pipe()
     actions = [
@@ -118,6 +121,10 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) 
         (os.POSIX_SPAWN_DUP2, 1, 2),
         (os.POSIX_SPAWN_DUP2, report_write, _REPORT_FD),
     ]
+    if terminal is not None:
+        # From a number that none of the above has, so that nothing is overwritten.
+        high = fcntl.fcntl(terminal, fcntl.F_DUPFD_CLOEXEC, 64)
+        actions.append((os.POSIX_SPAWN_DUP2, high, _TERMINAL_FD))
     try:
         # A process group of its own: a Ctrl-C at the terminal reaches this process alone, which then cancels in order.
         pid = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions, setpgroup=0)
@@ -128,6 +135,8 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) 
     finally:
         os.close(control_read)
         os.close(report_write)
+        if terminal is not None:
+            os.close(high)
     return Guard(pid, control_write, report_read, log.parent.resolve())
 
 

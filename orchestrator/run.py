@@ -255,6 +255,8 @@ class Run:
     trace: TraceOptions
     expect: tuple[Expectation, ...]
     meaning: Meaning
+    where: str = "guest"
+    clock: str = "virtual"
 
     @property
     def title(self) -> str:

@@ -32,6 +32,8 @@ def run_experiment(
     changes: Sequence[str],
     *,
     backend: str,
+    where: str | None,
+    clock: str | None,
     seed: int | None,
     repeats: int | None,
     jobs: int | None,
@@ -45,7 +47,9 @@ def run_experiment(
     from orchestrator.analysis.aggregate import summarise_repeats
 
     settings = load_settings()
-    plan = compile_plan(load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend)
+    plan = compile_plan(
+        load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend, where=where, clock=clock
+    )
     store = Store(settings)
     pipeline = Pipeline(open_backend(backend, settings), store, use_cache)
     documents = _execute(pipeline, plan, jobs or settings.jobs, quiet=as_json)
@@ -139,13 +143,23 @@ def _write_extras(result: Document, store: Store, *, out: Path | None, junit: Pa
 
 
 def show_plan(
-    name: str, changes: Sequence[str], *, backend: str, seed: int | None, repeats: int | None, as_json: bool
+    name: str,
+    changes: Sequence[str],
+    *,
+    backend: str,
+    where: str | None,
+    clock: str | None,
+    seed: int | None,
+    repeats: int | None,
+    as_json: bool,
 ) -> None:
     """Print the resolved plan."""
     from orchestrator.describe import describe_plan
 
     open_backend(backend, load_settings())
-    plan = compile_plan(load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend)
+    plan = compile_plan(
+        load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend, where=where, clock=clock
+    )
     if as_json:
         print(
             json.dumps(

@@ -14,7 +14,7 @@
 #include "version.h"
 #include "writer.h"
 
-#define PATH "/facts.json"
+#define PATH "facts.json"
 
 static void write_handle(struct writer *writer, const char *key, uint32_t handle)
 {

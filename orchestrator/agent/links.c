@@ -1,6 +1,6 @@
 /*
- * Builds the graph with rtnetlink and reads it back. A wire is a veth pair made in one request, its
- * two ends being born in their namespaces:
+ * Builds the graph with rtnetlink, or completes one that is there, and reads it back. A wire is a veth
+ * pair made in one request, its two ends being born in their namespaces:
  *
  *     [node s1] s1-r ====== r-s1 [node r] r-d ====== d-r [node d]
  */
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bridge.h"
@@ -21,9 +22,17 @@
 #include "netlink.h"
 #include "offloads.h"
 
+#define RUNNING_TRIES	 300
+#define RUNNING_PAUSE_NS 10000000
 #define GSO_MAX_SEGMENTS 1 /* a packet is a packet: loss and queue limits count real ones */
 
 static int birth_namespace = -1;
+static const char *mark; /* NULL: devices need no word that says whose they are */
+
+void links_mark(const char *text)
+{
+	mark = text;
+}
 
 _Noreturn void refuse_reading(const struct end *end, const char *option, const char *asked,
 			      const char *read)
@@ -89,15 +98,31 @@ static void set_up(const struct node *node, const char *dev, unsigned int index)
 	ask_node(node, &request, "bringing up", dev);
 }
 
+static void enter_first(const struct node *node)
+{
+	char path[32];
+	int fd;
+
+	if (!node->process) {
+		if (unshare(CLONE_NEWNET))
+			die("making node", node->name, "the guest kernel needs CONFIG_NET_NS", "%s",
+			    strerror(errno));
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", node->process);
+	fd = open_here(path);
+	if (setns(fd, CLONE_NEWNET))
+		die("entering the namespace of node", node->name, "", "%s", strerror(errno));
+	close(fd);
+}
+
 void nodes_create(struct plan *plan)
 {
 	birth_namespace = open_here("/proc/self/ns/net");
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct node *node = &plan->nodes[i];
 
-		if (unshare(CLONE_NEWNET))
-			die("making node", node->name, "the guest kernel needs CONFIG_NET_NS", "%s",
-			    strerror(errno));
+		enter_first(node);
 		node->namespace_fd = open_here("/proc/self/ns/net");
 		node->snmp_fd = open_here("/proc/self/net/snmp");
 		node->rtnl_fd = netlink_open();
@@ -110,14 +135,32 @@ void nodes_create(struct plan *plan)
 	leave_node();
 }
 
+/* What any device can be told at any time. */
+static void settle_end(struct request *request, const struct end *end)
+{
+	request_add(request, IFLA_ADDRESS, &end->mac, sizeof(end->mac));
+	request_add_u32(request, IFLA_MTU, end->mtu);
+	request_add_u32(request, IFLA_GSO_MAX_SEGS, GSO_MAX_SEGMENTS);
+}
+
 static void describe_end(struct request *request, const struct end *end)
 {
 	request_add_text(request, IFLA_IFNAME, end->dev);
-	request_add(request, IFLA_ADDRESS, &end->mac, sizeof(end->mac));
-	request_add_u32(request, IFLA_MTU, end->mtu);
 	request_add_u32(request, IFLA_NUM_TX_QUEUES, 1);
 	request_add_u32(request, IFLA_NUM_RX_QUEUES, 1);
-	request_add_u32(request, IFLA_GSO_MAX_SEGS, GSO_MAX_SEGMENTS);
+	settle_end(request, end);
+}
+
+static void complete_end(const struct end *end)
+{
+	struct ifinfomsg body = {.ifi_index = (int)end->index};
+	struct request request;
+
+	request_begin(&request, RTM_NEWLINK, 0, &body, sizeof(body));
+	settle_end(&request, end);
+	if (mark)
+		request_add_text(&request, IFLA_IFALIAS, mark);
+	ask_node(end->node, &request, "completing", end->dev);
 }
 
 static void make_wire(const struct wire *wire)
@@ -158,10 +201,46 @@ static void add_address(const struct end *end)
 		.ifa_family = AF_INET, .ifa_prefixlen = end->prefix, .ifa_index = end->index};
 	struct request request;
 
-	request_begin(&request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
+	request_begin(&request, RTM_NEWADDR,
+		      NLM_F_CREATE | (end->node->process ? NLM_F_REPLACE : NLM_F_EXCL), &body,
+		      sizeof(body));
 	request_add(&request, IFA_LOCAL, &end->address, sizeof(end->address));
 	request_add(&request, IFA_ADDRESS, &end->address, sizeof(end->address));
 	ask_node(end->node, &request, "adding an address to", end->dev);
+}
+
+struct address_search {
+	const struct end *end;
+	unsigned int count;
+	bool found;
+};
+
+static void visit_address(const struct nlmsghdr *message, void *context)
+{
+	const struct ifaddrmsg *body = NLMSG_DATA(message);
+	struct address_search *search = context;
+	struct attributes attributes;
+
+	if (body->ifa_index != search->end->index)
+		return;
+	attributes_of(&attributes, message, sizeof(*body));
+	search->count++;
+	search->found |= body->ifa_prefixlen == search->end->prefix &&
+			 attribute_u32(attributes.table[IFA_LOCAL]) == search->end->address.s_addr;
+}
+
+/* Its own address and no other: a second one would be another path. */
+static void check_address(const struct end *end)
+{
+	struct ifaddrmsg body = {.ifa_family = AF_INET};
+	struct address_search search = {.end = end};
+	struct request request;
+
+	request_begin(&request, RTM_GETADDR, 0, &body, sizeof(body));
+	netlink_dump(end->node->rtnl_fd, &request, visit_address, &search);
+	compare_number(end, "number of addresses", end->prefix ? 1 : 0, search.count);
+	if (end->prefix && !search.found)
+		refuse_reading(end, "address", "the plan's", "another");
 }
 
 /* No ARP: nothing but the flows' own packets may be on a wire. */
@@ -325,6 +404,21 @@ static void visit_devices(const struct plan *plan, struct device_counters *count
 	}
 }
 
+/* The kernel notices a wire's other end at once, unless it has just noticed many: then within a second. */
+static void wait_until_running(const struct end *end)
+{
+	const struct timespec pause = {.tv_nsec = RUNNING_PAUSE_NS};
+	struct ifreq ifreq = {0};
+
+	memcpy(ifreq.ifr_name, end->dev, strlen(end->dev));
+	for (int i = 0; i < RUNNING_TRIES; i++) {
+		if (ioctl_device(end->node->inet_fd, SIOCGIFFLAGS, &ifreq) ||
+		    ifreq.ifr_flags & IFF_RUNNING)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 struct mtu_reading {
 	unsigned int index;
 	uint32_t mtu; /* 0: no such device */
@@ -366,18 +460,24 @@ void links_create(struct plan *plan)
 	for (size_t i = 0; i < plan->wire_count; i++) {
 		struct wire *wire = &plan->wires[i];
 
-		make_wire(wire);
+		if (!wire->ends[0].node->process)
+			make_wire(wire);
 		for (int side = 0; side < 2; side++)
 			find_index(&wire->ends[side]);
 		for (int side = 0; side < 2; side++) {
 			struct end *end = &wire->ends[side];
 
+			if (end->node->process)
+				complete_end(end);
 			set_up(end->node, end->dev, end->index);
 			if (end->prefix)
 				add_address(end);
+			check_address(end);
 			offloads_off(end);
 		}
 	}
+	for (size_t i = 0; i < 2 * plan->wire_count; i++)
+		wait_until_running(&plan->wires[i / 2].ends[i % 2]);
 	bridges_create(plan);
 	for (size_t i = 0; i < plan->neighbour_count; i++)
 		add_neighbour(&plan->neighbours[i]);

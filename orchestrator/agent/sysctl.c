@@ -71,6 +71,8 @@ static void sysctl_write(const char *node, const char *name, const char *value)
 
 void sysctls_of_guest(const struct plan *plan)
 {
+	if (plan->on_host)
+		return;
 	/* A burst of one instant may be any size: the backlog of a softirq must take it. */
 	sysctl_write("(the guest)", "net/core/netdev_max_backlog", "10000000");
 	for (size_t i = 0; i < plan->sysctl_count; i++)
@@ -94,6 +96,9 @@ void sysctls_of_nodes(struct plan *plan)
 			const struct pair *pair = &node->sysctls[j];
 			bool ours = exists(pair->name);
 
+			if (!ours && plan->on_host)
+				die("setting", pair->name, "leave it out of the plan",
+				    "this kernel has it only once, for the whole machine");
 			if (!ours)
 				leave_node();
 			node->sysctls_read[j] = write_and_read(node->name, pair->name, pair->value);

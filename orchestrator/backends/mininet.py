@@ -1,0 +1,62 @@
+"""Real Mininet: the plan's net with Mininet's own nodes and wires, its traffic and trace by the same agent.
+
+    in a guest:  guest kernel -> agent (PID 1) -> the host's files -> python3 mininet_net.py -> agent attach
+    on a host:                            guard -> python3 mininet_net.py -> agent attach
+
+A guest needs no rights on this machine, and its clock may be virtual. On a host everything is in namespaces that carry the
+run's name; what a killed run left is taken away by the next one, and nothing else is ever touched.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.guest import AGENT, Guests, place
+from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
+from orchestrator.errors import BackendUnavailable
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+NET = Path(__file__).resolve().parent / "mininet_net.py"
+
+# Mininet and what it calls; each with Debian's package.
+_TOOLS = (
+    (PYTHON, "python3"),
+    ("/usr/lib/python3/dist-packages/mininet/net.py", "mininet"),
+    ("/usr/bin/mnexec", "mininet"),
+    ("/usr/sbin/ifconfig", "net-tools"),
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/bin/bash", "bash"),
+)
+
+
+class MininetBackend:
+    """Mininet in a guest or on this host."""
+
+    name = "mininet"
+
+    def __init__(self, settings: Settings) -> None:
+        self._guests = Guests(settings, self.name, _furnish)
+
+    def check(self, run: Run) -> list[tuple[str, str]]:
+        return [*_missing_tools(), *self._guests.missing(run.kernel)]
+
+    def identity(self, run: Run) -> dict[str, str]:
+        missing = self.check(run)
+        if missing:
+            raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
+        return self._guests.identity(run) | {"mininet_net": self._guests.hash(NET)}
+
+    def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        return self._guests.run(run, directory, progress)
+
+
+def _missing_tools() -> list[tuple[str, str]]:
+    return [(file, f"run `apt-get install {package}`") for file, package in _TOOLS if not Path(file).exists()]
+
+
+def _furnish(run: Run, guest: Path) -> None:
+    place(AGENT, guest / "agent")
+    place(NET, guest / NET.name)
+    ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)
