@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import PlanError
-from orchestrator.run import DeviceChange, ModuleChange, Qdisc, Run, ScheduledChange, TraceOptions
+from orchestrator.run import DeviceChange, End, ModuleChange, Qdisc, Run, ScheduledChange, TraceOptions, Wire
 
 # Python and Mininet in a guest, and a shell a node.
 _MININET_MB = 192
@@ -98,15 +98,17 @@ def _on_a_shared_kernel(run: Run) -> Run:
 
 
 def _by_the_real_clock(run: Run) -> Run:
-    wires = tuple(
-        replace(wire, ends=tuple(replace(end, qdiscs=_patient(end.qdiscs)) for end in wire.ends)) for wire in run.wires
-    )
+    wires = tuple(Wire((_patient_end(wire.ends[0]), _patient_end(wire.ends[1]))) for wire in run.wires)
     return replace(
         run,
         wires=wires,
         schedule=tuple(_patient_change(change) for change in run.schedule),
         trace=TraceOptions(run.trace.ack_us or _SAMPLE_US, run.trace.tick_us),
     )
+
+
+def _patient_end(end: End) -> End:
+    return replace(end, qdiscs=_patient(end.qdiscs))
 
 
 def _patient_change(change: ScheduledChange) -> ScheduledChange:

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "budget.h"
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
@@ -269,10 +270,21 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 	for (size_t i = 0; i < plan->link_count; i++) {
 		writer_object(&writer, NULL);
 		writer_unsigned(&writer, "id", plan->links[i].id);
-		writer_unsigned(&writer, "max_frame_bytes", probe->max_frame_bytes[i]);
+		if (probe->max_frame_bytes)
+			writer_unsigned(&writer, "max_frame_bytes", probe->max_frame_bytes[i]);
+		else
+			writer_null(&writer, "max_frame_bytes");
 		writer_end(&writer);
 	}
 	writer_end(&writer);
+	if (plan->real_clock) {
+		writer_object(&writer, "machine");
+		writer_unsigned(&writer, "snapshot_us", snapshot->took_us);
+		budget_write(&writer);
+		writer_end(&writer);
+	} else {
+		writer_null(&writer, "machine");
+	}
 	writer_object(&writer, "trace");
 	writer_unsigned(&writer, "records", probe->records);
 	writer_unsigned(&writer, "bytes", probe->bytes);

@@ -125,7 +125,7 @@ void nodes_create(struct plan *plan)
 		enter_first(node);
 		node->namespace_fd = open_here("/proc/self/ns/net");
 		node->snmp_fd = open_here("/proc/self/net/snmp");
-		node->rtnl_fd = netlink_open();
+		node->rtnl_fd = netlink_open(NETLINK_ROUTE);
 		node->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (node->inet_fd < 0)
 			die("making node", node->name, "the guest kernel needs CONFIG_INET", "%s",

@@ -1,4 +1,4 @@
-/* The other side of kmod/lh_trace.c: lines to /proc/lh_trace. */
+/* What writes the trace: of the sockets and queues of the plan, and what the agent has to say. */
 #ifndef LONGHAUL_PROBE_H
 #define LONGHAUL_PROBE_H
 
@@ -23,7 +23,8 @@ void probe_flush(void);
 
 struct probe_report {
 	uint64_t records, bytes;
-	uint32_t *max_frame_bytes; /* by place in plan->links */
+	uint32_t *
+		max_frame_bytes; /* by place in plan->links; NULL where nobody looked at each frame */
 };
 void probe_report(const struct plan *plan, struct probe_report *report);
 

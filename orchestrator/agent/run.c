@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "budget.h"
 #include "clock.h"
 #include "die.h"
 #include "facts.h"
@@ -80,12 +81,16 @@ void run_carry_out(struct plan *plan)
 	run_set_up(plan);
 	flows_prepare(plan);
 	probe_start(plan, clock_choose_epoch());
+	if (plan->real_clock)
+		budget_start();
 	flows_start(plan);
 	schedule_follow(plan);
 	/* In real time an instant has no end, and whoever goes last may never come. */
 	if (!plan->real_clock)
 		go_last();
 	clock_wait_surely(plan->duration_us * NS_PER_US);
+	if (plan->real_clock)
+		budget_stop();
 	facts_snapshot(plan, &snapshot);
 	flows_count(plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);

@@ -13,17 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.analysis.budget import over_budget, told
 from orchestrator.analysis.series import counter, of_flow
 from orchestrator.run import DeviceChange, End, FlowChange, Qdisc, Run
 from orchestrator.trace import DROP_RANDOM, EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
 
 Facts = dict[str, Any]
 
-_RATE_TOLERANCE = 0.002
+# By the clock: real timers are late, within the budget (budget.py).
+_RATE_TOLERANCE = {"virtual": 0.002, "real": 0.03}
 _RTT_TOLERANCE = 0.001
-_RTT_GRACE_US = 20
+_RTT_GRACE_US = {"virtual": 20, "real": 2000}
 _LIMITED_SHARE = 0.01
-_LATE_US = 100
+_LATE_US = {"virtual": 100, "real": 10_000}
+# Counters go on while they are read: at most this much longer than it took, and what is in no queue at the moment.
+_READING_SLACK_US = 4000
+_READING_PACKETS = 10
 # A connection's first window is 64 KB whatever the receiver's memory (the SYN's window is not scaled); it then opens within this.
 _OPENING_ROUND_TRIPS = 3
 # Standard deviations: the chance of a sound run to be outside is below 1e-9.
@@ -47,6 +52,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
     """Every check that applies to this run."""
     return [
         *_complete(trace, facts),
+        *_budget(facts),
         *_congestion_controls(run, trace, facts),
         *_schedule(run, trace, facts),
         *_sysctls(run, facts),
@@ -71,6 +77,12 @@ def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
         ended and records == said,
         f"{records} records, {said} written, {'with' if ended else 'without'} its end",
     )
+
+
+def _budget(facts: Facts) -> Iterator[Check]:
+    if (machine := facts.get("machine")) is not None:
+        broken = list(over_budget(machine))
+        yield Check("cpu budget", not broken, "; ".join(broken) or told(machine))
 
 
 def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
@@ -99,7 +111,7 @@ def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
         end_us = over_us[change.flow] if isinstance(change, FlowChange) else None
         if index in made:
             late_us = made[index] // 1000 - change.at_us
-            wrong += [f"change {index} {late_us} us late"] if not 0 <= late_us <= _LATE_US else []
+            wrong += [f"change {index} {late_us} us late"] if not 0 <= late_us <= _LATE_US[run.clock] else []
         elif end_us is not None and end_us <= change.at_us:
             moot += 1
         else:
@@ -129,12 +141,14 @@ def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
 
 def _frames(run: Run, facts: Facts) -> Iterator[Check]:
     most = run.meaning.frame_bytes
-    largest = max((link["max_frame_bytes"] for link in facts["links"]), default=0)
+    # Sampled, a trace has not seen each frame; none can be larger where nothing makes one of many.
+    seen = [link["max_frame_bytes"] for link in facts["links"] if link["max_frame_bytes"] is not None]
+    largest = max(seen, default=0)
     offloads = all(device["offloads_off"] for device in facts["devices"])
     yield Check(
         "no frame above the MTU",
         largest <= most and offloads,
-        f"largest {largest} bytes, {most} allowed, offloads {'off' if offloads else 'ON'}",
+        f"largest {f'{largest} bytes' if seen else 'not seen'}, {most} allowed, offloads {'off' if offloads else 'ON'}",
     )
 
 
@@ -159,9 +173,10 @@ def _rate(run: Run, trace: Trace) -> Iterator[Check]:
     sent_bits = int(records["tx_bytes"][last] - records["tx_bytes"][first]) * 8
     expected_bits = link.rate_bps * span_ns / 1e9
     # A queue seen at two ticks may have been empty between them; only an excess is an error then.
-    slack_bits = 2 * run.meaning.frame_bytes * 8
-    high = sent_bits <= expected_bits * (1 + _RATE_TOLERANCE) + slack_bits
-    low = sent_bits >= expected_bits * (1 - _RATE_TOLERANCE) - slack_bits
+    slack_bits = (2 * run.meaning.frame_bytes + _burst_bytes(run)) * 8
+    tolerance = _RATE_TOLERANCE[run.clock]
+    high = sent_bits <= expected_bits * (1 + tolerance) + slack_bits
+    low = sent_bits >= expected_bits * (1 - tolerance) - slack_bits
     steady = (
         int(records["queue_packets"][first : last + 1].min())
         > link.rate_bps * run.trace.tick_us / 8e6 / run.meaning.frame_bytes
@@ -171,6 +186,14 @@ def _rate(run: Run, trace: Trace) -> Iterator[Check]:
         high and (low or not steady),
         f"{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
     )
+
+
+def _burst_bytes(run: Run) -> int:
+    """What the bottleneck may send at once by the real clock; in virtual time it is a frame."""
+    limiter = _qdisc_of(run, run.links[0].node, run.links[0].dev, "tbf")
+    burst = limiter.options["burst_bytes"] if limiter and run.clock == "real" else 0
+    assert isinstance(burst, int)
+    return burst
 
 
 def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
@@ -183,9 +206,10 @@ def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
         if flow.kind != "tcp" or not len(measured):
             continue
         base_us, jitter_us = _path_rtt_us(run, flow.from_node)
-        tolerance_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US)
+        early_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US["virtual"])
+        tolerance_us = max(early_us, _RTT_GRACE_US[run.clock])
         least = int(measured.min())
-        ok = least >= base_us - jitter_us - tolerance_us
+        ok = least >= base_us - jitter_us - early_us
         if acks["retrans"][0] == 0 and _queue_empty(run, trace, flow.start_us, base_us + jitter_us):
             # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
             ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
@@ -248,10 +272,14 @@ def _random_loss(run: Run, trace: Trace) -> Iterator[Check]:
         netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32"))
     ):
         return
-    drops = of_flow(trace.drops, link.id)
+    drops, records = of_flow(trace.drops, link.id), of_flow(trace.links, link.id)
     lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
-    sent = int(counter(of_flow(trace.links, link.id), "tx_packets", run).value[-1])
-    offered = sent + len(drops)
+    dropped = len(drops)
+    if run.clock == "real" and len(records):
+        lost = int(records["losses"][-1])
+        dropped = lost + int(records["drops"][-1])
+    sent = int(counter(records, "tx_packets", run).value[-1])
+    offered = sent + dropped
     expected, spread = offered * share, math.sqrt(offered * share * (1 - share))
     # The normal interval, with room for the skew of small counts.
     ok = abs(lost - expected) <= _SIGMAS * spread + (20 if share else 0)
@@ -266,7 +294,11 @@ def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
 
 
 def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
-    """At a bridge: what came in went out, was dropped by a queue, or still waits."""
+    """At a bridge: what came in went out, was dropped by a queue, or still waits; by the real clock, but for the time of reading."""
+    slack = 0.0
+    if (machine := facts.get("machine")) is not None:
+        reading_us = machine["snapshot_us"] + _READING_SLACK_US
+        slack = _READING_PACKETS + 2 * reading_us * run.meaning.bandwidth_bps / (8e6 * run.meaning.frame_bytes)
     duplicates = any(qdisc.options.get("duplicate_2p32") for end in run.ends for qdisc in end.qdiscs)
     for node in run.nodes:
         if not node.bridge:
@@ -276,7 +308,8 @@ def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
         went = sum(device["tx_packets"] for device in devices)
         roots = [qdisc for device in devices for qdisc in device["qdiscs"] if qdisc["parent"] == "root"]
         dropped, waiting = sum(root["drops"] for root in roots), sum(root["qlen"] for root in roots)
-        ok = came <= went + dropped + waiting if duplicates else came == went + dropped + waiting
+        left = went + dropped + waiting
+        ok = came <= left + slack if duplicates else abs(came - left) <= slack
         yield Check("conservation", ok, f"{node.name}: {came} in = {went} out + {dropped} dropped + {waiting} waiting")
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from orchestrator.backends.base import Backend
 from orchestrator.backends.mininet import MininetBackend
 from orchestrator.backends.sandbox import Sandbox
 from orchestrator.errors import PlanError
 from orchestrator.settings import Settings
 
-BACKENDS: dict[str, Callable[[Settings], Backend]] = {"sandbox": Sandbox, "mininet": MininetBackend}
+BACKENDS: dict[str, type[Sandbox] | type[MininetBackend]] = {"sandbox": Sandbox, "mininet": MininetBackend}
 
 
 def open_backend(name: str, settings: Settings) -> Backend:
