@@ -52,7 +52,9 @@ def run_experiment(
     )
     store = Store(settings)
     pipeline = Pipeline(open_backend(backend, settings), store, use_cache)
-    documents = _execute(pipeline, plan, jobs or settings.jobs, quiet=as_json)
+    # By the real clock two runs at a time would be in each other's way.
+    jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
+    documents = _execute(pipeline, plan, jobs, quiet=as_json)
     result = {
         "experiment": plan.experiment.experiment,
         "runs": documents,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "able.h"
 #include "attach.h"
 #include "guard.h"
 #include "guest.h"
@@ -21,11 +22,13 @@ int main(int count, char **arguments)
 		attach_run(count - 2, arguments + 2);
 	if (count >= 2 && !strcmp(arguments[1], "settle"))
 		attach_settle(count - 2, arguments + 2);
+	if (count >= 2 && !strcmp(arguments[1], "able"))
+		return able_run(count - 2, arguments + 2);
 	if (count == 2 && !strcmp(arguments[1], "version")) {
 		puts("longhaul-agent " AGENT_VERSION);
 		return 0;
 	}
-	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | version; as process 1 of a guest it "
+	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | version; as process 1 of a guest it "
 	      "needs no words\n",
 	      stderr);
 	return 2;

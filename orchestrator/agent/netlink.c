@@ -106,7 +106,9 @@ void request_unnest(struct request *request, size_t nest)
 {
 	struct rtattr *attribute = (struct rtattr *)(request->bytes + nest);
 
-	attribute->rta_len = (uint16_t)(NLMSG_ALIGN(head(request)->nlmsg_len) - nest);
+	/* The padding of its last member is part of the nest, and so of the message. */
+	head(request)->nlmsg_len = NLMSG_ALIGN(head(request)->nlmsg_len);
+	attribute->rta_len = (uint16_t)(head(request)->nlmsg_len - nest);
 }
 
 static ssize_t transact(int fd, struct request *request)

@@ -8,7 +8,7 @@ from orchestrator.backends.sandbox import Sandbox
 from orchestrator.errors import PlanError
 from orchestrator.settings import Settings
 
-BACKENDS: dict[str, type[Sandbox] | type[MininetBackend]] = {"sandbox": Sandbox, "mininet": MininetBackend}
+BACKENDS: dict[str, type[Sandbox | MininetBackend]] = {"sandbox": Sandbox, "mininet": MininetBackend}
 
 
 def open_backend(name: str, settings: Settings) -> Backend:

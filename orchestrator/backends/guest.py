@@ -17,7 +17,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
@@ -106,7 +106,9 @@ class Guests:
                 consoles=LOG_CONSOLE,
             )
             try:
-                report = self._follow(run, directory, guard, progress)
+                # A probe writes through an inherited descriptor, a sampling agent to the only folder it sees.
+                folder = directory if run.clock == "virtual" else directory / "guest"
+                report = follow(run, folder / "trace.bin", guard, self._settings, progress)
             finally:
                 guard.close()
         self._collect(run, directory, report)
@@ -165,33 +167,8 @@ class Guests:
                 place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
         self._furnish_more(run, guest)
 
-    def _follow(self, run: Run, directory: Path, guard: Guard, progress: Progress) -> GuardReport:
-        # A probe writes through an inherited descriptor, a sampling agent to the only folder it sees.
-        tail = TraceTail(directory / "trace.bin" if run.clock == "virtual" else directory / "guest" / "trace.bin")
-        seen_ns, seen_at = -1, time.monotonic()
-        while (report := guard.wait(_LOOK_EVERY_S)) is None:
-            now_ns = tail.virtual_ns()
-            if now_ns > seen_ns:
-                seen_ns, seen_at = now_ns, time.monotonic()
-                progress(now_ns)
-            elif time.monotonic() - seen_at > self._settings.stall_limit_s:
-                raise RunTimedOut(
-                    "running guest",
-                    run.experiment,
-                    f"no {run.clock} progress in {self._settings.stall_limit_s} s of wall time, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
-                    "raise LONGHAUL_STALL_LIMIT_S if the machine is only slow",
-                )
-        return report
-
     def _collect(self, run: Run, directory: Path, report: GuardReport) -> None:
         guest = directory / "guest"
-        if report.reason == "wall_limit":
-            raise RunTimedOut(
-                "running guest",
-                run.experiment,
-                f"not finished after {self._settings.wall_limit_s} s of wall time",
-                "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
-            )
         for name in ("facts.json", "status.json", "trace.bin"):
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
@@ -238,15 +215,46 @@ def make_root(directory: Path) -> Path:
     return guest
 
 
+def follow(run: Run, trace: Path, guard: Guard, settings: Settings, progress: Progress) -> GuardReport:
+    """Tell how far the trace has come until the guard reports the end; RunTimedOut where it comes no further."""
+    tail = TraceTail(trace)
+    seen_ns, seen_at = -1, time.monotonic()
+    while (report := guard.wait(_LOOK_EVERY_S)) is None:
+        now_ns = tail.virtual_ns()
+        if now_ns > seen_ns:
+            seen_ns, seen_at = now_ns, time.monotonic()
+            progress(now_ns)
+        elif time.monotonic() - seen_at > settings.stall_limit_s:
+            raise RunTimedOut(
+                "running",
+                run.experiment,
+                f"no {run.clock} progress in {settings.stall_limit_s} s of wall time, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
+                "raise LONGHAUL_STALL_LIMIT_S if the machine is only slow",
+            )
+    if report.reason == "wall_limit":
+        raise RunTimedOut(
+            "running",
+            run.experiment,
+            f"not finished after {settings.wall_limit_s} s of wall time",
+            "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
+        )
+    return report
+
+
 def check_end(run: Run, directory: Path, report: GuardReport) -> None:
     """Raise what went wrong in a run that has ended."""
-    status = _read_status(directory / "status.json")
+    status = read_status(directory)
     if status is None:
         raise name_death(run.experiment, report, directory / "log.txt")
     if complaint := first_complaint(directory / "log.txt"):
         raise KernelComplained(
             "running guest", run.experiment, f"its kernel complained: {complaint}", "please report it with its log"
         )
+    check_status(status)
+
+
+def check_status(status: Mapping[str, str]) -> None:
+    """Raise what the agent says went wrong."""
     if status["status"] != "done":
         raise BackendError(status["attempting"], status["subject"], status["what"], status["hint"])
 
@@ -259,9 +267,10 @@ def place(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _read_status(file: Path) -> dict[str, str] | None:
+def read_status(directory: Path) -> dict[str, str] | None:
+    """What the agent left in status.json, or None."""
     try:
-        found: dict[str, str] = json.loads(file.read_text())
+        found: dict[str, str] = json.loads((directory / "status.json").read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return None
     return found

@@ -9,10 +9,12 @@ run's name; what a killed run left is taken away by the next one, and nothing el
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.guest import AGENT, Guests, place
+from orchestrator.backends.host import furnish, missing_on_host, run_on_host
 from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
 from orchestrator.errors import BackendUnavailable
 from orchestrator.run import Run
@@ -37,19 +39,27 @@ class MininetBackend:
     name = "mininet"
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._guests = Guests(settings, self.name, _furnish)
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        return [*_missing_tools(), *self._guests.missing(run.kernel)]
+        needed = missing_on_host(run) if run.where == "host" else self._guests.missing(run.kernel)
+        return [*_missing_tools(), *needed]
 
     def identity(self, run: Run) -> dict[str, str]:
         missing = self.check(run)
         if missing:
             raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
-        return self._guests.identity(run) | {"mininet_net": self._guests.hash(NET)}
+        net = {"mininet_net": self._guests.hash(NET)}
+        if run.where == "host":
+            return {"kernel": os.uname().release, "agent": self._guests.hash(AGENT)} | net
+        return self._guests.identity(run) | net
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
-        return self._guests.run(run, directory, progress)
+        if run.where == "guest":
+            return self._guests.run(run, directory, progress)
+        furnish(directory, NET)
+        return run_on_host(run, directory, [PYTHON, str(directory / NET.name), "run"], self._settings, progress)
 
 
 def _missing_tools() -> list[tuple[str, str]]:

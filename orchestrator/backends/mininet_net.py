@@ -10,8 +10,10 @@ and settings are the plan's, put in place and read back by the agent, never Mini
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +26,7 @@ from mininet.net import Mininet
 from mininet.node import Host, Switch
 from mininet.topo import Topo
 
+_PR_SET_PDEATHSIG = 1
 # What a namespace must not do before the agent has it: neighbour discovery would put packets of its own on the wires.
 _NO_IPV6 = "for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done 2>/dev/null"
 
@@ -120,6 +123,8 @@ def _print_help(run: dict[str, Any]) -> None:
 
 def main(word: str, folder: Path, mark: str) -> int:
     """Build the net, hand it to the agent or to a person, take it down."""
+    # Nobody would hear of it any more.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     run = json.loads((folder / "run.json").read_text())
     setLogLevel("warning")
     try:

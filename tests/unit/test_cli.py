@@ -24,7 +24,7 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["run", "nowhere"], 2, "neither a file nor a shipped experiment"),
         (["plan", "quick", "--set", "path.rtt=4"], 2, "path.rtt"),
         (["plan", "quick", "--backend", "moon"], 2, "moon"),
-        (["run", "quick", "--backend", "moon"], 2, "known: sandbox"),
+        (["run", "quick", "--backend", "moon"], 2, "known: mininet, sandbox"),
         (["show", "abc"], 2, "no kept run"),
         (["compare", "a", "b"], 2, "no kept run"),
         (["rerun", "abc"], 2, "no kept run"),
