@@ -93,6 +93,28 @@ def run(
     )  # fmt: skip
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+def mininet(
+    words: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT|SCRIPT.py|mn", help="A net to open, or a script and its words.")
+    ],
+    changes: SetOption = None,
+    where: Annotated[
+        str, typer.Option("--in", metavar="PLACE", help="Where an experiment's net is: guest, or host (needs root).")
+    ] = "guest",
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="CLOCK", help="A script's clock: virtual (default) or real; a prompt's is real."),
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="The guest's kernel, for a script.")] = None,
+    seed: SeedOption = None,
+) -> None:
+    """Open the mininet> prompt on an experiment's net, or run a Mininet script (or mn itself, its words after --) in a guest."""
+    from orchestrator.prompt import open_mininet
+
+    raise typer.Exit(open_mininet(words, changes or [], where=where, clock=clock, kernel=kernel, seed=seed))
+
+
 @app.command()
 def plan(
     experiment: ExperimentArgument,

@@ -157,3 +157,17 @@ def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, s
     for line in lines[:-1]:
         print(line, file=sys.stderr)
     return lines[-1] if lines else ""
+
+
+def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program on this process's terminal, whose Ctrl-C is the program's own; its exit code."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return subprocess.run(
+            list(argv),
+            env=dict(environment),
+            check=False,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)

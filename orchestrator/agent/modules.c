@@ -11,7 +11,7 @@
 
 #include "die.h"
 
-static void load(const char *name, const char *parameters)
+void module_load(const char *name, const char *parameters)
 {
 	char path[256];
 	int fd;
@@ -74,7 +74,7 @@ void modules_load(const struct plan *plan)
 	if (!plan->real_clock) {
 		snprintf(parameters, sizeof(parameters), "fd=5 tick_us=%u ack_us=%u",
 			 plan->trace_tick_us, plan->trace_ack_us);
-		load("lh_trace", parameters);
+		module_load("lh_trace", parameters);
 	}
 	for (size_t i = 0; i < plan->module_count; i++) {
 		const struct module *module = &plan->modules[i];
@@ -91,6 +91,6 @@ void modules_load(const struct plan *plan)
 						 module->params[j].value);
 		if (used >= sizeof(parameters))
 			die("loading module", module->name, "", "its parameters are too long");
-		load(module->name, parameters);
+		module_load(module->name, parameters);
 	}
 }

@@ -28,6 +28,7 @@
 #include "die.h"
 #include "document.h"
 #include "fields.h"
+#include "modules.h"
 #include "writer.h"
 
 #define DOCUMENT "program.json"
@@ -37,6 +38,7 @@
 struct program {
 	char **arguments, **environment;
 	const char *folder;
+	const struct json *modules; /* loaded first */
 	const struct json *show; /* folders that must be seen although they lie where it is empty */
 	const char *input, *output, *errors; /* devices */
 	uint16_t rows, columns;		     /* of a terminal; 0: it is none */
@@ -67,6 +69,7 @@ static struct program read_program(void)
 		NEED("arguments", struct reading, arguments, FIELD_VALUE),
 		NEED("environment", struct reading, environment, FIELD_VALUE),
 		NEED("folder", struct reading, program.folder, FIELD_TEXT),
+		NEED("modules", struct reading, program.modules, FIELD_VALUE),
 		NEED("show", struct reading, program.show, FIELD_VALUE),
 		NEED("input", struct reading, program.input, FIELD_TEXT),
 		NEED("output", struct reading, program.output, FIELD_TEXT),
@@ -238,6 +241,8 @@ _Noreturn void program_run(void)
 	struct program program = read_program();
 	pid_t child;
 
+	for (EACH(module, program.modules))
+		module_load(fields_expect(module, JSON_TEXT)->text, "");
 	make_world(&program);
 	loopback_up();
 	sethostname("longhaul", strlen("longhaul"));

@@ -74,14 +74,16 @@ class Guests:
     def identity(self, run: Run) -> dict[str, str]:
         """Hashes of the kernel, the agent and the modules that this run loads."""
         manifest = json.loads((self.kernel(run.kernel) / "manifest.json").read_text())
-        loaded = [module for module in run.modules if not module.builtin]
-        if run.clock == "virtual":
-            loaded.insert(0, Module("lh_trace", {}))
         return {
             "kernel": manifest["hash"],
             "agent": self.hash(AGENT),
-            **{module.name: self.hash(self._module_file(run, module)) for module in loaded},
+            **{module.name: self.hash(self._module_file(run, module)) for module in self._loaded(run)},
         }
+
+    @staticmethod
+    def _loaded(run: Run) -> list[Module]:
+        probe = [Module("lh_trace", {})] if run.clock == "virtual" else []
+        return probe + [module for module in run.modules if not module.builtin]
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         """Carry the run out in a guest; a death that says nothing about the experiment is tried once more."""
@@ -162,10 +164,18 @@ class Guests:
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory)
         place(directory / "run.json", guest / "run.json")
-        for module in (Module("lh_trace", {}), *run.modules):
-            if not module.builtin:
-                place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
+        self.furnish_modules(run, guest)
         self._furnish_more(run, guest)
+
+    def furnish_modules(self, run: Run, guest: Path) -> None:
+        """Put the modules of a run where its guest's agent loads them from."""
+        for module in self._loaded(run):
+            place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
+
+    def congestion_controls(self, kernel: str) -> list[Path]:
+        """Every module of a congestion control, for programs that choose by themselves; one of ours hides the kernel's."""
+        folders = (self.kernel(kernel) / "modules", self._modules(kernel))
+        return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
 
     def _collect(self, run: Run, directory: Path, report: GuardReport) -> None:
         guest = directory / "guest"

@@ -8,6 +8,7 @@ It promises to leave the machine as it was: everything lies in namespaces that a
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.guest import AGENT, check_status, follow, place, read_status
 from orchestrator.backends.ownership import owned
 from orchestrator.errors import BackendError
-from orchestrator.process import run_script, start_guard
+from orchestrator.process import run_in_terminal, run_script, start_guard
 from orchestrator.run import FlowChange, Run
 from orchestrator.settings import Settings
 
@@ -59,6 +60,18 @@ def furnish(directory: Path, net: Path) -> None:
     """Put the programs beside run.json."""
     place(AGENT, directory / "agent")
     place(net, directory / net.name)
+
+
+def open_prompt_on_host(run: Run, directory: Path, python: str, net: Path) -> int:
+    """The mininet> prompt on this run's net; the exit code of Mininet."""
+    (directory / "run.json").write_text(json.dumps(run.as_json()))
+    furnish(directory, net)
+    with owned(directory.name):
+        words = [python, str(directory / net.name), "live", str(directory), directory.name]
+        code = run_in_terminal(words, {"HOME": str(directory), "PATH": _PATH, "TERM": "xterm", "SHELL": "/bin/bash"})
+    if (status := read_status(directory)) is not None:
+        check_status(status)
+    return code
 
 
 def run_on_host(run: Run, directory: Path, words: list[str], settings: Settings, progress: Progress) -> Cost:

@@ -69,15 +69,24 @@ def terminal(rows: int, columns: int) -> Console:
 
 
 def ask_for(
-    guest: Path, arguments: Sequence[str], console: Console, folder: str = SHARED, show: Sequence[str] = ()
+    guest: Path,
+    arguments: Sequence[str],
+    console: Console,
+    folder: str = SHARED,
+    show: Sequence[str] = (),
+    modules: Sequence[str] = (),
 ) -> None:
-    """Make this program the work of the guest whose root is `guest`; `show` names folders it must see under /tmp or /run."""
+    """Make this program the work of the guest whose root is `guest`.
+
+    `show` names folders it must see although they may lie under /tmp or /run; `modules` are loaded before it starts.
+    """
     (guest / "host").mkdir(exist_ok=True)
     document = {
         "arguments": list(arguments),
         "environment": list(_ENVIRONMENT),
         "folder": folder,
         "show": list(show),
+        "modules": list(modules),
         "input": console.input,
         "output": console.output,
         "errors": console.errors,
