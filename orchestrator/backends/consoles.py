@@ -32,6 +32,7 @@ from orchestrator.settings import Settings
 
 _MEMORY_MB = 1024
 _LOOK_EVERY_S = 0.05
+_PROMPT = b"mininet> "
 _END_OF_INPUT = b"\x04"
 # A prompt may stay open for as long as its person likes.
 _YEAR_S = 31_536_000
@@ -80,6 +81,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
     console = terminal(rows, columns)
     ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "live", SHARED, "guest"], console)
     ours, theirs = os.openpty()
+    tty.setraw(theirs)
     try:
         with claim_cpu() as cpu:
             guard = guests.start(
@@ -129,27 +131,30 @@ def _pass_on(source: BinaryIO, sink: BinaryIO) -> None:
 
 def _pass_both_ways(guard: Guard, terminal_fd: int) -> GuardReport:
     """Between this process's standard input and output and the guest's terminal, until the guest has ended."""
-    keyboard = [sys.stdin.fileno()]
-    report = None
+    keyboard = [sys.stdin.fileno()] if sys.stdin.isatty() else []
+    # What does not come from a person comes a line at each prompt: Mininet gives to a running command what is typed ahead.
+    lines = [] if keyboard else [*sys.stdin.buffer.readlines(), _END_OF_INPUT]
+    report, shown = None, b""
     while report is None:
         ready, _, _ = select.select([terminal_fd, *keyboard], [], [], _LOOK_EVERY_S)
         if terminal_fd in ready:
-            _show(os.read(terminal_fd, 65536))
+            shown = (shown + _show(terminal_fd))[-len(_PROMPT) :]
         if keyboard and keyboard[0] in ready:
-            # A byte at a time is what a person types; more of a pipe would not fit into the terminal's line.
-            typed = os.read(keyboard[0], 256)
-            if not typed:
-                keyboard = []
-            os.write(terminal_fd, typed or _END_OF_INPUT)
+            os.write(terminal_fd, os.read(keyboard[0], 4096))
+        if lines and shown == _PROMPT:
+            os.write(terminal_fd, lines.pop(0))
+            shown = b""
         report = guard.wait(0)
     while select.select([terminal_fd], [], [], 0)[0]:
-        _show(os.read(terminal_fd, 65536))
+        _show(terminal_fd)
     return report
 
 
-def _show(text: bytes) -> None:
+def _show(terminal_fd: int) -> bytes:
+    text = os.read(terminal_fd, 65536)
     sys.stdout.buffer.write(text)
     sys.stdout.buffer.flush()
+    return text
 
 
 @contextlib.contextmanager

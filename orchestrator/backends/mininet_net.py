@@ -126,7 +126,8 @@ def main(word: str, folder: Path, mark: str) -> int:
     # Nobody would hear of it any more.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     run = json.loads((folder / "run.json").read_text())
-    setLogLevel("warning")
+    # What commands print at the prompt is of the level above Mininet's own chatter.
+    setLogLevel("output" if word == "live" else "warning")
     try:
         net = _build(run)
         if run["where"] == "host":
