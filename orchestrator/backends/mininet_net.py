@@ -88,7 +88,9 @@ def _build(run: dict[str, Any]) -> Mininet:
 
 def _agent(folder: Path, word: str, mark: str, net: Mininet) -> int:
     nodes = [f"{node.name}={node.pid}" for node in (*net.hosts, *net.switches)]
-    return subprocess.run([str(folder / "agent"), word, str(folder), mark, *nodes], check=False).returncode
+    return subprocess.run(
+        [str(folder / "agent"), word, str(folder), f"longhaul {mark}", *nodes], check=False
+    ).returncode
 
 
 def _name_namespaces(net: Mininet, mark: str) -> None:
