@@ -31,7 +31,6 @@ from orchestrator.path import (
     reverse_qdiscs,
     sender_qdiscs,
 )
-from orchestrator.placement import Placement, choose_placement, placed
 from orchestrator.qdiscs import QUEUE
 from orchestrator.run import (
     FORMAT,
@@ -59,6 +58,7 @@ from orchestrator.spec import at_point
 from orchestrator.stack import HostOptions, Pipe, bridge_sysctls, end_sysctls
 from orchestrator.sweep import expand, point_text
 from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_size
+from orchestrator.venue import Venue, choose_venue, set_in
 
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
@@ -89,7 +89,7 @@ def compile_plan(
     clock: str | None = None,
 ) -> Plan:
     """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
-    placement = choose_placement(backend, where, clock)
+    venue = choose_venue(backend, where, clock)
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
     experiment = experiment.model_copy(update=changes)
     if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
@@ -106,7 +106,7 @@ def compile_plan(
         where = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
             runs.extend(
-                placed(_compile(here, experiment.seed + repeat, text, placement), placement)
+                set_in(_compile(here, experiment.seed + repeat, text, venue), venue)
                 for repeat in range(experiment.repeats)
             )
         except PlanError as error:
@@ -125,7 +125,7 @@ def _summed_up(note: str, places: Sequence[str]) -> str:
     return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
 
 
-def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], placement: Placement) -> Run:
+def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue: Venue) -> Run:
     duration_us = parse_duration(experiment.duration)
     hosts = [_host_options(flow, experiment) for flow in experiment.flows]
     senders = {options: f"s{number}" for number, options in enumerate(dict.fromkeys(hosts), 1)}
@@ -139,7 +139,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], placem
     changes = path_changes(experiment)
     own_rtts_us = sorted({options.rtt_us for options in senders if options.rtt_us is not None})
     states = path_states(experiment.path, [path for _, path in changes], own_rtts_us)
-    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, placement.backend))
+    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, venue.backend))
     pipe = _pipe(states, own_rtts_us, experiment.path.mtu)
     memory_mb = pipe.memory_mb(sum(flow.kind != "udp" for flow in flows), len(flows))
     devices = _devices(states, senders, seed)
@@ -147,7 +147,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], placem
     return Run(
         format=FORMAT,
         experiment=experiment.experiment,
-        backend=placement.backend,
+        backend=venue.backend,
         kernel=experiment.kernel,
         seed=seed,
         point=point,

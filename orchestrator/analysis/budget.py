@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# What the rate limiters have credit for (placement.py): a timer later than this costs the path some of its rate.
+# What the rate limiters have credit for (venue.py): a timer later than this costs the path some of its rate.
 MOST_LATE_P99_US = 4_000
 # Half of TCP's least retransmission timeout: a longer silence may be taken for a loss.
 MOST_LATE_US = 100_000

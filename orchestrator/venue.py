@@ -5,7 +5,7 @@
     mininet   guest   virtual or real      the guest's own kernel; needs no rights
     mininet   host    real                 this machine's kernel, which is not the run's alone
 
-The plan is made for the sandbox; `placed` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
+The plan is made for the sandbox; `set_in` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KERNEL_WIDE = frozenset({"net/ipv4/tcp_mem", "net/ipv4/udp_mem"})
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class Venue:
     """Which backend, in a guest or on this host, by the virtual or the real clock."""
 
     backend: str = "sandbox"
@@ -37,7 +37,7 @@ class Placement:
     clock: str = "virtual"
 
 
-def choose_placement(backend: str, where: str | None = None, clock: str | None = None) -> Placement:
+def choose_venue(backend: str, where: str | None = None, clock: str | None = None) -> Venue:
     """What these words come to, or a PlanError that says why they do not go together."""
     if backend != "mininet":
         for option, word in (("--in", where), ("--clock", clock)):
@@ -48,7 +48,7 @@ def choose_placement(backend: str, where: str | None = None, clock: str | None =
                     f"{option} {word} is for the mininet backend",
                     f"leave {option} out: a {backend} run is in a guest and in virtual time",
                 )
-        return Placement(backend)
+        return Venue(backend)
     where = where or "host"
     clock = clock or ("real" if where == "host" else "virtual")
     if (where, clock) == ("host", "virtual"):
@@ -58,12 +58,12 @@ def choose_placement(backend: str, where: str | None = None, clock: str | None =
             "the time of this machine cannot be virtual",
             "use --in guest, or --clock real",
         )
-    return Placement(backend, where, clock)
+    return Venue(backend, where, clock)
 
 
-def placed(run: Run, placement: Placement) -> Run:
+def set_in(run: Run, venue: Venue) -> Run:
     """The run as it will be carried out there."""
-    run = replace(run, backend=placement.backend, where=placement.where, clock=placement.clock)
+    run = replace(run, backend=venue.backend, where=venue.where, clock=venue.clock)
     if run.backend == "mininet" and run.where == "guest":
         run = replace(run, memory_mb=run.memory_mb + _MININET_MB + _NODE_MB * len(run.nodes))
     if run.where == "host":
