@@ -16,7 +16,11 @@ from orchestrator.catalogues import CATALOGUES
 from orchestrator.cli import app
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
+from orchestrator.graph import Graph
+from orchestrator.picture import as_svg, as_text, picture_of
 from orchestrator.presets import ERAS, PRESETS
+from orchestrator.topology import build_graph
+from topologies import CATALOG
 
 DOCS = Path(__file__).parent
 
@@ -25,6 +29,7 @@ PARTS = (
     ("path", experiment.Path),
     ("path.one_way", experiment.OneWay),
     ("path.burst", experiment.Burst),
+    ("links", experiment.Link),
     ("flows", experiment.Flow),
     ("flows.on_off", experiment.OnOff),
     ("flows.web", experiment.Web),
@@ -49,6 +54,8 @@ def pages() -> Mapping[str, str]:
         "experiment-format.md": "\n".join(_experiment_format()) + "\n",
         "command-line.md": "\n".join(_command_line()) + "\n",
         "catalogues.md": "\n".join(_catalogues()) + "\n",
+        "topologies.md": "\n".join(_topologies()) + "\n",
+        **{f"pictures/{name}.svg": as_svg(picture_of(_drawn(name)), name) for name in CATALOG},
     }
 
 
@@ -66,6 +73,7 @@ def _experiment_format() -> Iterator[str]:
         rows = [(f"`{name}`", _default(field), field.description or "") for name, field in part.model_fields.items()]
         yield from _table(("field", "default", "meaning"), rows)
         yield ""
+    yield "Where flows go, what `params` and `links` name, and topologies of your own: [topologies.md](topologies.md).\n"
     yield "## What a schedule may change\n"
     yield (
         "Of the path: "
@@ -133,7 +141,8 @@ def _catalogues() -> Iterator[str]:
     yield "## Experiments that come with the project\n"
     yield from _rows(CATALOGUES["experiments"]())
     yield "\n## Topologies\n"
-    yield from _rows(CATALOGUES["topologies"]())
+    yield from _rows([{name: row[name] for name in ("topology", "about")} for row in CATALOGUES["topologies"]()])
+    yield "\nTheir parameters and pictures are in [topologies.md](topologies.md).\n"
     yield "\n## Backends\n"
     yield from _rows(CATALOGUES["backends"]())
     yield "\n## Congestion controls\n"
@@ -171,6 +180,27 @@ def _catalogues() -> Iterator[str]:
     yield from _table(("measure", "key", "of", "in", "formula"), measures)
 
 
+def _topologies() -> Iterator[str]:
+    yield "# Topologies\n"
+    yield (DOCS / "topologies.intro.md").read_text().rstrip()
+    for row in CATALOGUES["topologies"]():
+        name = row["topology"]
+        yield f"\n## {name}\n"
+        yield f"{row['about'][0].upper()}{row['about'][1:]}.\n"
+        yield f"```\n{as_text(picture_of(_drawn(name)))}\n```\n"
+        yield f"![{name}](pictures/{name}.svg)\n"
+        rows = [
+            (f"`{one['name']}`", one["default"], f"{one['low']} to {one['high']}", one["about"])
+            for one in row["parameters"]
+        ]
+        yield from _table(("parameter", "default", "allowed", "meaning"), rows)
+
+
+def _drawn(name: str) -> Graph:
+    """A topology at a size that shows its shape."""
+    return build_graph(name, {"dumbbell": {"n": 3}, "long_path": {"hops": 3}}.get(name, {}))
+
+
 def _fields(fields: Mapping[str, Any]) -> str:
     """Fields as one writes them in YAML, on one line."""
     return ", ".join(f"`{name}: {_flow_style(value)}`" for name, value in fields.items())
@@ -196,6 +226,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[
 def main() -> None:
     """Write every page."""
     for name, text in pages().items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
         (DOCS / name).write_text(text)
 
 

@@ -12,6 +12,7 @@ from orchestrator.parameters import Parameter
 from orchestrator.presets import PRESETS
 from orchestrator.spec import load_experiment, shipped_experiments
 from orchestrator.sweep import count_points
+from orchestrator.topology import show
 from topologies import CATALOG
 
 Rows = list[dict[str, Any]]
@@ -32,8 +33,17 @@ def topologies() -> Rows:
     return [
         {
             "topology": topology.name,
-            "parameters": ", ".join(f"{one.name} {one.low}-{one.high}" for one in topology.parameters),
             "about": topology.about,
+            "parameters": [
+                {
+                    "name": one.name,
+                    "default": show(one, one.default),
+                    "low": show(one, one.low),
+                    "high": show(one, one.high),
+                    "about": one.about,
+                }
+                for one in topology.parameters
+            ],
         }
         for topology in CATALOG.values()
     ]

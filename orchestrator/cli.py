@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.errors import LonghaulError
+from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
     name="longhaul",
@@ -124,9 +124,10 @@ def plan(
     clock: ClockOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the topology into this SVG file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the resolved plan: every number, where each impairment sits, cost, lint."""
+    """Show the resolved plan: the topology, every number, where each impairment sits, cost, lint."""
     from orchestrator.verbs import show_plan
 
     show_plan(
@@ -137,6 +138,7 @@ def plan(
         clock=clock,
         seed=seed,
         repeats=repeats,
+        picture=picture,
         as_json=as_json,
     )
 
@@ -273,6 +275,13 @@ def main() -> None:
     except LonghaulError as error:
         _say(error)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # A file that the person named, to read from or to write to.
+        named = PlanError("opening", str(error.filename), error.strerror or str(error), "name another file")
+        _say(named)
+        sys.exit(named.exit_code)
     except KeyboardInterrupt:
         print("longhaul: cancelled; what was finished is kept", file=sys.stderr)
         sys.exit(130)

@@ -243,7 +243,7 @@ def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
 def _cell(value: object) -> str:
     if isinstance(value, list):
         # Parameters: programs get all that is known of them, a line has room for name and default.
-        return ", ".join(f"{one['name']}={one['default']}" for one in value)
+        return ", ".join(f"{one['name']}={one['default']}" if one["default"] else one["name"] for one in value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.cost import data_packets, packets_per_second, wall_estimate_s
+from orchestrator.picture import as_text, picture_of
 from orchestrator.plan import Plan
 from orchestrator.qdiscs import tc_command
 from orchestrator.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from orchestrator.units import format_duration, format_rate, format_size
 
 _MOST_POINTS = 20
+_MOST_WAYS = 8
 
 
 def describe_plan(plan: Plan) -> str:
     """The whole plan: the first run in full, the others by what differs."""
-    lines = [*describe_run(plan.runs[0])]
+    title, *details = describe_run(plan.runs[0])
+    drawn = as_text(picture_of(plan.graph)).splitlines()
+    lines = [title, "", *(f"  {line}" for line in drawn), *details]
     if len(plan.runs) > 1:
         total_s = sum(wall_estimate_s(run) for run in plan.runs)
         lines += ["", f"{len(plan.runs)} runs, about {_seconds(total_s)} of wall time one after the other"]
@@ -71,24 +75,28 @@ def _device_text(change: DeviceChange) -> Iterator[str]:
 
 
 def _picture(run: Run) -> Iterator[str]:
-    """The path as a row of boxes, with what happens to packets in each direction."""
-    meaning = run.meaning
-    ends = {(end.node, end.dev): end for end in run.ends}
-    forward, reverse = ends["r", "r-d"], ends["d", "d-r"]
-    senders = [node.name for node in run.nodes if node.name.startswith("s")]
-    names = senders[0] if len(senders) == 1 else f"{senders[0]}..{senders[-1]}"
-    yield f"  {names} ----> r: {_netem_text(forward)} -> {format_rate(meaning.bandwidth_bps)} -> {meaning.queue} of {_room(forward)} ----> d"
-    yield from (f"  {name}: {_netem_text(end)}" for (name, _), end in ends.items() if name in senders and end.qdiscs)
-    for name in senders:
-        rate = next((qdisc for qdisc in reverse.qdiscs if qdisc.kind == "tbf"), None)
-        from_d = f"d: {format_rate(int(rate.options['rate_bps'] or 0))} -> {_room(reverse)}" if rate else "d"  # type: ignore[arg-type]
-        yield f"  {name} <---- r: {_netem_text(ends['r', f'r-{name}'])} <---- {from_d}"
+    """Each way that flows go, with what happens to packets in each direction."""
+    ways = dict.fromkeys((flow.from_node, flow.to_node, flow.forward, flow.back) for flow in run.flows)
+    devices = {end.dev: end for end in run.ends}
+    for sender, receiver, forward, back in list(ways)[:_MOST_WAYS]:
+        there = [text for dev in forward if (text := _device_picture(devices[dev]))]
+        yield f"  {' ----> '.join([sender, *there, receiver])}"
+        returning = [text for dev in reversed(back) if (text := _device_picture(devices[dev]))]
+        yield f"  {' <---- '.join([sender, *returning, receiver])}"
+    if len(ways) > _MOST_WAYS:
+        yield f"  and {len(ways) - _MOST_WAYS} more ways"
 
 
-def _netem_text(end: End) -> str:
-    netem = next((qdisc for qdisc in end.qdiscs if qdisc.kind == "netem"), None)
-    if netem is None:
-        return "no delay"
+def _device_picture(end: End) -> str:
+    """What the qdiscs of a device do, in the order in which a packet meets them; empty where there are none."""
+    parts = [_netem_text(qdisc) for qdisc in end.qdiscs if qdisc.kind == "netem"]
+    parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if qdisc.kind == "tbf"]
+    queues = [qdisc for qdisc in end.qdiscs if qdisc.kind not in ("netem", "tbf")]
+    parts += [f"{'droptail' if one.kind in ('pfifo', 'bfifo') else one.kind} of {_room(one)}" for one in queues]
+    return f"{end.node}: {' -> '.join(parts)}" if parts else ""
+
+
+def _netem_text(netem: Qdisc) -> str:
     parts = [f"delay {format_duration(_number(netem, 'delay_ns') // 1000)} one way"]
     if _number(netem, "jitter_ns"):
         parts.append(
@@ -106,12 +114,11 @@ def _netem_text(end: End) -> str:
     return ", ".join(parts)
 
 
-def _room(end: End) -> str:
-    options = end.qdiscs[-1].options
-    if "memory_bytes" in options:
-        return f"{format_size(_number(end.qdiscs[-1], 'memory_bytes'))} of kernel memory"
-    limit = _number(end.qdiscs[-1], "limit")
-    return format_size(limit) if end.qdiscs[-1].kind in ("bfifo", "red") else f"{limit} packets"
+def _room(qdisc: Qdisc) -> str:
+    if "memory_bytes" in qdisc.options:
+        return f"{format_size(_number(qdisc, 'memory_bytes'))} of kernel memory"
+    limit = _number(qdisc, "limit")
+    return format_size(limit) if qdisc.kind in ("bfifo", "red") else f"{limit} packets"
 
 
 def _number(qdisc: Qdisc, name: str) -> int:

@@ -1,6 +1,7 @@
 """The experiment as a person writes it: every field of the format, with what it means; still text, nothing resolved.
 
     Experiment --- path: Path            the bottleneck
+                |- links: Link*          other links of the topology
                 |- flows: Flow*          what uses it
                 |- schedule: Change*     what happens to the path and the flows on the way
                 `- expect: Expected*     the gate
@@ -20,6 +21,7 @@ from orchestrator.fields import (
     Amount,
     BufferSize,
     Duration,
+    HostName,
     Jitter,
     LineRate,
     Name,
@@ -73,16 +75,16 @@ class Burst(Part):
     bad: Share = Field(1.0, description="loss in the bad state")
 
 
-class PathNumbers(Part):
-    """What a schedule may change."""
+class LinkNumbers(Part):
+    """What a schedule may change of a link."""
 
     bandwidth: LineRate | None = Field(
-        None, description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header"
+        None, description="rate of the link, forward; frames count with their 14 bytes of Ethernet header"
     )
-    rtt: RoundTrip | None = Field(None, description="base round trip, half in each direction")
+    rtt: RoundTrip | None = Field(None, description="base round trip over the link, half in each direction")
     one_way: OneWay | None = Field(None, description="instead of rtt: each direction's delay")
     buffer: BufferSize | None = Field(
-        None, description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate"
+        None, description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
     )
     loss: Share | None = Field(None, description="random loss a packet, forward, in front of the queue")
     reverse_loss: Share | None = Field(None, description="random loss a packet, of the acknowledgements")
@@ -95,24 +97,34 @@ class PathNumbers(Part):
     duplicate: Share | None = Field(None, description="packets that arrive twice")
     corrupt: Share | None = Field(None, description="packets with one bit turned over")
     reverse_bandwidth: LineRate | None = Field(
-        None, description="rate of the reverse direction; without it, acknowledgements wait for nothing"
+        None, description="rate of the reverse direction; without it, as the topology says: of most, no limit"
     )
+
+
+class PathNumbers(LinkNumbers):
+    """What a schedule may change of the path."""
+
     mtu: int | None = Field(
         None, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet of the senders, up to that of the start"
     )
 
 
-class Path(PathNumbers):
-    """The bottleneck and what lies around it."""
+class Link(LinkNumbers):
+    """One link of the topology, where it differs from what the topology says; forward is in the order of its name."""
 
-    bandwidth: LineRate = Field(
-        description="rate of the bottleneck; frames count with their 14 bytes of Ethernet header"
-    )
+    queue: one_of(*QUEUES) | None = Field(None, description="discipline of its queue; without it, path.queue")  # type: ignore[valid-type]
+
+
+class Path(PathNumbers):
+    """The bottleneck, or each of them where the topology has several, and what holds everywhere."""
+
     buffer: BufferSize = Field(
-        "1 BDP", description="waiting room of the bottleneck: BDP, packets, KB or ms at the line's rate"
+        "1 BDP", description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
     )
-    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the bottleneck's queue")  # type: ignore[valid-type]
-    ecn: Switch = Field(False, description="senders ask for ECN, and the queue marks instead of dropping where it can")
+    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues")  # type: ignore[valid-type]
+    ecn: Switch = Field(
+        False, description="senders ask for ECN, and the queues mark instead of dropping where they can"
+    )
     mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
 
 
@@ -153,9 +165,17 @@ class Flow(Part):
     spread: Duration | None = Field(None, description="from the start of one of them to the next")
     start: Duration = Field("0 s", description="when it begins; start_jitter comes on top")
     stop: Duration | None = Field(None, description="when it ends; without it, the end of the run")
+    sender: HostName | None = Field(
+        None,
+        description="host that sends, or a pattern as in a* whose matches are dealt out in turn; without it, the topology's pairs in turn",
+    )
+    receiver: HostName | None = Field(None, description="host that receives, in the same way")
     size: Size | None = Field(None, description="a transfer of this many bytes")
     tool: one_of(*TOOLS) = Field("lh-flow", description="program that makes the traffic")  # type: ignore[valid-type]
-    rtt: RoundTrip | None = Field(None, description="base round trip of this flow, instead of the path's")
+    rtt: RoundTrip | None = Field(
+        None,
+        description="base round trip of this flow; what the path is short of it is added behind all that is shared",
+    )
     sack: Switch = Field(True, description="selective acknowledgements")
     ecn: Switch | None = Field(None, description="ask for ECN; without it, as path.ecn says")
     recovery: one_of(*RECOVERIES) = Field(  # type: ignore[valid-type]
@@ -188,12 +208,13 @@ class FlowSettings(Part):
 
 
 class Change(Part):
-    """One moment of the schedule: `path`, `flows` or both."""
+    """One moment of the schedule: any of `path`, `links` and `flows`."""
 
     at: Period = Field(description="when")
     path: PathNumbers | None = Field(
         None, description="the fields that change; a buffer keeps its size unless it is named"
     )
+    links: dict[str, LinkNumbers] = Field(default_factory=dict, description="the same of single links, by name")
     flows: dict[str, FlowSettings] = Field(
         default_factory=dict,
         description="a flow's name (with a count: of all of them, or name-2 of one), and what changes",
@@ -216,8 +237,14 @@ class Experiment(Part):
 
     experiment: Name = Field(description="its name")
     about: str = Field("", description="what it shows, for a reader")
-    topology: str = Field("dumbbell", description="a name of the topology catalogue")
-    path: Path = Field(description="the bottleneck")
+    topology: str = Field(
+        "dumbbell", description="a name of the topology catalogue, or a Mininet Topo of your own as in ./lab.py:Lab"
+    )
+    params: dict[str, ParameterValue] = Field(default_factory=dict, description="parameters of the topology")
+    path: Path = Field(default_factory=Path, description="the bottleneck; what is not given is as the topology has it")
+    links: dict[str, Link] = Field(
+        default_factory=dict, description="single links of the topology, as in s1-s2: where they differ"
+    )
     flows: list[Flow] = Field(min_length=1, max_length=1000, description="what uses the path")
     modules: list[str] = Field(
         default_factory=list,

@@ -32,6 +32,7 @@ REFUSED = "refused"
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME = 60
+_HOST = re.compile(r"[A-Za-z*?][A-Za-z0-9_*?-]{0,31}")
 _LARGEST_BDP = 1000
 
 
@@ -125,6 +126,12 @@ def _name(value: object) -> object:
     return value
 
 
+def _host_name(value: object) -> object:
+    if not isinstance(value, str) or not _HOST.fullmatch(value):
+        raise refuse("a host of the topology, as in a1, or a pattern, as in a*")
+    return value
+
+
 def _sample(value: object) -> object:
     if value == "every-ack":
         return value
@@ -183,6 +190,7 @@ def one_of(*values: str) -> Any:
 _SECOND = 10**6
 
 Name = Annotated[str, BeforeValidator(_name)]
+HostName = Annotated[str, BeforeValidator(_host_name)]
 Rate = Annotated[str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11)]
 LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
 Duration = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND)]

@@ -1,43 +1,33 @@
-"""The path in numbers: what the text of `path` comes to, at the start and after each scheduled change, and the qdiscs it becomes.
+"""The path in numbers: what each direction of each link does to packets, at the start and after each scheduled change.
 
-    s1 ---                     forward delay, jitter, loss, ... then the rate and its queue: bridge r, device r-d
-           \\    r-d
-    s2 ---- r ======== d       reverse delay and loss: bridge r, the device towards each sender (r-s1, r-s2)
-            r-s1    d-r        reverse rate, if there is one: the receiver's device d-r, which carries acknowledgements only
+A lane's numbers come from three places, the later before the earlier: the topology, `path` (for every bottleneck of the topology), `links`
+(for one link). Forward is the direction in which a bottleneck, or the name of a link, is written.
 
-The forward delay is shared by all flows, so a flow's own round trip is made up in the reverse delay of its sender. Without
-`one_way`, forward is half of the smallest round trip in the experiment; for equal round trips that is half and half.
+    forward    delay, jitter, loss, ... then the rate and its queue
+    reverse    delay and loss; a rate only where one is given
+
+Without `one_way`, forward is half of the round trip; of a bottleneck that flows with round trips of their own share, it is half of the
+smallest, so that what they have more can be added where nothing is shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from orchestrator.errors import PlanError
-from orchestrator.experiment import Path, PathNumbers
-from orchestrator.qdiscs import NETEM, QUEUE, RATE, SKB_BYTES, Impairment, netem, queue, share_2p32, tbf
-from orchestrator.run import Qdisc
-from orchestrator.seeds import derive_seed
-from orchestrator.units import (
-    format_duration,
-    format_size,
-    parse_duration,
-    parse_multiple,
-    parse_packets,
-    parse_rate,
-    parse_share,
-    parse_size,
-)
+from orchestrator.experiment import Experiment, LinkNumbers
+from orchestrator.graph import Carriage, Graph, Lane
+from orchestrator.placement import Journey, Placement
+from orchestrator.qdiscs import Impairment, share_2p32
+from orchestrator.schedule import Moment
+from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_share, parse_size
 
 # Ethernet header; no frame check sequence or preamble crosses a veth.
 FRAME_HEADER_BYTES = 14
 # IP and TCP headers, with timestamps.
 HEADER_BYTES = 52
-
-# Limits of queues in bytes are 32 bits wide.
-_LARGEST_BYTES = 2**32 - 1
 
 _ALTERNATIVES = {"rtt": "one_way", "one_way": "rtt", "loss": "burst", "burst": "loss"}
 
@@ -56,185 +46,188 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class LaneState:
+    """One direction of a link between two scheduled changes; what has a rate has a buffer."""
+
+    impairment: Impairment
+    rate_bps: int | None = None
+    buffer: Buffer | None = None
+    queue: str = "droptail"
+    ecn: bool = False
+    medium: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PathState:
-    """The path between two scheduled changes.
+    """Every lane; `mtu` is what senders may send now, `frame_bytes` the largest frame that queues are made for, the start's."""
 
-    `rtt_us` is the base path's; a flow may have its own. `mtu` is what senders may send now, `frame_bytes` the largest frame
-    that the queues are made for, which is the start's.
-    """
-
-    bandwidth_bps: int
-    rtt_us: int
-    forward_us: int
+    lanes: Mapping[Lane, LaneState]
     mtu: int
     frame_bytes: int
-    buffer: Buffer
-    queue: str
-    ecn: bool
-    impairment: Impairment
-    reverse_loss_2p32: int
-    reverse_bandwidth_bps: int | None
 
-    @property
-    def bdp_bytes(self) -> int:
-        return self.bandwidth_bps * self.rtt_us // 8_000_000
+    def delay_us(self, lanes: Iterable[Lane]) -> int:
+        """Propagation over these, one after the other."""
+        return sum(self.lanes[lane].impairment.delay_us for lane in lanes)
 
-    def reverse_us(self, flow_rtt_us: int | None) -> int:
-        """Reverse delay of a sender whose flows have this round trip (None: the path's)."""
-        return (self.rtt_us if flow_rtt_us is None else flow_rtt_us) - self.forward_us
+    def rtt_us(self, journey: Journey) -> int:
+        """Base round trip, without what a flow adds for one of its own."""
+        return self.delay_us(journey.forward) + self.delay_us(journey.back)
 
 
-def path_states(path: Path, changes: Sequence[PathNumbers], flow_rtts_us: Sequence[int]) -> list[PathState]:
-    """The state at the start and after each change."""
-    frame_bytes = path.mtu + FRAME_HEADER_BYTES
-    states = [_resolve(path, frame_bytes, flow_rtts_us, None)]
-    for change in changes:
-        path = _merge(path, change)
-        kept = None if change.buffer is not None else states[-1].buffer
-        states.append(_resolve(path, frame_bytes, flow_rtts_us, kept))
-        if path.queue == "droptail" and states[-1].buffer.in_bytes != states[0].buffer.in_bytes:
-            what = f"{path.buffer} after {states[0].buffer.text}: one counts packets and the other bytes, and a queue cannot change that"
-            raise PlanError("resolving", "schedule.path.buffer", what, "give all in packets or BDP, or all in KB or ms")
-    return states
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The state at the start and after each change, and the lanes that `path` is about."""
+
+    states: Sequence[PathState]
+    bottlenecks: tuple[Lane, ...]
 
 
-def sender_qdiscs(states: Sequence[PathState], sender: str, seed: int) -> list[tuple[Qdisc, ...]]:
-    """Device <sender>-r, for each state: the forward delay where packets overtake, see `_overtaking`."""
-    if not _overtaking(states):
-        return [() for _ in states]
-    return [
-        (
-            netem(
-                replace(state.impairment, loss_2p32=0, gemodel_2p32=None, duplicate_2p32=0, corrupt_2p32=0),
-                keep_order=False,
-                seed=derive_seed(seed, f"delay {sender} {index}"),
-            ),
+def resolve_path(experiment: Experiment, placement: Placement, moments: Sequence[Moment]) -> Path:
+    """Everything written about the path, in numbers."""
+    reading = _Reading(experiment, placement)
+    return Path(reading.states(moments), reading.bottlenecks)
+
+
+def named_lane(graph: Graph, name: str) -> Lane:
+    """The forward lane of a link by its name; PlanError with the names that there are."""
+    lane = graph.lane_of(name)
+    if lane is None:
+        known = ", ".join("-".join(one) for one in graph.links[:20])
+        raise PlanError("compiling", f"links.{name}", "no link of the topology is called so", f"links: {known}")
+    return lane
+
+
+class _Reading:
+    """The numbers of one experiment, followed through its schedule."""
+
+    def __init__(self, experiment: Experiment, placement: Placement) -> None:
+        self._experiment, self._graph, self._journeys = experiment, placement.graph, placement.journeys
+        self._frame_bytes = experiment.path.mtu + FRAME_HEADER_BYTES
+        self._own_rtts_us = [parse_duration(flow.rtt) for flow in experiment.flows if flow.rtt is not None]
+        self._queues = {named_lane(self._graph, name): link.queue for name, link in experiment.links.items()}
+        self.bottlenecks = self._graph.bottlenecks or self._slowest()
+        self._written: dict[Lane, LinkNumbers] = {}
+        # Whose words a lane's numbers are, for errors.
+        self._subjects: dict[Lane, str] = {}
+        self._buffers: dict[Lane, Buffer] = {}
+
+    def _slowest(self) -> tuple[Lane, ...]:
+        """Where a topology names no bottleneck: the lowest rate on the first flow's way, or its first link."""
+        forward = self._journeys[0].forward
+        rates = {lane: self._graph.lanes[lane].rate_bps for lane in forward}
+        limited = [lane for lane in forward if rates[lane]]
+        return (min(limited, key=lambda lane: rates[lane] or 0) if limited else forward[0],)
+
+    def states(self, moments: Sequence[Moment]) -> list[PathState]:
+        path = self._experiment.path
+        mtu = path.mtu
+        start = LinkNumbers.model_validate({name: getattr(path, name) for name in LinkNumbers.model_fields})
+        if "buffer" not in path.model_fields_set:
+            start = start.model_copy(update={"buffer": None})
+        self._merge(start, dict(self._experiment.links), strict=True)
+        states = [self._state(mtu, [])]
+        for moment in moments:
+            changed = moment.path
+            mtu = mtu if changed is None or changed.mtu is None else changed.mtu
+            renewed = self._merge(changed, moment.links)
+            states.append(self._state(mtu, renewed))
+        return states
+
+    def _merge(self, path: LinkNumbers | None, links: Mapping[str, LinkNumbers], *, strict: bool = False) -> list[Lane]:
+        """Take in what is newly written; the lanes whose buffers were named."""
+        named: list[Lane] = []
+        written = [(lane, path, "path") for lane in self.bottlenecks] if path is not None else []
+        for name, numbers in links.items():
+            lane = named_lane(self._graph, name)
+            backward = (lane[1], lane[0])
+            if backward in self.bottlenecks or (backward in self._written and not strict):
+                what = f"forward is from {backward[0]} to {backward[1]} on this link"
+                raise PlanError("compiling", f"links.{name}", what, f"call it {'-'.join(backward)}")
+            written.append((lane, numbers, f"links.{name}"))
+        for lane, numbers, subject in written:
+            self._written[lane] = _merged(self._written.get(lane), numbers)
+            self._subjects[lane] = subject
+            if numbers.buffer is not None:
+                named.append(lane)
+        return named
+
+    def _state(self, mtu: int, renewed: Sequence[Lane]) -> PathState:
+        lanes: dict[Lane, LaneState] = {}
+        for link in self._graph.links:
+            backward = (link[1], link[0])
+            forward = backward if backward in self._written else link
+            lanes |= self._both(forward, (forward[1], forward[0]))
+        state = PathState(lanes, mtu, self._frame_bytes)
+        for lane in renewed:
+            self._buffers.pop(lane, None)
+        return replace(
+            state,
+            lanes={lane: self._with_buffer(state, lane) if one.rate_bps else one for lane, one in lanes.items()},
         )
-        for index, state in enumerate(states)
-    ]
 
-
-def _overtaking(states: Sequence[PathState]) -> bool:
-    """Packets that netem lets overtake leave its device at once, past the rate and the queue below it: so not there."""
-    return any(state.impairment.reorder_2p32 for state in states)
-
-
-def forward_qdiscs(states: Sequence[PathState], seed: int) -> list[tuple[Qdisc, ...]]:
-    """Device r-d, for each state."""
-    if _overtaking(states):
-        states = [
-            replace(state, impairment=replace(state.impairment, delay_us=0, jitter_us=0, reorder_2p32=0))
-            for state in states
-        ]
-    impaired = any(not state.impairment.nothing for state in states)
-    # A delay that shrinks would let later packets overtake, as jitter does.
-    ordered = len({state.impairment.delay_us for state in states}) > 1 or any(
-        state.impairment.jitter_us for state in states
-    )
-    devices = []
-    for index, state in enumerate(states):
-        child = _queue(state)
-        limit = child.options.get("limit", state.buffer.packets)
-        assert isinstance(limit, int)
-        device = [tbf(state.bandwidth_bps, state.frame_bytes, limit, below_netem=impaired), child]
-        if impaired:
-            device.insert(0, netem(state.impairment, keep_order=ordered, seed=derive_seed(seed, f"forward {index}")))
-        devices.append(tuple(device))
-    return devices
-
-
-def reverse_qdiscs(
-    states: Sequence[PathState], flow_rtt_us: int | None, sender: str, seed: int
-) -> list[tuple[Qdisc, ...]]:
-    """Device r-<sender>, for each state."""
-    impairments = [Impairment(state.reverse_us(flow_rtt_us), loss_2p32=state.reverse_loss_2p32) for state in states]
-    if all(impairment.nothing for impairment in impairments):
-        return [() for _ in states]
-    keep_order = len({impairment.delay_us for impairment in impairments}) > 1
-    return [
-        (netem(impairment, keep_order=keep_order, seed=derive_seed(seed, f"reverse {sender} {index}")),)
-        for index, impairment in enumerate(impairments)
-    ]
-
-
-def receiver_qdiscs(states: Sequence[PathState]) -> list[tuple[Qdisc, ...]]:
-    """Device d-r, for each state."""
-    devices: list[tuple[Qdisc, ...]] = []
-    for state in states:
-        if state.reverse_bandwidth_bps is None:
-            devices.append(())
-            continue
-        child = Qdisc("pfifo", QUEUE, f"{RATE}1", {"limit": _REVERSE_QUEUE_PACKETS})
-        devices.append(
-            (tbf(state.reverse_bandwidth_bps, state.frame_bytes, _REVERSE_QUEUE_PACKETS, below_netem=False), child)
+    def _both(self, forward: Lane, reverse: Lane) -> dict[Lane, LaneState]:
+        there, back = self._graph.lanes[forward], self._graph.lanes[reverse]
+        numbers = self._written.get(forward, LinkNumbers())
+        forward_us, reverse_us = self._delays(forward, numbers, there, back)
+        subject = self._subjects.get(forward, "path")
+        one = LaneState(
+            _impairment(numbers, there, forward_us, subject),
+            parse_rate(numbers.bandwidth) if numbers.bandwidth is not None else there.rate_bps,
+            queue=self._queues.get(forward) or self._experiment.path.queue,
+            ecn=self._experiment.path.ecn,
+            medium=there.medium,
         )
-    return devices
+        loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)
+        rate = numbers.reverse_bandwidth
+        other = LaneState(
+            Impairment(reverse_us, min(back.jitter_us, reverse_us), loss_2p32=share_2p32(loss)),
+            parse_rate(rate) if rate is not None else back.rate_bps,
+            medium=back.medium,
+        )
+        return {forward: one, reverse: other}
+
+    def _delays(self, forward: Lane, numbers: LinkNumbers, there: Carriage, back: Carriage) -> tuple[int, int]:
+        if numbers.one_way is not None:
+            return parse_duration(numbers.one_way.forward), parse_duration(numbers.one_way.reverse)
+        if numbers.rtt is None:
+            return there.delay_us, back.delay_us
+        rtt_us = parse_duration(numbers.rtt)
+        shared = forward in self.bottlenecks
+        forward_us = min([rtt_us, *self._own_rtts_us] if shared else [rtt_us]) // 2
+        return forward_us, rtt_us - forward_us
+
+    def _with_buffer(self, state: PathState, lane: Lane) -> LaneState:
+        one = state.lanes[lane]
+        assert one.rate_bps is not None
+        if lane not in self._buffers:
+            self._buffers[lane] = self._buffer(state, lane, one.rate_bps)
+        return replace(one, buffer=self._buffers[lane])
+
+    def _buffer(self, state: PathState, lane: Lane, rate_bps: int) -> Buffer:
+        """As written; else as the topology has it; else 1 BDP, or room for acknowledgements where those alone pass."""
+        written = self._written[lane].buffer if lane in self._written else None
+        carriage = self._graph.lanes[lane]
+        if written is None and carriage.queue_packets is not None:
+            written = f"{carriage.queue_packets} packets"
+        crossing = next((journey for journey in self._journeys if lane in journey.forward), None)
+        if written is None:
+            written = f"{_REVERSE_QUEUE_PACKETS} packets" if crossing is None else "1 BDP"
+        rtt_us = state.rtt_us(crossing or self._journeys[0])
+        return resolve_buffer(written, rate_bps, rtt_us, self._frame_bytes, self._subjects.get(lane, "path"))
 
 
-def changed_qdiscs(before: Sequence[Qdisc], after: Sequence[Qdisc]) -> tuple[Qdisc, ...]:
-    """Those of a device that a change gives other options; a netem's new seed alone is no change."""
-    return tuple(new for old, new in zip(before, after, strict=True) if _meaning(old) != _meaning(new))
-
-
-def _meaning(qdisc: Qdisc) -> dict[str, object]:
-    return {name: value for name, value in qdisc.options.items() if not (qdisc.handle == NETEM and name == "seed")}
-
-
-def _queue(state: PathState) -> Qdisc:
-    counted = state.buffer.packets * SKB_BYTES if state.queue == "cake" else state.buffer.size_bytes
-    if counted > _LARGEST_BYTES and (state.queue in ("red", "cake") or state.buffer.in_bytes):
-        what = f"{state.buffer.text} is {format_size(state.buffer.size_bytes)}, more than a queue that counts bytes can hold"
-        raise PlanError("resolving", "path.buffer", what, "give it in packets or BDP, with a queue that counts packets")
-    return queue(
-        state.queue,
-        packets=state.buffer.packets,
-        size_bytes=state.buffer.size_bytes,
-        in_bytes=state.buffer.in_bytes,
-        rate_bps=state.bandwidth_bps,
-        frame_bytes=state.frame_bytes,
-        ecn=state.ecn,
-    )
-
-
-def _merge(path: Path, change: PathNumbers) -> Path:
-    update = {name: getattr(change, name) for name in change.model_fields_set if getattr(change, name) is not None}
+def _merged(before: LinkNumbers | None, new: LinkNumbers) -> LinkNumbers:
+    written = {name: getattr(new, name) for name in LinkNumbers.model_fields if getattr(new, name) is not None}
     # Of these, the one that is written takes the other's place.
-    replaced = {other: None for name, other in _ALTERNATIVES.items() if name in update}
-    return path.model_copy(update=update | replaced)
+    replaced = {other: None for name, other in _ALTERNATIVES.items() if name in written}
+    return (before or LinkNumbers()).model_copy(update=written | replaced)
 
 
-def _resolve(path: Path, frame_bytes: int, flow_rtts_us: Sequence[int], kept: Buffer | None) -> PathState:
-    bandwidth_bps = parse_rate(path.bandwidth)
-    if path.one_way is not None:
-        forward_us = parse_duration(path.one_way.forward)
-        rtt_us = forward_us + parse_duration(path.one_way.reverse)
-    else:
-        rtt_us = parse_duration(path.rtt or "")
-        forward_us = min(rtt_us, *flow_rtts_us) // 2 if flow_rtts_us else rtt_us // 2
-    for flow_rtt_us in flow_rtts_us:
-        if flow_rtt_us < forward_us:
-            what = f"the flow's {format_duration(flow_rtt_us)} is shorter than the forward delay it shares, {format_duration(forward_us)}"
-            raise PlanError("resolving", "flows.rtt", what, "give path.one_way a shorter forward delay")
-    return PathState(
-        bandwidth_bps=bandwidth_bps,
-        rtt_us=rtt_us,
-        forward_us=forward_us,
-        mtu=path.mtu,
-        frame_bytes=frame_bytes,
-        buffer=kept or resolve_buffer(path.buffer, bandwidth_bps, rtt_us, frame_bytes),
-        queue=path.queue,
-        ecn=path.ecn,
-        impairment=_impairment(path, forward_us),
-        reverse_loss_2p32=share_2p32(parse_share(path.reverse_loss or 0)),
-        reverse_bandwidth_bps=parse_rate(path.reverse_bandwidth) if path.reverse_bandwidth is not None else None,
-    )
-
-
-def resolve_buffer(text: str, bandwidth_bps: int, rtt_us: int, frame_bytes: int) -> Buffer:
+def resolve_buffer(text: str, rate_bps: int, rtt_us: int, frame_bytes: int, subject: str = "path") -> Buffer:
     """A buffer in packets and bytes. BDP and packets count packets, sizes and times count bytes."""
     multiple = parse_multiple(text, "BDP")
     if multiple is not None:
-        packets = max(1, round(multiple * Fraction(bandwidth_bps * rtt_us, 8_000_000 * frame_bytes)))
+        packets = max(1, round(multiple * Fraction(rate_bps * rtt_us, 8_000_000 * frame_bytes)))
         return Buffer(text, packets, packets * frame_bytes, in_bytes=False)
     try:
         packets = parse_packets(text)
@@ -244,42 +237,41 @@ def resolve_buffer(text: str, bandwidth_bps: int, rtt_us: int, frame_bytes: int)
     try:
         size_bytes = parse_size(text)
     except ValueError:
-        size_bytes = bandwidth_bps * parse_duration(text) // 8_000_000
+        size_bytes = rate_bps * parse_duration(text) // 8_000_000
     if size_bytes < frame_bytes:
         raise PlanError(
             "resolving",
-            "path.buffer",
+            f"{subject}.buffer",
             f"{text} is {size_bytes} bytes, less than one frame of {frame_bytes}",
             "give it at least 1 packet",
         )
     return Buffer(text, size_bytes // frame_bytes, size_bytes, in_bytes=True)
 
 
-def _impairment(path: Path, forward_us: int) -> Impairment:
-    jitter_us = parse_duration(path.jitter) if path.jitter is not None else 0
+def _impairment(numbers: LinkNumbers, carriage: Carriage, forward_us: int, subject: str) -> Impairment:
+    jitter_us = parse_duration(numbers.jitter) if numbers.jitter is not None else carriage.jitter_us
     if jitter_us > forward_us:
-        what = f"{path.jitter} is more than the forward delay, {format_duration(forward_us)}"
-        raise PlanError("resolving", "path.jitter", what, "no packet can arrive before it was sent")
-    reorder = share_2p32(parse_share(path.reorder or 0))
+        what = f"{jitter_us} us is more than the forward delay, {forward_us} us"
+        raise PlanError("resolving", f"{subject}.jitter", what, "no packet can arrive before it was sent")
+    reorder = share_2p32(parse_share(numbers.reorder or 0))
     if reorder and not forward_us:
         raise PlanError(
             "resolving",
-            "path.reorder",
+            f"{subject}.reorder",
             "packets overtake by skipping the forward delay, and there is none",
             "give the path a round trip",
         )
     gemodel = None
-    if path.burst is not None:
-        p, r, good, bad = (
-            share_2p32(parse_share(share)) for share in (path.burst.p, path.burst.r, path.burst.good, path.burst.bad)
-        )
+    if (burst := numbers.burst) is not None:
+        p, r, good, bad = (share_2p32(parse_share(share)) for share in (burst.p, burst.r, burst.good, burst.bad))
         gemodel = (p, r, 2**32 - 1 - bad, good)
+    loss = 0.0 if gemodel else carriage.loss if numbers.loss is None else parse_share(numbers.loss)
     return Impairment(
         delay_us=forward_us,
         jitter_us=jitter_us,
-        loss_2p32=share_2p32(parse_share(path.loss or 0)),
+        loss_2p32=share_2p32(loss),
         gemodel_2p32=gemodel,
-        duplicate_2p32=share_2p32(parse_share(path.duplicate or 0)),
-        corrupt_2p32=share_2p32(parse_share(path.corrupt or 0)),
+        duplicate_2p32=share_2p32(parse_share(numbers.duplicate or 0)),
+        corrupt_2p32=share_2p32(parse_share(numbers.corrupt or 0)),
         reorder_2p32=reorder,
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis.expect import evaluate
-from orchestrator.analysis.fidelity import check_fidelity
+from orchestrator.analysis.fidelity import broken_text, check_fidelity
 from orchestrator.analysis.measures import summarise
 from orchestrator.backends.base import Backend, Cost
 from orchestrator.errors import BackendError, FidelityBroken, GuestDied, KernelComplained, LonghaulError, RunTimedOut
@@ -115,10 +115,12 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Tr
     facts = json.loads((directory / "facts.json").read_text())
     trace = read_trace(directory / "trace.bin")
     checks = check_fidelity(run, trace, facts)
-    if broken := [check for check in checks if not check.ok]:
-        what = "; ".join(f"{check.name}: {check.text}" for check in broken)
+    if broken := broken_text(checks):
         raise FidelityBroken(
-            "checking the fidelity of", f"run {key}", what, "nothing was kept; see `longhaul plan` and docs/fidelity.md"
+            "checking the fidelity of",
+            f"run {key}",
+            broken,
+            "nothing was kept; see `longhaul plan` and docs/fidelity.md",
         )
     document: Document = {
         "run": key,

@@ -1,7 +1,7 @@
 """An experiment becomes Runs: every default resolved, every seed drawn, text turned into integers; the run id is their hash.
 
-    s1 (10.0.1.1) --- r === d (10.0.0.1)        a sender node for each set of flows that differ in round trip or host
-    s2 (10.0.2.1) ---'                          options; all flows go to d through the bottleneck r-d (path.py)
+    placement.py  graph, and the hosts of the flows       lanes.py    which device does what, by which qdiscs
+    path.py       the path in numbers, state by state     network.py  nodes, wires, addresses, routes
 
 Nothing after this module reads the experiment's text again.
 """
@@ -10,52 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 from orchestrator import lint
 from orchestrator.errors import PlanError
 from orchestrator.expectation import resolve
-from orchestrator.experiment import Experiment, PathNumbers
+from orchestrator.experiment import Experiment
 from orchestrator.experiment import Flow as WrittenFlow
+from orchestrator.graph import Graph
+from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
+from orchestrator.network import Network, build_network
 from orchestrator.own_modules import adopt
-from orchestrator.path import (
-    FRAME_HEADER_BYTES,
-    HEADER_BYTES,
-    PathState,
-    changed_qdiscs,
-    forward_qdiscs,
-    path_states,
-    receiver_qdiscs,
-    reverse_qdiscs,
-    sender_qdiscs,
-)
+from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
+from orchestrator.placement import Placement, place_flows
 from orchestrator.qdiscs import QUEUE
 from orchestrator.run import (
     FORMAT,
     DeviceChange,
-    End,
     Flow,
     FlowOptions,
     Link,
     Meaning,
-    Neighbour,
     Node,
     OnOff,
-    Qdisc,
-    Route,
     Run,
     ScheduledChange,
     TraceOptions,
-    Wire,
     run_id,
 )
-from orchestrator.schedule import flow_changes, path_changes, scheduled_controls
+from orchestrator.schedule import Moment, flow_changes, path_changes, scheduled_controls
 from orchestrator.seeds import derive_seed
 from orchestrator.settings import load_settings
 from orchestrator.spec import at_point
-from orchestrator.stack import HostOptions, Pipe, bridge_sysctls, end_sysctls
+from orchestrator.stack import Pipe, end_sysctls, kernel_sysctls, router_sysctls
 from orchestrator.sweep import expand, point_text
 from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_size
 from orchestrator.venue import Venue, choose_venue, set_in
@@ -65,18 +54,20 @@ __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 _FIRST_PORT = 10_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
-_MOST_SENDERS = 250
-_RECEIVER, _BRIDGE = "d", "r"
-_RECEIVER_ADDRESS = "10.0.0.1"
+# As many queues as the probe follows.
+_MOST_FOLLOWED = 64
+# What a way without any rate is taken to carry, where buffers are made for it.
+_FASTEST_BPS = 10**11
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong."""
+    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong, `graph` is the first run's."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
     lint: tuple[str, ...]
+    graph: Graph
 
 
 def compile_plan(
@@ -115,8 +106,9 @@ def compile_plan(
             ) from None
         for note in lint.notes(runs[-1], here):
             notes.setdefault(note, []).append(where)
-    adopt([Path(path) for path in experiment.modules], load_settings().cache)
-    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()))
+    adopt([FilePath(path) for path in experiment.modules], load_settings().cache)
+    first = place_flows(at_point(experiment, next(iter(expand(experiment.sweep)))))
+    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), first.graph)
 
 
 def _summed_up(note: str, places: Sequence[str]) -> str:
@@ -127,23 +119,17 @@ def _summed_up(note: str, places: Sequence[str]) -> str:
 
 def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue: Venue) -> Run:
     duration_us = parse_duration(experiment.duration)
-    hosts = [_host_options(flow, experiment) for flow in experiment.flows]
-    senders = {options: f"s{number}" for number, options in enumerate(dict.fromkeys(hosts), 1)}
-    if len(senders) > _MOST_SENDERS:
-        raise PlanError(
-            "compiling",
-            "flows",
-            f"{len(senders)} different round trips and host options",
-            f"{_MOST_SENDERS} are possible",
-        )
-    changes = path_changes(experiment)
-    own_rtts_us = sorted({options.rtt_us for options in senders if options.rtt_us is not None})
-    states = path_states(experiment.path, [path for _, path in changes], own_rtts_us)
-    flows = tuple(_flows(experiment, [senders[options] for options in hosts], states[0], seed, venue.backend))
-    pipe = _pipe(states, own_rtts_us, experiment.path.mtu)
-    memory_mb = pipe.memory_mb(sum(flow.kind != "udp" for flow in flows), len(flows))
-    devices = _devices(states, senders, seed)
-    wires = _wires(senders, devices, experiment.path.mtu)
+    placement = place_flows(experiment)
+    moments = path_changes(experiment)
+    path = resolve_path(experiment, placement, moments)
+    layout = lay_out(placement, path, seed)
+    network = build_network(placement, layout, experiment.path.mtu)
+    meaning = _meaning(experiment, placement, path)
+    flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed, venue.backend))
+    pipe = _pipe(placement, path, experiment.path.mtu)
+    memory_mb = pipe.memory_mb(
+        sum(flow.kind != "udp" for flow in flows), len(flows), len(network.nodes), len(path.bottlenecks)
+    )
     return Run(
         format=FORMAT,
         experiment=experiment.experiment,
@@ -154,38 +140,36 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue:
         duration_us=duration_us,
         window_us=_window(experiment, duration_us),
         memory_mb=memory_mb,
-        nodes=(
-            *(Node(name, False, end_sysctls(pipe, options)) for options, name in senders.items()),
-            Node(_BRIDGE, True, bridge_sysctls(memory_mb)),
-            Node(_RECEIVER, False, end_sysctls(pipe, None)),
-        ),
-        wires=wires,
-        neighbours=_neighbours(wires),
-        routes=_routes(senders),
-        links=_links(states[0], devices),
+        sysctls=kernel_sysctls(memory_mb),
+        nodes=tuple(_nodes(network, placement, pipe)),
+        wires=network.wires,
+        neighbours=network.neighbours,
+        routes=network.routes,
+        links=_links(path, layout, network),
         modules=loaded_modules(experiment, scheduled_controls(experiment)),
         flows=flows,
-        schedule=_in_order(*_device_changes(changes, states, devices), *flow_changes(experiment, flows)),
+        schedule=_in_order(
+            *_device_changes(moments, path.states, layout, network, placement), *flow_changes(experiment, flows)
+        ),
         trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
         expect=tuple(resolve(expected) for expected in experiment.expect),
-        meaning=_meaning(experiment, states[0]),
+        meaning=meaning,
     )
 
 
-def _host_options(flow: WrittenFlow, experiment: Experiment) -> HostOptions:
-    if flow.kind == "udp":
-        # UDP has no round trip to keep; it shares the node of plain flows.
-        return HostOptions(None, True, experiment.path.ecn, "rack", 10)
-    rtt_us = None if flow.rtt is None else parse_duration(flow.rtt)
-    ecn = experiment.path.ecn if flow.ecn is None else flow.ecn
-    return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window)
-
-
-def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, seed: int, backend: str) -> list[Flow]:
+def _flows(
+    experiment: Experiment,
+    placement: Placement,
+    layout: Layout,
+    network: Network,
+    rtt_us: int,
+    seed: int,
+    backend: str,
+) -> list[Flow]:
     multiple = parse_multiple(experiment.start_jitter, "RTT")
-    jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * state.rtt_us)
+    jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * rtt_us)
     made: list[Flow] = []
-    for written, sender in zip(experiment.flows, senders, strict=True):
+    for written in experiment.flows:
         if written.tool == "iperf3":
             raise PlanError(
                 "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
@@ -202,15 +186,16 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
             if start_us >= (parse_duration(experiment.duration) if stop_us is None else stop_us):
                 what = f"start_jitter moves the start of {name} past its end"
                 raise PlanError("compiling", "start_jitter", what, "make the flow longer or set start_jitter: 0 s")
+            journey = placement.journeys[len(made)]
             flow = Flow(
                 id=len(made),
                 name=name,
                 kind=kind,
                 cc=None if control is None else control.name,
                 variant=None if control is None else written.variant or control.name,
-                from_node=sender,
-                to_node=_RECEIVER,
-                address=_RECEIVER_ADDRESS,
+                from_node=journey.sender,
+                to_node=journey.receiver,
+                address=network.addresses[journey.receiver],
                 port=_FIRST_PORT + len(made),
                 start_us=start_us,
                 stop_us=stop_us,
@@ -221,6 +206,8 @@ def _flows(experiment: Experiment, senders: Sequence[str], state: PathState, see
                     both_ends=control is not None and control.both_ends,
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
+                forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),
+                back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
             )
             made.append(replace(flow, **_traffic(written, experiment.path.mtu)))
     return made
@@ -250,12 +237,19 @@ def _window_bytes(window: str | None, mtu: int) -> int:
         return parse_size(window)
 
 
-def _pipe(states: Sequence[PathState], own_rtts_us: Sequence[int], mtu: int) -> Pipe:
+def _pipe(placement: Placement, path: Path, mtu: int) -> Pipe:
+    """The most that any flow's way and the queues on it hold, at any time."""
     packets = 0
-    for state in states:
-        longest_us = max(state.rtt_us, *own_rtts_us) if own_rtts_us else state.rtt_us
+    for state in path.states:
         frame_bytes = state.mtu + FRAME_HEADER_BYTES
-        packets = max(packets, state.bandwidth_bps * longest_us // (8_000_000 * frame_bytes) + state.buffer.packets)
+        for journey in dict.fromkeys(placement.journeys):
+            lanes = [state.lanes[lane] for lane in journey.forward]
+            own_us = placement.options[journey.sender].rtt_us
+            longest_us = max(state.rtt_us(journey), own_us or 0)
+            rates = [lane.rate_bps for lane in lanes if lane.rate_bps is not None]
+            queued = sum(lane.buffer.packets for lane in lanes if lane.buffer is not None)
+            flying = min(rates, default=_FASTEST_BPS) * longest_us // (8_000_000 * frame_bytes)
+            packets = max(packets, flying + queued)
     return Pipe(packets, mtu)
 
 
@@ -266,118 +260,87 @@ def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:
     return parse_duration(experiment.warmup) if experiment.warmup is not None else 0, duration_us
 
 
-# A device's qdiscs in each state of the path, by (node, device).
-Devices = Mapping[tuple[str, str], Sequence[tuple[Qdisc, ...]]]
-
-
-def _devices(states: Sequence[PathState], senders: Mapping[HostOptions, str], seed: int) -> Devices:
-    devices: dict[tuple[str, str], Sequence[tuple[Qdisc, ...]]] = {(_BRIDGE, "r-d"): forward_qdiscs(states, seed)}
-    for options, name in senders.items():
-        devices[name, f"{name}-r"] = sender_qdiscs(states, name, seed)
-        devices[_BRIDGE, f"r-{name}"] = reverse_qdiscs(states, options.rtt_us, name, seed)
-    devices[_RECEIVER, "d-r"] = receiver_qdiscs(states)
-    return devices
+def _nodes(network: Network, placement: Placement, pipe: Pipe) -> Iterator[Node]:
+    for name in network.nodes:
+        if name in network.bridges:
+            yield Node(name, True, ())
+            continue
+        routing = router_sysctls() if name in network.routers else ()
+        yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name)), *routing))
 
 
 def _device_changes(
-    changes: Sequence[tuple[int, PathNumbers]], states: Sequence[PathState], devices: Devices
+    moments: Sequence[Moment], states: Sequence[PathState], layout: Layout, network: Network, placement: Placement
 ) -> Iterator[DeviceChange]:
-    for index, (at_us, _) in enumerate(changes):
+    # Of a sender's own devices: TCP asks its route, and so the device, how large a packet may be.
+    senders = dict.fromkeys(layout.hops[journey.forward[0]][0] for journey in placement.journeys)
+    for index, moment in enumerate(moments):
         before, after = states[index : index + 2]
-        for (node, dev), qdiscs in devices.items():
-            changed = changed_qdiscs(qdiscs[index], qdiscs[index + 1])
-            # A sender's only device: TCP asks its route, and so this device, how large a packet may be.
-            mtu = after.mtu if node not in (_BRIDGE, _RECEIVER) and after.mtu != before.mtu else None
+        for lane in dict.fromkeys([*layout.devices, *senders]):
+            qdiscs = layout.devices.get(lane)
+            changed = changed_qdiscs(qdiscs[index], qdiscs[index + 1]) if qdiscs else ()
+            mtu = after.mtu if lane in senders and after.mtu != before.mtu else None
             if changed or mtu is not None:
-                yield DeviceChange(at_us, node, dev, changed, mtu)
+                yield DeviceChange(moment.at_us, lane[0], network.devices[lane], changed, mtu)
 
 
 def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:
     return tuple(sorted(changes, key=lambda change: change.at_us))
 
 
-def _wires(senders: Mapping[HostOptions, str], devices: Devices, mtu: int) -> tuple[Wire, ...]:
-    """One wire a host, the receiver's first: host n has 10.0.n.1, all in one network."""
-    wires = []
-    for number, name in enumerate((_RECEIVER, *senders.values())):
-        ends = []
-        for side, (node, other) in enumerate(((name, _BRIDGE), (_BRIDGE, name)), 1):
-            dev = f"{node}-{other}"
-            address = f"10.0.{number}.1/16" if node == name else None
-            qdiscs = devices.get((node, dev), ((),))[0]
-            ends.append(End(node, dev, f"02:00:00:00:{number:02x}:{side:02x}", address, mtu, qdiscs))
-        wires.append(Wire((ends[0], ends[1])))
-    return tuple(wires)
-
-
-def _neighbours(wires: Sequence[Wire]) -> tuple[Neighbour, ...]:
-    """The receiver knows every sender, and each of them the receiver."""
-    receiver, *senders = (wire.ends[0] for wire in wires)
-    pairs = [pair for sender in senders for pair in ((sender, receiver), (receiver, sender))]
-    return tuple(
-        Neighbour(end.node, end.dev, (other.address or "").partition("/")[0], other.mac) for end, other in pairs
-    )
-
-
-def _routes(senders: Mapping[HostOptions, str]) -> tuple[Route, ...]:
-    """A route of its own to the receiver for each sender: it carries the initial window."""
-    return tuple(
-        Route(name, f"{_RECEIVER_ADDRESS}/32", _RECEIVER_ADDRESS, options.initial_window)
-        for options, name in senders.items()
-    )
-
-
-def _links(state: PathState, devices: Devices) -> tuple[Link, ...]:
-    buffer = state.buffer
-    links = [
-        Link(
-            0,
-            "bottleneck",
-            _BRIDGE,
-            "r-d",
-            QUEUE,
-            state.bandwidth_bps,
-            state.forward_us,
-            buffer.packets,
-            buffer.size_bytes,
-        )
-    ]
-    if state.reverse_bandwidth_bps is not None:
-        limit = devices[_RECEIVER, "d-r"][0][-1].options["limit"]
-        assert isinstance(limit, int)
+def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
+    """The queues that the trace follows: the bottlenecks' first, then those of other lanes with a rate that flows use."""
+    state = path.states[0]
+    backward = [(y, x) for x, y in path.bottlenecks]
+    known = dict.fromkeys(lane for lane in (*path.bottlenecks, *backward, *layout.rates) if lane in layout.rates)
+    single = {path.bottlenecks[0]: "bottleneck", backward[0]: "reverse"} if len(path.bottlenecks) == 1 else {}
+    links: list[Link] = []
+    for lane in list(known)[:_MOST_FOLLOWED]:
+        numbers, place = state.lanes[lane], layout.rates[lane]
+        assert numbers.rate_bps is not None and numbers.buffer is not None
         links.append(
             Link(
-                1,
-                "reverse",
-                _RECEIVER,
-                "d-r",
+                len(links),
+                single.get(lane, "-".join(lane)),
+                place[0],
+                network.devices[place],
                 QUEUE,
-                state.reverse_bandwidth_bps,
-                state.reverse_us(None),
-                limit,
-                limit * state.frame_bytes,
+                numbers.rate_bps,
+                numbers.impairment.delay_us,
+                numbers.buffer.packets,
+                numbers.buffer.size_bytes,
             )
         )
     return tuple(links)
 
 
-def _meaning(experiment: Experiment, state: PathState) -> Meaning:
-    mtu = experiment.path.mtu
+def _meaning(experiment: Experiment, placement: Placement, path: Path) -> Meaning:
+    """What the first bottleneck is, and the round trip of the first flow that crosses it."""
+    mtu, state = experiment.path.mtu, path.states[0]
+    lane = state.lanes[path.bottlenecks[0]]
+    journey = next((one for one in placement.journeys if path.bottlenecks[0] in one.forward), placement.journeys[0])
+    if lane.rate_bps is None or lane.buffer is None:
+        what = f"no link between {journey.sender} and {journey.receiver} has a rate"
+        raise PlanError(
+            "compiling", "path.bandwidth", what, "give path.bandwidth, or a bw to one of the topology's links"
+        )
+    forward_us, reverse_us = state.delay_us(journey.forward), state.delay_us(journey.back)
+    bdp_bytes = lane.rate_bps * (forward_us + reverse_us) // 8_000_000
     return Meaning(
         about=experiment.about,
         topology=experiment.topology,
-        bandwidth_bps=state.bandwidth_bps,
-        rtt_us=state.rtt_us,
-        forward_us=state.forward_us,
-        reverse_us=state.reverse_us(None),
+        bandwidth_bps=lane.rate_bps,
+        rtt_us=forward_us + reverse_us,
+        forward_us=forward_us,
+        reverse_us=reverse_us,
         mtu=mtu,
         frame_bytes=state.frame_bytes,
         mss_bytes=mtu - HEADER_BYTES,
-        bdp_bytes=state.bdp_bytes,
-        bdp_packets=round(state.bdp_bytes / state.frame_bytes),
-        queue=state.queue,
-        buffer_text=state.buffer.text,
-        buffer_packets=state.buffer.packets,
-        buffer_bytes=state.buffer.size_bytes,
+        bdp_bytes=bdp_bytes,
+        bdp_packets=round(bdp_bytes / state.frame_bytes),
+        queue=lane.queue,
+        buffer_text=lane.buffer.text,
+        buffer_packets=lane.buffer.packets,
+        buffer_bytes=lane.buffer.size_bytes,
         aggregate=experiment.aggregate,
     )

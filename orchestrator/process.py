@@ -1,4 +1,4 @@
-"""The only module that starts processes: the guest's guard, and the project's own build scripts.
+"""The only module that starts processes: the guest's guard, the project's own build scripts, programs that answer a question.
 
 A guest never runs as a direct child. It runs under a guard (`longhaul-agent guard`), a small program that holds one end of
 a pipe: when the other end closes, because a run was cancelled or because this process was killed, the guard kills the
@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -157,6 +158,48 @@ def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, s
     for line in lines[:-1]:
         print(line, file=sys.stderr)
     return lines[-1] if lines else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program said on its standard output, or else in one line why there is no answer."""
+
+    output: str | None
+    problem: str = ""
+
+
+def ask_program(argv: Sequence[str], question: str, *, longest_s: int, most_memory_bytes: int) -> Answer:
+    """Ask a program that may not be trusted with time or memory: its standard input is the question."""
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (most_memory_bytes, most_memory_bytes))
+        resource.setrlimit(resource.RLIMIT_CPU, (longest_s, longest_s))
+
+    try:
+        # A session of its own, so that what it starts ends with it.
+        with subprocess.Popen(
+            list(argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=bounded,
+        ) as child:
+            try:
+                output, messages = child.communicate(question, timeout=longest_s)
+            except subprocess.TimeoutExpired:
+                return Answer(None, f"it was not done after {longest_s} s")
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+    except OSError as error:
+        return Answer(None, f"{argv[0]}: {error.strerror}")
+    if child.returncode != 0:
+        last = messages.strip().splitlines()[-1:] or [f"it ended with {child.returncode}"]
+        return Answer(None, last[0])
+    return Answer(output)
 
 
 def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:

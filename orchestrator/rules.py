@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
 from orchestrator.expectation import MEASURES, known_measure, read_amount
-from orchestrator.experiment import Expected, Experiment, Flow, PathNumbers
+from orchestrator.experiment import Expected, Experiment, Flow, LinkNumbers
 from orchestrator.presets import PRESETS
+from orchestrator.topology import own_topology, parameter_problems
 from orchestrator.units import parse_duration, parse_share
 from topologies import CATALOG
 
@@ -44,16 +45,10 @@ _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
 
 def breaches(experiment: Experiment) -> Iterator[Breach]:
     """Every broken rule, in the order of the fields."""
-    if experiment.topology not in CATALOG:
-        yield (
-            ("topology",),
-            experiment.topology,
-            f"one of {', '.join(CATALOG)}{nearest(experiment.topology, list(CATALOG))}",
-        )
-    path = experiment.path
-    if path.rtt is None and path.one_way is None:
-        yield ("path",), None, "one of rtt and one_way is needed"
-    yield from path_breaches(path, ("path",))
+    yield from _topology(experiment)
+    yield from path_breaches(experiment.path, ("path",))
+    for name, link in experiment.links.items():
+        yield from path_breaches(link, ("links", name))
     duration_us = parse_duration(experiment.duration)
     for position, flow in enumerate(experiment.flows):
         yield from _flow(experiment, flow, ("flows", position), duration_us)
@@ -66,7 +61,28 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
         yield from _expected(expected, ("expect", position), names)
 
 
-def path_breaches(path: PathNumbers, at: Location, certain: Collection[str] = ()) -> Iterator[Breach]:
+def _topology(experiment: Experiment) -> Iterator[Breach]:
+    written, path = experiment.topology, experiment.path
+    if own_topology(written) is None and written not in CATALOG:
+        known = (
+            f"one of {', '.join(CATALOG)}, or a file and its class, as in ./lab.py:Lab{nearest(written, list(CATALOG))}"
+        )
+        yield ("topology",), written, known
+        return
+    for name, read, allowed in parameter_problems(written, experiment.params):
+        yield ("params", name), read, allowed
+    # The one topology that is what its path says; every other has numbers of its own.
+    if written == "dumbbell":
+        if "path" not in experiment.model_fields_set and not experiment.params:
+            yield ("path",), None, "missing; needed: the bottleneck"
+            return
+        if path.bandwidth is None and "bw" not in experiment.params:
+            yield ("path", "bandwidth"), None, "missing; needed: rate of the bottleneck"
+        if path.rtt is None and path.one_way is None and "rtt" not in experiment.params:
+            yield ("path",), None, "one of rtt and one_way is needed"
+
+
+def path_breaches(path: LinkNumbers, at: Location, certain: Collection[str] = ()) -> Iterator[Breach]:
     """What is wrong with numbers of a path; the shares named in `certain` may be 100 %."""
     if path.rtt is not None and path.one_way is not None:
         yield (*at, "one_way"), None, "rtt and one_way exclude each other"

@@ -36,7 +36,7 @@ class Qdisc:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A network namespace, a host or a bridge; sysctls that a kernel has only once stand with the bridge."""
+    """A network namespace, a host or a bridge."""
 
     name: str
     bridge: bool
@@ -45,7 +45,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a veth pair; without qdiscs it gets noqueue. Ends on a bridge have no address."""
+    """One end of a veth pair; without qdiscs it gets noqueue. Ends on a bridge have no address, but hosts `behind` them."""
 
     node: str
     dev: str
@@ -53,6 +53,7 @@ class End:
     address: str | None
     mtu: int
     qdiscs: tuple[Qdisc, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,10 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp or web; the fields of other kinds keep their defaults and are left out of run.json."""
+    """`kind` is tcp, udp or web; the fields of other kinds keep their defaults and are left out of run.json.
+
+    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there.
+    """
 
     id: int
     name: str
@@ -146,6 +150,8 @@ class Flow:
     bytes: int | None
     options: FlowOptions
     seed: int
+    forward: tuple[str, ...]
+    back: tuple[str, ...]
     rate_bps: int = 0
     payload_bytes: int = 0
     on_off: OnOff | None = None
@@ -233,7 +239,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: same Run, same programs, same trace."""
+    """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once."""
 
     format: int
     experiment: str
@@ -244,6 +250,7 @@ class Run:
     duration_us: int
     window_us: tuple[int, int]
     memory_mb: int
+    sysctls: tuple[tuple[str, str], ...]
     nodes: tuple[Node, ...]
     wires: tuple[Wire, ...]
     neighbours: tuple[Neighbour, ...]
@@ -280,7 +287,7 @@ class Run:
 
     @property
     def ends(self) -> Iterator[End]:
-        """Every device of the run."""
+        """Every device of the run; no two have the same name."""
         for wire in self.wires:
             yield from wire.ends
 
@@ -334,6 +341,8 @@ def _encode(value: Any) -> Any:
             data = {key: item for key, item in data.items() if item or key == "params"}
         if isinstance(value, Route) and not value.cwnd_clamp:
             del data["cwnd_clamp"]
+        if isinstance(value, End) and not value.behind:
+            del data["behind"]
         if isinstance(value, Flow):
             for kind, keys in _KIND_KEYS.items():
                 for key in keys if kind != value.kind else ():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
-from orchestrator.experiment import Change, Experiment, Flow, FlowSettings, PathNumbers
+from orchestrator.experiment import Change, Experiment, Flow, FlowSettings, LinkNumbers, PathNumbers
 from orchestrator.modules import module_params, pacing_bps
 from orchestrator.rules import Breach, nearest, parameter_breaches, path_breaches
 from orchestrator.run import Flow as PlannedFlow
@@ -46,9 +46,22 @@ class Step:
         return ("schedule", self.position, "flows", self.written)
 
 
-def path_changes(experiment: Experiment) -> list[tuple[int, PathNumbers]]:
-    """When the path changes and to what, in the order of time."""
-    return [(at_us, change.path) for at_us, _, change in _in_order(experiment) if change.path is not None]
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When the path or single links of it change, and to what."""
+
+    at_us: int
+    path: PathNumbers | None
+    links: Mapping[str, LinkNumbers]
+
+
+def path_changes(experiment: Experiment) -> list[Moment]:
+    """Every change of the path, in the order of time."""
+    return [
+        Moment(at_us, change.path, change.links)
+        for at_us, _, change in _in_order(experiment)
+        if change.path is not None or change.links
+    ]
 
 
 def flow_changes(experiment: Experiment, flows: Sequence[PlannedFlow]) -> list[ModuleChange | FlowChange]:
@@ -112,13 +125,14 @@ def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Br
     if parse_duration(change.at) >= parse_duration(experiment.duration):
         yield (*at, "at"), change.at, f"before the end of the run, {experiment.duration}"
     path, start = change.path, experiment.path
+    for name, link in change.links.items():
+        yield from _changed(link, (*at, "links", name))
     if path is None:
-        if not change.flows:
-            yield at, None, "one of path and flows is needed"
+        if not change.flows and not change.links:
+            yield at, None, "one of path, links and flows is needed"
         return
-    if not path.model_fields_set:
-        yield (*at, "path"), None, "at least one field that changes is needed"
-    if path.reverse_bandwidth is not None and start.reverse_bandwidth is None:
+    yield from _changed(path, (*at, "path"))
+    if path.reverse_bandwidth is not None and start.reverse_bandwidth is None and experiment.topology == "dumbbell":
         allowed = "only where path.reverse_bandwidth is given from the start"
         yield (*at, "path", "reverse_bandwidth"), path.reverse_bandwidth, allowed
     if path.mtu is not None and path.mtu > start.mtu:
@@ -127,7 +141,12 @@ def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Br
             path.mtu,
             f"up to {start.mtu}, path.mtu at the start: queues are made for its frames",
         )
-    yield from path_breaches(path, (*at, "path"), certain=_BLACKOUTS)
+
+
+def _changed(numbers: LinkNumbers, at: Location) -> Iterator[Breach]:
+    if not numbers.model_fields_set:
+        yield at, None, "at least one field that changes is needed"
+    yield from path_breaches(numbers, at, certain=_BLACKOUTS)
 
 
 def _flow(

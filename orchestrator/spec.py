@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from orchestrator.presets import spelt_out
 from orchestrator.rules import breaches
 from orchestrator.schedule import schedule_breaches
 from orchestrator.sweep import MOST_POINTS, Point, below, check_field, count_points, expand, part_of
+from orchestrator.topology import own_topology
 
 __all__ = ["Experiment", "at_point", "load_experiment", "parse_experiment", "shipped_experiments"]
 
@@ -65,9 +66,24 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experim
     return _load(read_document(path), overrides)
 
 
-def parse_experiment(data: Mapping[str, Any], subject: str = "experiment", overrides: Sequence[str] = ()) -> Experiment:
-    """The experiment in plain data, as it comes from JSON; SpecError."""
-    return _load(Document(subject, deepcopy(dict(data))), overrides)
+def parse_experiment(
+    data: Mapping[str, Any], subject: str = "experiment", overrides: Sequence[str] = (), *, own_code: bool = True
+) -> Experiment:
+    """The experiment in plain data, as it comes from JSON; SpecError. Without `own_code`, none that brings programs along."""
+    document = Document(subject, deepcopy(dict(data)))
+    if not own_code and (brought := [*_own_code(document)]):
+        raise SpecError(subject, brought)
+    return _load(document, overrides)
+
+
+def _own_code(document: Document) -> Iterator[str]:
+    """What of an experiment is code that would run here."""
+    allowed = "allowed: only what comes with the lab; its operator has to allow code of one's own"
+    topology, modules = document.data.get("topology"), document.data.get("modules")
+    if isinstance(topology, str) and own_topology(topology):
+        yield _problem(document, ("topology",), topology, allowed)
+    if modules:
+        yield _problem(document, ("modules",), modules, allowed)
 
 
 def at_point(experiment: Experiment, point: Point) -> Experiment:
@@ -94,12 +110,16 @@ def _load(document: Document, overrides: Sequence[str]) -> Experiment:
 
 
 def _with_whole_paths(document: Document) -> Document:
-    """The same with `modules` counted from the document's folder, so that the data can be read again from anywhere."""
-    listed = document.data.get("modules")
-    if not isinstance(listed, list):
-        return document
-    whole = [str((document.folder / path).resolve()) if isinstance(path, str) else path for path in listed]
-    return replace(document, data={**document.data, "modules": whole})
+    """The same with files counted from the document's folder, so that the data can be read again from anywhere."""
+    listed, topology = document.data.get("modules"), document.data.get("topology")
+    whole: dict[str, Any] = {}
+    if isinstance(listed, list):
+        whole["modules"] = [
+            str((document.folder / path).resolve()) if isinstance(path, str) else path for path in listed
+        ]
+    if isinstance(topology, str) and (own := own_topology(topology)):
+        whole["topology"] = f"{(document.folder / own[0]).resolve()}:{own[1]}"
+    return replace(document, data=document.data | whole) if whole else document
 
 
 def _bring_along(document: Document, experiment: Experiment) -> None:

@@ -16,9 +16,10 @@ _LEAST_WRITE_BYTES = 4_194_304
 _LEAST_READ_BYTES = 6_291_456
 _PAGE_BYTES = 4096
 
-# A booted guest, one process with its sockets, and the second descriptor of a packet on its way.
+# A booted guest, one process with its sockets, a network namespace with its tables, and the second descriptor of a packet on its way.
 _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
+_NODE_BYTES = 512 * 1024
 _TRANSIT_BYTES = 1024
 _MEMORY_STEPS_MB = (
     128,
@@ -78,17 +79,27 @@ class Pipe:
         """Largest receive buffer: the overshooting window, out of order, with room for the part that is not advertised."""
         return min(_INT_MAX, max(_LEAST_READ_BYTES, 5 * self.packets * self.skb_bytes))
 
-    def memory_mb(self, tcp_flows: int, flows: int) -> int:
+    def memory_mb(self, tcp_flows: int, flows: int, nodes: int, bottlenecks: int) -> int:
         """RAM of a guest, in a few steps so that runs of a sweep look alike. Pages that are not used cost nothing."""
-        queued = min(tcp_flows * self.write_bytes, 4 * self.packets * self.skb_bytes)
-        need = _GUEST_BYTES + flows * _FLOW_BYTES + (queued + 2 * self.packets * _TRANSIT_BYTES) * 11 // 10
+        queued = min(tcp_flows * self.write_bytes, 4 * bottlenecks * self.packets * self.skb_bytes)
+        transit = 2 * bottlenecks * self.packets * _TRANSIT_BYTES
+        need = _GUEST_BYTES + flows * _FLOW_BYTES + nodes * _NODE_BYTES + (queued + transit) * 11 // 10
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))
 
 
-def bridge_sysctls(memory_mb: int) -> Sysctls:
-    """The bridge's, and with it those that a kernel has only once: all its memory may be socket buffers."""
+def kernel_sysctls(memory_mb: int) -> Sysctls:
+    """Those that a kernel has only once: all its memory may be socket buffers."""
     pages = memory_mb * 2**20 // _PAGE_BYTES
     return (("net/ipv4/tcp_mem", f"{pages} {pages} {pages}"), ("net/ipv4/udp_mem", f"{pages} {pages} {pages}"))
+
+
+def router_sysctls() -> Sysctls:
+    """A host that passes packets on, and says nothing to those who send them."""
+    return (
+        ("net/ipv4/ip_forward", "1"),
+        ("net/ipv4/conf/all/send_redirects", "0"),
+        ("net/ipv4/conf/all/rp_filter", "0"),
+    )
 
 
 def end_sysctls(pipe: Pipe, options: HostOptions | None) -> Sysctls:

@@ -24,9 +24,6 @@ _SAMPLE_US = 10_000
 # A rate limiter that is woken late by less than this loses nothing. The price: a train of this length passes at once.
 _LATENESS_US = 4_000
 
-# What a kernel has once, whatever the namespace: a plan has them with the bridge.
-_KERNEL_WIDE = frozenset({"net/ipv4/tcp_mem", "net/ipv4/udp_mem"})
-
 
 @dataclass(frozen=True, slots=True)
 class Venue:
@@ -91,10 +88,8 @@ def _on_a_shared_kernel(run: Run) -> Run:
             "it changes a module, which belongs to the whole machine",
             "use --in guest",
         )
-    nodes = tuple(
-        replace(node, sysctls=tuple(pair for pair in node.sysctls if pair[0] not in _KERNEL_WIDE)) for node in run.nodes
-    )
-    return replace(run, nodes=nodes)
+    # What a kernel has once is left as it is.
+    return replace(run, sysctls=())
 
 
 def _by_the_real_clock(run: Run) -> Run:

@@ -153,15 +153,19 @@ def show_plan(
     clock: str | None,
     seed: int | None,
     repeats: int | None,
+    picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the resolved plan."""
+    """Print the resolved plan, and draw its topology."""
     from orchestrator.describe import describe_plan
+    from orchestrator.picture import as_svg, picture_of
 
     open_backend(backend, load_settings())
     plan = compile_plan(
         load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend, where=where, clock=clock
     )
+    if picture is not None:
+        picture.write_text(as_svg(picture_of(plan.graph), plan.experiment.topology))
     if as_json:
         print(
             json.dumps(

@@ -1,10 +1,10 @@
 /*
  * A node of the kind `bridge` is one Linux bridge over all its devices. It learns nothing and floods
- * nothing: which host is behind which device is told beforehand, from the wires.
+ * nothing: which hosts are behind which device is told beforehand, by the plan.
  *
- *     [s1] s1-r === r-s1 \
- *                         br [node r] --- r-d === d-r [d]
- *     [s2] s2-r === r-s2 /
+ *     [a1] a1-s1 === s1-a1 \
+ *                           br [node s1] --- s1-b1 === b1-s1 [b1]
+ *     [a2] a2-s1 === s1-a2 /
  *
  * Frames pass without a look at IP, so no packet is copied for a change of its header.
  */
@@ -13,6 +13,7 @@
 #include <linux/if_bridge.h>
 #include <linux/if_link.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "die.h"
@@ -64,7 +65,7 @@ static void settle(const struct end *end)
 	ask_node(end->node, &request, "settling the bridge's port", end->dev);
 }
 
-static void teach(const struct end *end, const struct end *host)
+static void teach(const struct end *end, const struct ether_addr *host)
 {
 	struct ndmsg body = {.ndm_family = AF_BRIDGE,
 			     .ndm_ifindex = (int)end->index,
@@ -73,39 +74,56 @@ static void teach(const struct end *end, const struct end *host)
 	struct request request;
 
 	request_begin(&request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
-	request_add(&request, NDA_LLADDR, &host->mac, sizeof(host->mac));
+	request_add(&request, NDA_LLADDR, host, sizeof(*host));
 	ask_node(end->node, &request, "teaching the bridge behind", end->dev);
 }
 
 struct search {
-	const struct end *end, *host;
-	bool found;
+	const struct plan *plan;
+	const struct node *node;
+	size_t *found; /* hosts behind each end, by its place */
 };
 
 static void visit_entry(const struct nlmsghdr *message, void *context)
 {
 	const struct ndmsg *body = NLMSG_DATA(message);
-	struct search *search = context;
+	const struct search *search = context;
 	struct attributes attributes;
 	struct ether_addr mac;
 
 	attributes_of(&attributes, message, sizeof(*body));
 	attribute_copy(attributes.table[NDA_LLADDR], &mac, sizeof(mac));
-	if (body->ndm_ifindex == (int)search->end->index &&
-	    !memcmp(&mac, &search->host->mac, sizeof(mac)))
-		search->found = true;
+	for (size_t i = 0; i < 2 * search->plan->wire_count; i++) {
+		const struct end *end = &search->plan->wires[i / 2].ends[i % 2];
+
+		if (end->node != search->node || body->ndm_ifindex != (int)end->index)
+			continue;
+		for (size_t j = 0; j < end->behind_count; j++)
+			search->found[i] += !memcmp(&mac, &end->behind[j], sizeof(mac));
+	}
 }
 
-static void check(const struct end *end, const struct end *host)
+static void check(const struct plan *plan)
 {
-	struct ndmsg body = {.ndm_family = AF_BRIDGE};
-	struct search search = {.end = end, .host = host};
-	struct request request;
+	size_t *found = need_memory(2 * plan->wire_count, sizeof(*found));
 
-	request_begin(&request, RTM_GETNEIGH, 0, &body, sizeof(body));
-	netlink_dump(end->node->rtnl_fd, &request, visit_entry, &search);
-	if (!search.found)
-		refuse_reading(end, "host behind it", host->dev, "missing");
+	for (size_t i = 0; i < plan->node_count; i++) {
+		struct search search = {plan, &plan->nodes[i], found};
+		struct ndmsg body = {.ndm_family = AF_BRIDGE};
+		struct request request;
+
+		if (!search.node->bridge)
+			continue;
+		request_begin(&request, RTM_GETNEIGH, 0, &body, sizeof(body));
+		netlink_dump(search.node->rtnl_fd, &request, visit_entry, &search);
+	}
+	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
+		const struct end *end = &plan->wires[i / 2].ends[i % 2];
+
+		if (end->node->bridge)
+			compare_number(end, "hosts behind it", end->behind_count, found[i]);
+	}
+	free(found);
 }
 
 void bridges_create(struct plan *plan)
@@ -122,13 +140,13 @@ void bridges_create(struct plan *plan)
 	}
 	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
 		const struct end *end = &plan->wires[i / 2].ends[i % 2];
-		const struct end *host = &plan->wires[i / 2].ends[!(i % 2)];
 
 		if (!end->node->bridge)
 			continue;
 		join(end, end->node->bridge_index);
 		settle(end);
-		teach(end, host);
-		check(end, host);
+		for (size_t j = 0; j < end->behind_count; j++)
+			teach(end, &end->behind[j]);
 	}
+	check(plan);
 }

@@ -76,8 +76,10 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 {
 	struct reading {
 		struct end end;
-		const struct json *node, *address, *qdiscs;
+		const struct json *node, *address, *qdiscs, *behind;
 	} reading = {0};
+	static const struct field mac =
+		NEED("behind", struct ether_addr, ether_addr_octet, FIELD_MAC);
 	static const struct field fields[] = {
 		NEED("node", struct reading, node, FIELD_VALUE),
 		NEED("dev", struct reading, end.dev, FIELD_TEXT),
@@ -85,6 +87,7 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 		MAYBE("address", struct reading, address, FIELD_VALUE, 0),
 		NEED("mtu", struct reading, end.mtu, FIELD_U32),
 		NEED("qdiscs", struct reading, qdiscs, FIELD_VALUE),
+		MAYBE("behind", struct reading, behind, FIELD_VALUE, 0),
 	};
 
 	fields_read(object, fields, COUNT(fields), &reading);
@@ -95,6 +98,12 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 	end->node = plan_find_node(plan, reading.node);
 	if (reading.address)
 		read_cidr(reading.address, &end->address, &end->prefix);
+	if (reading.behind) {
+		end->behind_count = fields_expect(reading.behind, JSON_LIST)->count;
+		end->behind = need_memory(end->behind_count, sizeof(*end->behind));
+		for (EACH(host, reading.behind))
+			fields_read_one(host, &mac, &end->behind[host->index]);
+	}
 	plan_read_qdiscs(reading.qdiscs, &end->qdiscs, &end->qdisc_count);
 }
 
@@ -252,6 +261,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("bytes", struct reading, flow.bytes, FIELD_U64, NEVER),
 		MAYBE("options", struct reading, options, FIELD_VALUE, 0),
 		MAYBE("seed", struct reading, flow.seed, FIELD_U64, 0),
+		IGNORE("forward"),
+		IGNORE("back"),
 		MAYBE("rate_bps", struct reading, flow.rate_bps, FIELD_U64, 0),
 		MAYBE("payload_bytes", struct reading, flow.payload_bytes, FIELD_U32, 0),
 		MAYBE("on_off", struct reading, on_off, FIELD_VALUE, 0),

@@ -76,7 +76,9 @@ struct end {
 	const char *dev;
 	struct ether_addr mac;
 	struct in_addr address;
-	uint8_t prefix; /* 0: no address, as on a bridge */
+	uint8_t prefix;		   /* 0: no address, as on a bridge */
+	struct ether_addr *behind; /* on a bridge: the hosts that are reached through it */
+	size_t behind_count;
 	/* As now in place: a schedule changes them. */
 	uint32_t mtu;
 	struct qdisc *qdiscs;

@@ -69,8 +69,9 @@ void run_set_up(struct plan *plan)
 	modules_load(plan);
 	sysctls_of_guest(plan);
 	nodes_create(plan);
-	links_create(plan);
+	/* Before there are devices: none may say a word of its own. */
 	sysctls_of_nodes(plan);
+	links_create(plan);
 	qdiscs_install(plan);
 }
 

@@ -1,6 +1,6 @@
 /*
  * Most network settings belong to a namespace; some exist once for the kernel and are found only
- * from the namespace the agent was born in.
+ * from the namespace the agent was born in: those are the plan's own, not a node's.
  */
 #include "sysctl.h"
 
@@ -94,16 +94,8 @@ void sysctls_of_nodes(struct plan *plan)
 				sysctl_write(node->name, no_ipv6[j], "1");
 		for (size_t j = 0; j < node->sysctl_count; j++) {
 			const struct pair *pair = &node->sysctls[j];
-			bool ours = exists(pair->name);
 
-			if (!ours && plan->on_host)
-				die("setting", pair->name, "leave it out of the plan",
-				    "this kernel has it only once, for the whole machine");
-			if (!ours)
-				leave_node();
 			node->sysctls_read[j] = write_and_read(node->name, pair->name, pair->value);
-			if (!ours)
-				enter_node(node);
 		}
 		leave_node();
 	}

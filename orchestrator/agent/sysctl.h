@@ -6,7 +6,7 @@
 
 /* The plan's settings of the whole guest, and what no experiment may do without. */
 void sysctls_of_guest(const struct plan *plan);
-/* The plan's settings of each node, forwarding, IPv6 off; all read back. */
+/* The plan's settings of each node, and IPv6 off; all read back. */
 void sysctls_of_nodes(struct plan *plan);
 
 #endif

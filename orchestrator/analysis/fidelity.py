@@ -7,7 +7,7 @@ docs/fidelity.md; random shares are held to an interval that a sound run leaves 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrator.analysis.budget import over_budget, told
 from orchestrator.analysis.series import counter, of_flow
-from orchestrator.run import DeviceChange, End, FlowChange, Qdisc, Run
+from orchestrator.run import DeviceChange, End, Flow, FlowChange, Link, Qdisc, Run
 from orchestrator.trace import DROP_RANDOM, EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
 
 Facts = dict[str, Any]
@@ -31,6 +31,8 @@ _READING_SLACK_US = 4000
 _READING_PACKETS = 10
 # A connection's first window is 64 KB whatever the receiver's memory (the SYN's window is not scaled); it then opens within this.
 _OPENING_ROUND_TRIPS = 3
+# Of many things that are wrong in the same way, the first few tell.
+_MOST_LISTED = 10
 # Standard deviations: the chance of a sound run to be outside is below 1e-9.
 _SIGMAS = 6.2
 
@@ -57,15 +59,24 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_schedule(run, trace, facts),
         *_sysctls(run, facts),
         *_frames(run, facts),
-        *_rate(run, trace),
+        *_links(run, trace),
         *_base_rtt(run, trace),
-        *_queue_limit(run, trace),
-        *_random_loss(run, trace),
         *_conservation(run, facts),
         *_drops_elsewhere(run, facts),
         *_windows(run, trace),
         *_buffers(run, facts),
     ]
+
+
+def _listed(wrong: Sequence[str]) -> str:
+    """The first of them."""
+    rest = len(wrong) - _MOST_LISTED
+    return "; ".join([*wrong[:_MOST_LISTED], *([f"and {rest} more"] if rest > 0 else [])])
+
+
+def broken_text(checks: Sequence[Check]) -> str:
+    """What is said of a run with these checks where some are broken; empty where none is."""
+    return _listed([f"{check.name}: {check.text}" for check in checks if not check.ok])
 
 
 def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
@@ -117,7 +128,7 @@ def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
         else:
             wrong.append(f"change {index} not made")
     told = f"{len(run.schedule) - moot} made at their times, {moot} of flows that were over"
-    yield Check("scheduled changes", not wrong, "; ".join(wrong) or told)
+    yield Check("scheduled changes", not wrong, _listed(wrong) or told)
 
 
 def _changes_made(trace: Trace) -> dict[int, int]:
@@ -135,7 +146,7 @@ def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
         if (found[node.name].get(name) or "").split() != value.split()
     ]
     yield Check(
-        "sysctls", not wrong, "; ".join(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked"
+        "sysctls", not wrong, _listed(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked"
     )
 
 
@@ -152,11 +163,21 @@ def _frames(run: Run, facts: Facts) -> Iterator[Check]:
     )
 
 
-def _rate(run: Run, trace: Trace) -> Iterator[Check]:
+def _links(run: Run, trace: Trace) -> Iterator[Check]:
+    """What holds of a queue that nobody changes."""
+    for link in run.links if not any(run.device_changes) else ():
+        yield from _rate(run, trace, link)
+        yield from _queue_limit(run, trace, link)
+        yield from _random_loss(run, trace, link)
+
+
+def _at(run: Run, link: Link) -> str:
+    """Which link is meant, where there are several."""
+    return f"{link.name}: " if len(run.links) > 1 else ""
+
+
+def _rate(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
     """Whenever the queue was never empty for a while, the line must have run at its rate."""
-    link = run.links[0]
-    if any(run.device_changes):
-        return
     records = of_flow(trace.links, link.id)
     busy = records["queue_packets"] > 0
     if not busy.any():
@@ -184,7 +205,7 @@ def _rate(run: Run, trace: Trace) -> Iterator[Check]:
     yield Check(
         "bottleneck rate",
         high and (low or not steady),
-        f"{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
+        f"{_at(run, link)}{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
     )
 
 
@@ -205,7 +226,7 @@ def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
         measured = acks["rtt_us"][acks["rtt_us"] > 0]
         if flow.kind != "tcp" or not len(measured):
             continue
-        base_us, jitter_us = _path_rtt_us(run, flow.from_node)
+        base_us, jitter_us = _path_rtt_us(run, flow)
         early_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US["virtual"])
         tolerance_us = max(early_us, _RTT_GRACE_US[run.clock])
         least = int(measured.min())
@@ -228,49 +249,44 @@ def _frames_us(run: Run, count: int) -> float:
     return sum(count * run.meaning.frame_bytes * 8e6 / link.rate_bps for link in run.links)
 
 
-def _path_rtt_us(run: Run, sender: str) -> tuple[float, float]:
-    """Both delay lines of a sender's round trip, and their jitter."""
+def _path_rtt_us(run: Run, flow: Flow) -> tuple[float, float]:
+    """The delay lines of a flow's round trip, and their jitter."""
     delay_ns = jitter_ns = 0
-    link = run.links[0]
-    for wire in run.wires:
-        for end in wire.ends:
-            at_sender = sender in (other.node for other in wire.ends)
-            if at_sender or (end.node, end.dev) == (link.node, link.dev):
-                for qdisc in end.qdiscs:
-                    delay_ns += int(qdisc.options.get("delay_ns") or 0)  # type: ignore[arg-type]
-                    jitter_ns += int(qdisc.options.get("jitter_ns") or 0)  # type: ignore[arg-type]
-                    # A packet that netem reorders goes at once.
-                    jitter_ns += int(qdisc.options.get("delay_ns") or 0) if qdisc.options.get("reorder_2p32") else 0  # type: ignore[arg-type]
+    devices = {end.dev: end for end in run.ends}
+    for dev in (*flow.forward, *flow.back):
+        for qdisc in devices[dev].qdiscs:
+            delay_ns += int(qdisc.options.get("delay_ns") or 0)  # type: ignore[arg-type]
+            jitter_ns += int(qdisc.options.get("jitter_ns") or 0)  # type: ignore[arg-type]
+            # A packet that netem reorders goes at once.
+            jitter_ns += int(qdisc.options.get("delay_ns") or 0) if qdisc.options.get("reorder_2p32") else 0  # type: ignore[arg-type]
     return delay_ns / 1000, jitter_ns / 1000
 
 
-def _queue_limit(run: Run, trace: Trace) -> Iterator[Check]:
-    link = run.links[0]
+def _queue_limit(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
     records = of_flow(trace.links, link.id)
-    if any(run.device_changes) or not len(records):
+    if not len(records):
         return
     if link.queue_limit_packets:
         most = int(records["queue_max_packets"].max())
         yield Check(
             "queue limit",
             most <= link.queue_limit_packets,
-            f"at most {most} packets waited, {link.queue_limit_packets} may",
+            f"{_at(run, link)}at most {most} packets waited, {link.queue_limit_packets} may",
         )
     elif link.queue_limit_bytes:
         most = int(records["queue_bytes"].max())
         yield Check(
-            "queue limit", most <= link.queue_limit_bytes, f"at most {most} bytes waited, {link.queue_limit_bytes} may"
+            "queue limit",
+            most <= link.queue_limit_bytes,
+            f"{_at(run, link)}at most {most} bytes waited, {link.queue_limit_bytes} may",
         )
 
 
-def _random_loss(run: Run, trace: Trace) -> Iterator[Check]:
+def _random_loss(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
     """Independent random loss must stay inside its binomial interval."""
-    link = run.links[0]
     netem = _qdisc_of(run, link.node, link.dev, "netem")
     share = int(netem.options.get("loss_2p32") or 0) / 2**32 if netem else 0.0  # type: ignore[arg-type]
-    if any(run.device_changes) or (
-        netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32"))
-    ):
+    if netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32")):
         return
     drops, records = of_flow(trace.drops, link.id), of_flow(trace.links, link.id)
     lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
@@ -283,7 +299,7 @@ def _random_loss(run: Run, trace: Trace) -> Iterator[Check]:
     expected, spread = offered * share, math.sqrt(offered * share * (1 - share))
     # The normal interval, with room for the skew of small counts.
     ok = abs(lost - expected) <= _SIGMAS * spread + (20 if share else 0)
-    yield Check("random loss", ok, f"{lost} of {offered} packets, {expected:.1f} expected")
+    yield Check("random loss", ok, f"{_at(run, link)}{lost} of {offered} packets, {expected:.1f} expected")
 
 
 def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
@@ -332,7 +348,7 @@ def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
             for what in ("ip_discards", "ip_no_routes", "udp_rcvbuf_errors")
             if node[what]
         ]
-    yield Check("no drop elsewhere", not wrong, "; ".join(wrong) or "none but at the bottleneck")
+    yield Check("no drop elsewhere", not wrong, _listed(wrong) or "none but where the plan has it")
 
 
 def _may_drop(qdisc: Qdisc) -> bool:
@@ -358,7 +374,7 @@ def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
         if flow.kind != "tcp" or flow.options.window_clamp_bytes or not fact["busy_us"]:
             continue
         limited_us = fact["rwnd_limited_us"] + fact["sndbuf_limited_us"]
-        allowed_us = fact["busy_us"] * _LIMITED_SHARE + _OPENING_ROUND_TRIPS * _path_rtt_us(run, flow.from_node)[0]
+        allowed_us = fact["busy_us"] * _LIMITED_SHARE + _OPENING_ROUND_TRIPS * _path_rtt_us(run, flow)[0]
         yield Check(
             "not limited by buffers",
             limited_us <= allowed_us,

@@ -200,20 +200,20 @@ def _share(qdisc: Qdisc, name: str) -> int:
 
 def _reach(run: Run) -> Reach:
     """From every setting that any device has at any time, the worst of each."""
-    delays: dict[tuple[str, str], int] = {}
+    delays: dict[str, int] = {}
     packets = run.links[0].queue_limit_packets
-    devices = [(end.node, end.dev, end.qdiscs) for end in run.ends]
-    devices += [(change.node, change.dev, change.qdiscs) for change in run.device_changes]
-    for node, dev, qdiscs in devices:
+    devices = [(end.dev, end.qdiscs) for end in run.ends]
+    devices += [(change.dev, change.qdiscs) for change in run.device_changes]
+    for dev, qdiscs in devices:
         for qdisc in qdiscs:
             if qdisc.kind == "netem":
                 delay_ns = _share(qdisc, "delay_ns") + _share(qdisc, "jitter_ns")
-                delays[node, dev] = max(delays.get((node, dev), 0), delay_ns)
+                delays[dev] = max(delays.get(dev, 0), delay_ns)
             elif qdisc.kind in ("pfifo", "codel", "fq_codel", "pie"):
                 packets = max(packets, _share(qdisc, "limit"))
     rates = [bps for _, _, bps in run.bottleneck_rates()]
     frame_bits = run.meaning.frame_bytes * 8
-    rtt_ns = max((_around(delays, flow.from_node) for flow in run.flows), default=0)
+    rtt_ns = max((sum(delays.get(dev, 0) for dev in (*flow.forward, *flow.back)) for flow in run.flows), default=0)
     windows = max((route.initcwnd for route in run.routes), default=0)
     # ACKs that wait for the reverse rate keep what they acknowledge in flight.
     for link in run.links[1:]:
@@ -221,8 +221,3 @@ def _reach(run: Run) -> Reach:
     carried = math.ceil(max(rates) * rtt_ns / 8e9 / (run.least_mtu + 14))
     waiting_ns = math.ceil(packets * frame_bits * 1e9 / min(rates))
     return Reach(carried + packets + windows, rtt_ns + waiting_ns, max(rates))
-
-
-def _around(delays: dict[tuple[str, str], int], sender: str) -> int:
-    """Delay of a sender's round trip: its own device, the bottleneck's, and the one back to it."""
-    return sum(delays.get(place, 0) for place in ((sender, f"{sender}-r"), ("r", "r-d"), ("r", f"r-{sender}")))

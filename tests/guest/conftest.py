@@ -32,7 +32,7 @@ Runner = Callable[..., Finished]
 
 
 def experiment(**changes: Any) -> Experiment:
-    """A one-flow dumbbell, changed at top-level keys; path is merged."""
+    """A one-flow dumbbell, changed at top-level keys; path is merged, or left out where it is None."""
     written: dict[str, Any] = {
         "experiment": "test",
         "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"},
@@ -41,7 +41,11 @@ def experiment(**changes: Any) -> Experiment:
         "start_jitter": "0 s",
     }
     changes = copy.deepcopy(changes)
-    written["path"] |= changes.pop("path", {})
+    path = changes.pop("path", {})
+    if path is None:
+        del written["path"]
+    else:
+        written["path"] |= path
     return parse_experiment(written | changes, "test")
 
 

@@ -40,7 +40,7 @@ def noisy(cc: str, seed: int) -> Plan:
 def traces(pipeline: Pipeline, plan: Plan, times: int) -> set[str]:
     (run,) = plan.runs
     fresh = Pipeline(pipeline.backend, pipeline.store, use_cache=False)
-    documents = fresh.execute(Plan(plan.experiment, (run,) * times, ()), jobs=2)
+    documents = fresh.execute(replace(plan, runs=(run,) * times), jobs=2)
     assert all(document["status"] == "done" for document in documents), documents
     return {document["trace_sha256"] for document in documents}
 

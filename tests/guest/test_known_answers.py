@@ -130,6 +130,6 @@ def test_every_ack_is_traced(finish: Runner) -> None:
     done = finish(flows=[fixed(20)], duration="2 s")
     acks = done.trace.acks
     assert set(np.unique(acks["cwnd"]).tolist()) <= {20}
-    (arrived,) = [device["rx_packets"] for device in done.facts["devices"] if device["dev"] == "s1-r"]
+    (arrived,) = [device["rx_packets"] for device in done.facts["devices"] if device["dev"] == "a1-s1"]
     # The answer to the SYN is no ACK of data.
     assert len(acks) == arrived - 1

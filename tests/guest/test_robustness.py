@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
+from orchestrator.plan import compile_plan
 from orchestrator.settings import Settings
 from tests.guest.conftest import experiment
 
@@ -174,7 +174,7 @@ def test_a_run_past_its_wall_limit_is_ended(longhaul: Command, written: Path, tm
 def starve(pipeline: Pipeline, memory_mb: int) -> dict[str, Any]:
     """A gigabit guest with too little RAM: its document."""
     plan = compile_plan(experiment(path={"bandwidth": "1 Gbit/s", "rtt": "100 ms"}))
-    (document,) = pipeline.execute(Plan(plan.experiment, (replace(plan.runs[0], memory_mb=memory_mb),), ()))
+    (document,) = pipeline.execute(replace(plan, runs=(replace(plan.runs[0], memory_mb=memory_mb),)))
     return document
 
 

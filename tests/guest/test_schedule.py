@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from orchestrator.congestion import CONGESTION_CONTROLS, CongestionControl
 from orchestrator.experiment import ORDINARY_KERNELS
 from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
+from orchestrator.plan import compile_plan
 from orchestrator.trace import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
 from tests.guest.conftest import Finished, Runner, experiment
 
@@ -190,6 +191,6 @@ def test_reruns_with_a_schedule_are_identical(pipeline: Pipeline) -> None:
         experiment(path=SMALL | {"loss": 1e-3, "jitter": "2 ms"}, flows=flows, schedule=schedule, duration="6 s")
     )
     fresh = Pipeline(pipeline.backend, pipeline.store, use_cache=False)
-    documents = fresh.execute(Plan(plan.experiment, plan.runs * 6, ()), jobs=2)
+    documents = fresh.execute(replace(plan, runs=plan.runs * 6), jobs=2)
     assert all(document["status"] == "done" for document in documents), documents
     assert len({document["trace_sha256"] for document in documents}) == 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from orchestrator.backends import open_backend
 from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
+from orchestrator.plan import compile_plan
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings
 from tests.guest.conftest import experiment, settings
@@ -27,6 +28,6 @@ def carry(settings: Settings) -> Carry:
     def carry_out(placement: dict[str, str], *, times: int = 1, **changes: Any) -> list[dict[str, Any]]:
         plan = compile_plan(experiment(**changes), **placement)  # type: ignore[arg-type]
         pipeline = Pipeline(open_backend(plan.runs[0].backend, settings), store, use_cache=False)
-        return pipeline.execute(Plan(plan.experiment, plan.runs * times, ()), jobs=2)
+        return pipeline.execute(replace(plan, runs=plan.runs * times), jobs=2)
 
     return carry_out

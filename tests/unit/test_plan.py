@@ -27,8 +27,8 @@ def only(**changes: Any) -> Run:
     return run
 
 
-def qdiscs(run: Run, node: str, dev: str) -> tuple[Qdisc, ...]:
-    return next(end.qdiscs for end in run.ends if (end.node, end.dev) == (node, dev))
+def qdiscs(run: Run, dev: str) -> tuple[Qdisc, ...]:
+    return next(end.qdiscs for end in run.ends if end.dev == dev)
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,23 @@ def qdiscs(run: Run, node: str, dev: str) -> tuple[Qdisc, ...]:
     ],
 )
 def test_buffers_become_packets_or_bytes(buffer: str, kind: str, limit: int) -> None:
-    queue = qdiscs(only(path={"buffer": buffer}), "r", "r-d")[-1]
+    queue = qdiscs(only(path={"buffer": buffer}), "s1-b1")[-1]
     assert (queue.kind, queue.options["limit"]) == (kind, limit)
 
 
 def test_delay_is_split_and_loss_is_a_share_of_2_to_the_32() -> None:
-    netem, tbf, _ = qdiscs(only(path={"loss": 1e-3}), "r", "r-d")
+    netem, tbf, _ = qdiscs(only(path={"loss": 1e-3}), "s1-b1")
     assert netem.options["delay_ns"] == 20_000_000
     assert netem.options["loss_2p32"] == round(1e-3 * 2**32)
     assert (tbf.options["rate_bps"], tbf.options["burst_bytes"]) == (100_000_000, 1600)
-    (reverse,) = qdiscs(only(), "r", "r-s1")
+    (reverse,) = qdiscs(only(), "s1-a1")
     assert reverse.options["delay_ns"] == 20_000_000
 
 
 def test_each_flow_gets_its_own_round_trip() -> None:
     run = only(flows=[{"name": "short", "cc": "cubic"}, {"name": "long", "cc": "cubic", "rtt": "160 ms"}])
-    forward = qdiscs(run, "r", "r-d")[0].options["delay_ns"]
-    reverse = [qdiscs(run, "r", f"r-{name}")[0].options["delay_ns"] for name in ("s1", "s2")]
+    forward = qdiscs(run, "s1-s2")[0].options["delay_ns"]
+    reverse = [qdiscs(run, f"s1-{name}")[0].options["delay_ns"] for name in ("a1", "a2")]
     assert [(int(forward or 0) + int(one or 0)) // 1_000_000 for one in reverse] == [40, 160]  # type: ignore[arg-type]
 
 
@@ -69,21 +69,21 @@ def test_asymmetric_delays_stand_as_written() -> None:
 
 
 def test_jitter_keeps_the_order_unless_reordering_is_asked_for() -> None:
-    assert qdiscs(only(path={"jitter": "3 ms"}), "r", "r-d")[0].options["keep_order"] is True
+    assert qdiscs(only(path={"jitter": "3 ms"}), "s1-b1")[0].options["keep_order"] is True
 
 
 def test_packets_overtake_before_the_bottleneck_never_around_it() -> None:
     run = only(path={"jitter": "3 ms", "reorder": 0.01, "loss": 1e-3})
-    (delay,) = qdiscs(run, "s1", "s1-r")
+    (delay,) = qdiscs(run, "s1-x1")
     assert (delay.options["keep_order"], delay.options["delay_ns"]) == (False, 20_000_000)
-    loss, *_ = qdiscs(run, "r", "r-d")
+    loss, *_ = qdiscs(run, "x1-b1")
     assert (loss.options["delay_ns"], loss.options["reorder_2p32"], delay.options["loss_2p32"]) == (0, 0, 0)
     assert loss.options["loss_2p32"] == round(1e-3 * 2**32)
 
 
 def test_gilbert_elliott_is_the_kernels() -> None:
     burst = {"p": 0.01, "r": 0.2, "good": 0, "bad": 0.5}
-    assert qdiscs(only(path={"burst": burst}), "r", "r-d")[0].options["gemodel_2p32"] == (
+    assert qdiscs(only(path={"burst": burst}), "s1-b1")[0].options["gemodel_2p32"] == (
         round(0.01 * 2**32),
         round(0.2 * 2**32),
         2**31 - 1,

@@ -42,13 +42,13 @@ def test_every_preset_compiles_with_its_window_and_label(preset: str) -> None:
     assert flow.options.window_clamp_bytes == 20 * 1000
     assert flow.variant == PRESETS[preset].fields["variant"]
     assert run.routes[0].initcwnd == 2
-    assert sysctl(run, "s1", "tcp_sack") == ("0" if preset in ("unpa/reno", "unpa/newreno") else "1")
-    assert sysctl(run, "s1", "tcp_recovery") == ("1" if preset == "unpa/fack" else "0")
+    assert sysctl(run, "a1", "tcp_sack") == ("0" if preset in ("unpa/reno", "unpa/newreno") else "1")
+    assert sysctl(run, "a1", "tcp_recovery") == ("1" if preset == "unpa/fack" else "0")
 
 
 def test_variants_with_other_host_options_get_hosts_of_their_own() -> None:
     run = compiled([{"name": "a", "preset": "unpa/reno"}, {"name": "b", "preset": "unpa/vegas"}])
-    assert [flow.from_node for flow in run.flows] == ["s1", "s2"]
+    assert [flow.from_node for flow in run.flows] == ["a1", "a2"]
     assert {module.name: dict(module.params) for module in run.modules} == {
         "tcp_vegas": {"alpha": "1", "beta": "3", "gamma": "1"}
     }

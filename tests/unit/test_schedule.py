@@ -32,7 +32,7 @@ def rate(text: str, **more: Any) -> dict[str, Any]:
 
 def test_a_path_change_gives_qdiscs_new_options_in_place() -> None:
     (change,) = plain_run(schedule=[at(5, path={"bandwidth": "4 Mbit/s"})]).device_changes
-    assert (change.at_us, change.node, change.dev, change.mtu) == (5_000_000, "r", "r-d", None)
+    assert (change.at_us, change.node, change.dev, change.mtu) == (5_000_000, "s1", "s1-b1", None)
     (tbf,) = change.qdiscs
     assert (tbf.handle, tbf.options["rate_bps"]) == ("2:", 4_000_000)
 
@@ -43,9 +43,9 @@ def test_an_mtu_is_each_senders_and_the_frames_of_queues_stay() -> None:
         flows=flows, schedule=[at(3, path={"mtu": 576}), at(6, path={"mtu": 1500, "bandwidth": "4 Mbit/s"})]
     )
     assert [(change.dev, change.mtu) for change in run.device_changes] == [
-        ("s1-r", 576), ("s2-r", 576), ("r-d", None), ("s1-r", 1500), ("s2-r", 1500)
+        ("a1-s1", 576), ("a2-s1", 576), ("s1-s2", None), ("a1-s1", 1500), ("a2-s1", 1500)
     ]  # fmt: skip
-    (tbf,) = next(change for change in run.device_changes if change.dev == "r-d").qdiscs
+    (tbf,) = next(change for change in run.device_changes if change.dev == "s1-s2").qdiscs
     assert tbf.options["burst_bytes"] == 1600
     assert (run.meaning.mtu, run.least_mtu) == (1500, 576)
 
@@ -149,7 +149,7 @@ def test_people_are_told_what_changes() -> None:
     run = plain_run(flows=[APP], schedule=schedule)
     text = "\n".join(describe_run(run))
     for line in (
-        "at 2 s s1: ip link set dev s1-r mtu 600",
+        "at 2 s a1: ip link set dev a1-s1 mtu 600",
         "at 2 s app: rate 2 Mbit/s",
         "at 4 s tcp_lhfixed: cwnd=9",
         "at 4 s app: cc lhfixed, no rate",
@@ -202,7 +202,7 @@ FLOW = {"t_ns": 1_000_000_300, "id": 0, "what": EVENT_FLOW_CHANGE, "value": 0}
 def checked(name: str, events: list[dict[str, int]], stopped_us: int | None, cc: str) -> Check:
     """The first such check of a recording whose first flow was to be switched to bic, and whose path was to change."""
     run, trace, facts = recorded("lossy_pair")
-    schedule = (FlowChange(1_000_000, 0, "bic"), DeviceChange(1_000_000, "r", "r-d"))
+    schedule = (FlowChange(1_000_000, 0, "bic"), DeviceChange(1_000_000, "s1", "s1-b1"))
     facts["flows"][0] |= {"stopped_us": stopped_us, "cc": cc}
     checks = check_fidelity(replace(run, schedule=schedule), replace(trace, events=records("event", events)), facts)
     return next(check for check in checks if check.name == name)

@@ -86,3 +86,17 @@ def test_the_command_exits_with_2_and_prints_json_errors(monkeypatch: pytest.Mon
     result = CliRunner().invoke(app, ["plan", str(MALFORMED[0])])
     assert isinstance(result.exception, SpecError)
     assert result.exception.exit_code == 2
+
+
+@pytest.mark.parametrize(("field", "value"), [("topology", "./lab.py:Lab"), ("modules", ["./mine"])])
+def test_code_of_ones_own_needs_leave(field: str, value: object) -> None:
+    written = {"experiment": "a", "flows": [{"name": "a", "cc": "cubic"}], "duration": "1 s", field: value}
+    with pytest.raises(SpecError, match=f"{field}: .*operator"):
+        parse_experiment(written, own_code=False)
+
+
+def test_a_topology_of_ones_own_is_found_from_the_experiments_folder(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(
+        "experiment: a\ntopology: labs/lab.py:Lab\nflows: [{name: a, cc: cubic}]\nduration: 1 s\n"
+    )
+    assert load_experiment(str(tmp_path / "e.yaml")).topology == f"{tmp_path}/labs/lab.py:Lab"

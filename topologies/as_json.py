@@ -1,0 +1,77 @@
+"""Builds one Mininet Topo and prints its graph as JSON, for a program that has no Mininet itself.
+
+    python3 -I as_json.py FILE CLASS < parameters.json
+
+It is run by the system's own Python, where the package mininet is, as a process of its own: a Topo is code. Mininet is not started.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Data = dict[str, Any]
+
+_ENDS = ("node1", "node2", "port1", "port2", "params1", "params2")
+
+
+def graph_of(topo: Any) -> Data:
+    """Nodes and links in the order in which they were added, options as they were given."""
+    links = [
+        {
+            "ends": [link["node1"], link["node2"]],
+            "options": {name: _plain(value) for name, value in link.items() if name not in _ENDS},
+            "end_options": [_plain(link.get(side) or {}) for side in ("params1", "params2")],
+        }
+        for _, _, link in topo.iterLinks(withInfo=True)
+    ]
+    return {
+        "nodes": [
+            {
+                "name": name,
+                "switch": bool(topo.isSwitch(name)),
+                "options": {key: _plain(value) for key, value in topo.nodeInfo(name).items() if key != "isSwitch"},
+            }
+            for name in topo.nodes(sort=False)
+        ],
+        "links": links,
+        "pairs": _plain(getattr(topo, "pairs", [])),
+        "bottlenecks": _plain(getattr(topo, "bottlenecks", [])),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it; a class by its name."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return getattr(value, "__name__", str(value))
+
+
+def load_class(file: Path, name: str) -> Any:
+    """The class of that name in a file, which may import its neighbours."""
+    sys.path.insert(0, str(file.parent))
+    spec = importlib.util.spec_from_file_location("topology", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file.name} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def main() -> None:
+    """The graph on standard output; whatever the file itself prints goes to standard error."""
+    sys.dont_write_bytecode = True
+    answer, sys.stdout = sys.stdout, sys.stderr
+    topo = load_class(Path(sys.argv[1]), sys.argv[2])(**json.load(sys.stdin))
+    json.dump(graph_of(topo), answer)
+
+
+if __name__ == "__main__":
+    main()
