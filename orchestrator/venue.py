@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import PlanError
 from orchestrator.run import DeviceChange, End, ModuleChange, Qdisc, Run, ScheduledChange, TraceOptions, Wire
 
+PLACES = ("guest", "host")
+CLOCKS = ("real", "virtual")
+
 # Python and Mininet in a guest, and a shell a node.
 _MININET_MB = 192
 _NODE_MB = 8
@@ -47,7 +50,11 @@ def choose_venue(backend: str, where: str | None = None, clock: str | None = Non
                 )
         return Venue(backend)
     where = where or "host"
+    if where not in PLACES:
+        raise PlanError("choosing the place", where, "no such place", f"known: {', '.join(PLACES)}")
     clock = clock or ("real" if where == "host" else "virtual")
+    if clock not in CLOCKS:
+        raise PlanError("choosing the clock", clock, "no such clock", f"known: {', '.join(CLOCKS)}")
     if (where, clock) == ("host", "virtual"):
         raise PlanError(
             "choosing the clock",

@@ -38,6 +38,9 @@ _EPOCH_NS = 1_700_000_000_000_000_000
 # How often the trace's end is looked at while a guest runs. Only people see this; the end of a run is noticed at once.
 _LOOK_EVERY_S = 0.1
 
+# What Mininet may take for a node, with its shell and wires, before there is anything to follow.
+_SET_UP_S_PER_NODE = 5.0
+
 # The console: nothing comes in, the agent and the kernel write to the log.
 LOG_CONSOLE = ("con0=null,fd:1", "con=null")
 
@@ -110,7 +113,8 @@ class Guests:
             try:
                 # A probe writes through an inherited descriptor, a sampling agent to the only folder it sees.
                 folder = directory if run.clock == "virtual" else directory / "guest"
-                report = follow(run, folder / "trace.bin", guard, self._settings, progress)
+                set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
+                report = follow(run, folder / "trace.bin", guard, self._settings, progress, set_up_s)
             finally:
                 guard.close()
         self._collect(run, directory, report)
@@ -225,10 +229,15 @@ def make_root(directory: Path) -> Path:
     return guest
 
 
-def follow(run: Run, trace: Path, guard: Guard, settings: Settings, progress: Progress) -> GuardReport:
-    """Tell how far the trace has come until the guard reports the end; RunTimedOut where it comes no further."""
+def follow(
+    run: Run, trace: Path, guard: Guard, settings: Settings, progress: Progress, set_up_s: float = 0.0
+) -> GuardReport:
+    """Tell how far the trace has come until the guard reports the end; RunTimedOut where it comes no further.
+
+    It has `set_up_s` more before its first record.
+    """
     tail = TraceTail(trace)
-    seen_ns, seen_at = -1, time.monotonic()
+    seen_ns, seen_at = -1, time.monotonic() + set_up_s
     while (report := guard.wait(_LOOK_EVERY_S)) is None:
         now_ns = tail.virtual_ns()
         if now_ns > seen_ns:

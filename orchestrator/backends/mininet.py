@@ -34,7 +34,7 @@ _TOOLS = (
 
 
 class MininetBackend:
-    """Mininet in a guest or on this host."""
+    """Real Mininet, in a guest (virtual or real clock) or on this host as root (real clock)."""
 
     name = "mininet"
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -148,5 +147,4 @@ def main(word: str, folder: Path, mark: str) -> int:
 
 
 if __name__ == "__main__":
-    os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
     sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))

@@ -12,7 +12,7 @@ from orchestrator.settings import Settings
 
 
 class Sandbox:
-    """The virtual-time backend."""
+    """One guest in virtual time: deterministic, without rights (default)."""
 
     name = "sandbox"
 
