@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
+#include "sysctl.h"
 #include "version.h"
 #include "writer.h"
 
@@ -236,6 +237,25 @@ static void write_node(struct writer *writer, const struct node *node)
 	writer_end(writer);
 }
 
+/* A host's own, which a run leaves as they are. */
+static void write_machine_sysctls(struct writer *writer)
+{
+	static const char *const names[] = {"net/core/netdev_max_backlog", "net/ipv4/tcp_mem",
+					    "net/ipv4/udp_mem"};
+
+	writer_list(writer, "machine_sysctls");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *value = sysctl_of_machine(names[i]);
+
+		writer_list(writer, NULL);
+		writer_text(writer, NULL, names[i]);
+		writer_text(writer, NULL, value);
+		writer_end(writer);
+		free(value);
+	}
+	writer_end(writer);
+}
+
 void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 		 const struct probe_report *probe)
 {
@@ -277,6 +297,8 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 		writer_end(&writer);
 	}
 	writer_end(&writer);
+	if (plan->on_host)
+		write_machine_sysctls(&writer);
 	if (plan->real_clock) {
 		writer_object(&writer, "machine");
 		writer_unsigned(&writer, "snapshot_us", snapshot->took_us);

@@ -64,6 +64,23 @@ static const char *write_and_read(const char *node, const char *name, const char
 	return strdup(read_back);
 }
 
+char *sysctl_of_machine(const char *name)
+{
+	char path[256], text[512];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = 0;
+	squeeze(text);
+	return strdup(text);
+}
+
 static void sysctl_write(const char *node, const char *name, const char *value)
 {
 	free((char *)write_and_read(node, name, value));

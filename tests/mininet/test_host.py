@@ -91,21 +91,23 @@ def test_a_run_on_this_kernel(tmp_path: Path) -> None:
     assert namespaces() == here
     assert not (NETS / "run").exists()
     assert Path("/proc/sys/net/ipv4/tcp_mem").read_text() == wide
+    assert dict(facts["machine_sysctls"])["net/ipv4/tcp_mem"].split() == wide.split()
 
 
 def test_the_next_start_takes_away_what_a_killed_one_left(tmp_path: Path, foreign: Callable[[], str]) -> None:
     killed, later, alive = (f"{word}-{os.getpid()}" for word in ("killed", "later", "alive"))
-    before = foreign()
+    run = bare_run("1 s")
+    before, link = foreign(), run.links[0]
     trace = tmp_path / killed / "trace.bin"
     with subprocess.Popen([sys.executable, "-m", "tests.mininet.bare", str(tmp_path / killed)]) as runner:
         until(lambda: trace.exists() and trace.stat().st_size > 10_000)
-        inside = _devices(f"lh-{killed}-r")
+        inside = _devices(f"lh-{killed}-{link.node}")
         runner.send_signal(signal.SIGKILL)
-    assert inside == {"r-d": f"longhaul {killed}", "r-s1": f"longhaul {killed}"}
-    assert {f"lh-{killed}-{node}" for node in ("s1", "r", "d")} <= namespaces()
+    assert inside[link.dev] == f"longhaul {killed}"
+    assert {f"lh-{killed}-{node.name}" for node in run.nodes} <= namespaces()
     with owned(alive):
         ip("netns", "add", f"lh-{alive}-node")
-        carry_out(bare_run("1 s"), tmp_path / later)
+        carry_out(run, tmp_path / later)
         left = {name for name in namespaces() if name.startswith("lh-")}
         assert left == {f"lh-{alive}-node", "lh-foreign"}
         assert not (NETS / killed).exists()
@@ -117,7 +119,7 @@ def test_the_next_start_takes_away_what_a_killed_one_left(tmp_path: Path, foreig
 def _devices(namespace: str) -> dict[str, str]:
     """The wires' ends in a namespace, each with the word that says whose it is."""
     links = json.loads(ip("-n", namespace, "-j", "link"))
-    return {link["ifname"]: link.get("ifalias", "") for link in links if link["ifname"].startswith("r-")}
+    return {link["ifname"]: link.get("ifalias", "") for link in links}
 
 
 def _words(process: Path) -> bytes:

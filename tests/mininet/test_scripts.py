@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.plan import compile_plan
+from orchestrator.spec import load_experiment
+
 RERUNS = 20
 
 SCRIPT = """
@@ -92,12 +95,14 @@ def test_open_vswitch_is_refused_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_the_prompt_on_an_experiments_net(tmp_path: Path) -> None:
-    typed = "nodes\nr tc qdisc show dev r-d\ns1 ping -c 1 10.0.0.1\n"
+    run = compile_plan(load_experiment("quick"), backend="mininet", where="guest").runs[0]
+    (flow,), link = run.flows, run.links[0]
+    typed = f"nodes\n{link.node} tc qdisc show dev {link.dev}\n{flow.from_node} ping -c 1 {flow.address}\n"
     done = mininet("quick", folder=tmp_path, typed=typed)
     assert done.returncode == 0, done.stderr
     for expected in (
-        "s1 iperf3 -c 10.0.0.1 -p 10000 -C cubic",
-        "d r s1",
+        f"{flow.from_node} iperf3 -c {flow.address} -p {flow.port} -C cubic",
+        "available nodes are",
         "tbf 2: parent 1:1 rate 10Mbit",
         "1 packets transmitted, 1 received",
     ):
