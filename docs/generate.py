@@ -48,6 +48,22 @@ EXIT_CODES = (
 )
 
 
+_IPERF3 = """## Flows of iperf3
+
+`tool: iperf3` lets iperf3 make a flow: a server and a client of its own, the machine's own program (`apt-get install iperf3`),
+in the guest. Measures come from the same trace as those of lh-flow, and what iperf3 says it sent, received and sent again is
+held against it (docs/fidelity.md); its JSON stays with the result. It is for TCP flows that send all the time or up to a size:
+
+- It says on a connection of its own what is to come, so data begins 4 round trips later than that of lh-flow; a flow's `start`
+  is the start of the client. On the same path it then has the goodput of lh-flow.
+- It sets the congestion control on a connection that is there: what takes part in the handshake (dctcp) cannot be had of it.
+- It sends whole blocks: a `size` above 1 MB has to be a whole number of blocks of 16 KB to 1 MB. A size is complete when its last
+  byte has arrived, found within 1 % of the time it took; iperf3's own server stops counting before that.
+- `stop` may be any time. `udp`, `on_off`, `web` and `window` are lh-flow's. At most 50 flows; each takes 8 MB of the guest and about
+  0.1 s of wall time to start.
+"""
+
+
 def pages() -> Mapping[str, str]:
     """File name -> text of every generated page."""
     return {
@@ -74,6 +90,7 @@ def _experiment_format() -> Iterator[str]:
         yield from _table(("field", "default", "meaning"), rows)
         yield ""
     yield "Where flows go, what `params` and `links` name, and topologies of your own: [topologies.md](topologies.md).\n"
+    yield _IPERF3
     yield "## What a schedule may change\n"
     yield (
         "Of the path: "

@@ -30,4 +30,20 @@
 #define LH_CONG_CONTROL(name) name(struct sock *sk, const struct rate_sample *rs)
 #endif
 
+/* Timers are set up with their function since 6.13; before, it was written into them. */
+#ifndef LH_HAVE_HRTIMER_SETUP
+#define hrtimer_setup(timer, served_by, clock, mode) \
+	do { \
+		hrtimer_init(timer, clock, mode); \
+		(timer)->function = served_by; \
+	} while (0)
+#endif
+
+/* Segmentation has a header of its own since 6.5. */
+#ifdef LH_HAVE_GSO_HEADER
+#define LH_GSO_HEADER "net/gso.h"
+#else
+#define LH_GSO_HEADER "linux/netdevice.h"
+#endif
+
 #endif

@@ -5,7 +5,7 @@
 #	dkms.sh uninstall    takes back whatever versions of it are there
 #
 # KERNELVER is the kernel to build for, else the running one. The package is computed from the tree: its version is
-# pyproject.toml's, its modules are whatever tcp_*.c is here. Installing twice is the same as once.
+# pyproject.toml's, its modules are whatever tcp_*.c and sch_*.c is here. Installing twice is the same as once.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -31,7 +31,7 @@ conf() {
 		MAKE[0]="make KDIR=\${kernel_source_dir}"
 	END
 	local i=0 source
-	for source in "$here"/tcp_*.c; do
+	for source in "$here"/tcp_*.c "$here"/sch_*.c; do
 		case $source in *.mod.c) continue ;; esac
 		echo "BUILT_MODULE_NAME[$i]=\"$(basename "$source" .c)\""
 		echo "DEST_MODULE_LOCATION[$i]=\"/updates/dkms\""
@@ -43,7 +43,7 @@ stage() {
 	local target=$root/usr/src/longhaul-$version file
 	rm -rf "$target"
 	mkdir -p "$target"
-	for file in "$here"/{COPYING,Kbuild,Makefile} "$here"/*.h "$here"/tcp_*.c; do
+	for file in "$here"/{COPYING,Kbuild,Makefile} "$here"/*.h "$here"/tcp_*.c "$here"/sch_*.c; do
 		case $file in */lh_trace.h | *.mod.c) ;; *) cp "$file" "$target" ;; esac
 	done
 	conf >"$target/dkms.conf"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from orchestrator.cost import data_packets, packets_per_second, wall_estimate_s
 from orchestrator.picture import as_text, picture_of
 from orchestrator.plan import Plan
-from orchestrator.qdiscs import tc_command
+from orchestrator.qdiscs import DCF, tc_command
 from orchestrator.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from orchestrator.units import format_duration, format_rate, format_size
 
@@ -91,8 +91,13 @@ def _device_picture(end: End) -> str:
     """What the qdiscs of a device do, in the order in which a packet meets them; empty where there are none."""
     parts = [_netem_text(qdisc) for qdisc in end.qdiscs if qdisc.kind == "netem"]
     parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if qdisc.kind == "tbf"]
+    parts += [
+        f"802.11 channel {_number(qdisc, 'medium')} at {format_rate(_number(qdisc, 'rate_bps'))}"
+        for qdisc in end.qdiscs
+        if qdisc.kind == DCF
+    ]
     queues = [qdisc for qdisc in end.qdiscs if qdisc.kind not in ("netem", "tbf")]
-    parts += [f"{'droptail' if one.kind in ('pfifo', 'bfifo') else one.kind} of {_room(one)}" for one in queues]
+    parts += [f"{'droptail' if one.kind in ('pfifo', 'bfifo', DCF) else one.kind} of {_room(one)}" for one in queues]
     return f"{end.node}: {' -> '.join(parts)}" if parts else ""
 
 

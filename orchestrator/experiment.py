@@ -184,6 +184,7 @@ class Flow(Part):
     window: WindowSize | None = Field(None, description="window the receiver advertises at most")
     hystart: Switch | None = Field(None, description="hybrid slow start, where the congestion control has it")
     initial_window: int = Field(10, ge=1, le=1000, description="initial congestion window, packets")
+    delayed_ack: Switch = Field(True, description="the receiver acknowledges every second segment; off: each")
 
     @property
     def kind(self) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from orchestrator.channels import check_channels, find_channels, transmitter
 from orchestrator.errors import PlanError
 from orchestrator.graph import Graph, Lane
 from orchestrator.path import LaneState, Path, PathState
@@ -53,6 +54,8 @@ def lay_out(placement: Placement, path: Path, seed: int) -> Layout:
     _move_on(work, placement, path.bottlenecks)
     _add_own_round_trips(work, placement, states)
     used = {lane for journey in placement.journeys for lane in (*journey.forward, *journey.back)}
+    channels = find_channels(graph)
+    check_channels(channels, states)
     staged = {link: number for number, link in enumerate(_links_to_stage(graph, work), 1)}
     names = _stage_names(graph, len(staged))
     wires: list[Lane] = []
@@ -68,7 +71,7 @@ def lay_out(placement: Placement, path: Path, seed: int) -> Layout:
             if lane in used and work[lane][0].rate_bps is not None:
                 rates[lane] = last
             for place, part in zip((hops[lane][0], last), _parts(work[lane], lane), strict=True):
-                qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed)
+                qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed, channels.get(lane))
                 if qdiscs[0]:
                     devices[place] = qdiscs
     return Layout(tuple(names), tuple(wires), devices, hops, rates)
@@ -189,8 +192,8 @@ def _parts(states: States, lane: Lane) -> tuple[States, States]:
     return first, rest
 
 
-def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int) -> list[tuple[Qdisc, ...]]:
-    """One device's, for each state."""
+def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int | None) -> list[tuple[Qdisc, ...]]:
+    """One device's, for each state; `channel` is the number of the one that it sends on, if it shares one."""
     impaired = any(not state.impairment.nothing for state in lane)
     # A delay that shrinks would let later packets overtake, as jitter does.
     ordered = len({state.impairment.delay_us for state in lane}) > 1 or any(
@@ -207,7 +210,9 @@ def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int) -> list[tupl
         device: list[Qdisc] = []
         if impaired:
             device.append(netem(state.impairment, keep_order=ordered, seed=derive_seed(seed, f"netem {name} {index}")))
-        if state.rate_bps is not None:
+        if state.rate_bps is not None and channel is not None:
+            device.append(transmitter(state, lane[0], channel, name, seed, below_netem=impaired))
+        elif state.rate_bps is not None:
             child = _queue(state, lane[0], frame_bytes, name)
             limit = child.options.get("limit", state.buffer.packets if state.buffer else 0)
             assert isinstance(limit, int)

@@ -119,7 +119,10 @@ class _Builder:
                     yield Neighbour(end[0], self._names[end], address, self._macs[other])
 
     def _routes(self, firsts: Mapping[str, str]) -> Iterator[Route]:
-        """A route of its own to its receiver for each sender: it carries the initial window. Others where a router lies between."""
+        """A route of its own to its receiver for each sender: it carries the initial window, and the one back how to acknowledge.
+
+        Others only where a router lies between.
+        """
         options = self._placement.options
         for journey in self._placement.journeys:
             steps = self._steps(journey)
@@ -130,8 +133,9 @@ class _Builder:
                 if initial or hop != there:
                     yield Route(near[0], f"{there}/32", hop, initial)
                 hop = self._addresses[near].partition("/")[0]
-                if hop != back:
-                    yield Route(far[0], f"{back}/32", hop)
+                at_once = far[0] == journey.receiver and not options[journey.sender].delayed_ack
+                if at_once or hop != back:
+                    yield Route(far[0], f"{back}/32", hop, quickack=at_once)
 
     def _steps(self, journey: Journey) -> list[tuple[Lane, Lane]]:
         """The way from host or router to the next: (the lane out of the one, the lane out of the other towards it)."""

@@ -19,7 +19,8 @@ from orchestrator.topology import build_graph
 from orchestrator.units import parse_duration
 from topologies import CATALOG
 
-_SWITCHES = {"sack": "sack", "ecn": "ecn", "recovery": "recovery", "initial_window": "initial_window", "rtt_us": "rtt"}
+# What an experiment calls an option that it does not call by its own name.
+_WRITTEN = {"rtt_us": "rtt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,10 @@ def host_options(flow: Flow, experiment: Experiment) -> HostOptions:
     """What a flow asks of its sender's TCP."""
     if flow.kind == "udp":
         # UDP has no round trip to keep; it shares the host of plain flows.
-        return HostOptions(None, True, experiment.path.ecn, "rack", 10)
+        return HostOptions(None, True, experiment.path.ecn, "rack", 10, True)
     rtt_us = None if flow.rtt is None else parse_duration(flow.rtt)
     ecn = experiment.path.ecn if flow.ecn is None else flow.ecn
-    return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window)
+    return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window, flow.delayed_ack)
 
 
 def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> list[Journey]:
@@ -128,5 +129,6 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
 
 def _refuse_sharing(flow: Flow, host: str, held: HostOptions, asked: HostOptions) -> None:
     name = next(one.name for one in fields(HostOptions) if getattr(held, one.name) != getattr(asked, one.name))
-    what = f"it sends from {host} as another flow does, with another {_SWITCHES[name]}: that is the host's"
-    raise PlanError("compiling", f"flows.{flow.name}.{_SWITCHES[name]}", what, "give it a sender of its own")
+    written = _WRITTEN.get(name, name)
+    what = f"it sends from {host} as another flow does, with another {written}: that is the host's"
+    raise PlanError("compiling", f"flows.{flow.name}.{written}", what, "give it a sender of its own")

@@ -19,13 +19,14 @@ from orchestrator.expectation import resolve
 from orchestrator.experiment import Experiment
 from orchestrator.experiment import Flow as WrittenFlow
 from orchestrator.graph import Graph
+from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.network import Network, build_network
 from orchestrator.own_modules import adopt
 from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
 from orchestrator.placement import Placement, place_flows
-from orchestrator.qdiscs import QUEUE
+from orchestrator.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
 from orchestrator.run import (
     FORMAT,
     DeviceChange,
@@ -33,6 +34,7 @@ from orchestrator.run import (
     FlowOptions,
     Link,
     Meaning,
+    Module,
     Node,
     OnOff,
     Run,
@@ -52,6 +54,8 @@ from orchestrator.venue import Venue, choose_venue, set_in
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
 _FIRST_PORT = 10_000
+# Below those that the kernel chooses by itself.
+_FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # As many queues as the probe follows.
@@ -125,10 +129,14 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue:
     layout = lay_out(placement, path, seed)
     network = build_network(placement, layout, experiment.path.mtu)
     meaning = _meaning(experiment, placement, path)
-    flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed, venue.backend))
+    flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
     pipe = _pipe(placement, path, experiment.path.mtu)
     memory_mb = pipe.memory_mb(
-        sum(flow.kind != "udp" for flow in flows), len(flows), len(network.nodes), len(path.bottlenecks)
+        tcp_flows=sum(flow.kind != "udp" for flow in flows),
+        flows=len(flows),
+        iperf3_flows=sum(flow.tool == IPERF3 for flow in flows),
+        nodes=len(network.nodes),
+        bottlenecks=len(path.bottlenecks),
     )
     return Run(
         format=FORMAT,
@@ -146,7 +154,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue:
         neighbours=network.neighbours,
         routes=network.routes,
         links=_links(path, layout, network),
-        modules=loaded_modules(experiment, scheduled_controls(experiment)),
+        modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *_queue_modules(network)),
         flows=flows,
         schedule=_in_order(
             *_device_changes(moments, path.states, layout, network, placement), *flow_changes(experiment, flows)
@@ -164,16 +172,11 @@ def _flows(
     network: Network,
     rtt_us: int,
     seed: int,
-    backend: str,
 ) -> list[Flow]:
     multiple = parse_multiple(experiment.start_jitter, "RTT")
     jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * rtt_us)
     made: list[Flow] = []
     for written in experiment.flows:
-        if written.tool == "iperf3":
-            raise PlanError(
-                "compiling", f"flows.{written.name}.tool", f"iperf3 cannot run on the {backend} backend", "use lh-flow"
-            )
         kind = written.kind
         control = None if kind == "udp" else experiment.control(written.cc)
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
@@ -209,7 +212,7 @@ def _flows(
                 forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),
                 back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
             )
-            made.append(replace(flow, **_traffic(written, experiment.path.mtu)))
+            made.append(replace(flow, **_traffic(written, experiment.path.mtu), **_tool(written, flow)))
     return made
 
 
@@ -226,6 +229,17 @@ def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
             "think_us": parse_duration(flow.web.think),
         }
     return {}
+
+
+def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
+    """The fields of a Flow that only its tool has; iperf3's control connection is told from its data by the port."""
+    if written.tool != IPERF3:
+        return {}
+    return {
+        "tool": IPERF3,
+        "client_port": flow.port - _FIRST_PORT + _FIRST_CLIENT_PORT,
+        "block_bytes": block_bytes(flow.bytes),
+    }
 
 
 def _window_bytes(window: str | None, mtu: int) -> int:
@@ -269,6 +283,12 @@ def _nodes(network: Network, placement: Placement, pipe: Pipe) -> Iterator[Node]
         yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name)), *routing))
 
 
+def _queue_modules(network: Network) -> Iterator[Module]:
+    """Those of kinds of queue that the kernel does not have itself."""
+    if any(qdisc.kind == DCF for wire in network.wires for end in wire.ends for qdisc in end.qdiscs):
+        yield Module(DCF_MODULE, {})
+
+
 def _device_changes(
     moments: Sequence[Moment], states: Sequence[PathState], layout: Layout, network: Network, placement: Placement
 ) -> Iterator[DeviceChange]:
@@ -304,7 +324,7 @@ def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
                 single.get(lane, "-".join(lane)),
                 place[0],
                 network.devices[place],
-                QUEUE,
+                QUEUE if numbers.medium is None else RATE,
                 numbers.rate_bps,
                 numbers.impairment.delay_us,
                 numbers.buffer.packets,

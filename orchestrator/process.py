@@ -27,6 +27,8 @@ from orchestrator.errors import BackendError
 _REPORT_FD = 3
 # Where the guard finds a guest's terminal.
 _TERMINAL_FD = 6
+# A program that is only asked for its version has answered by then, on the busiest machine.
+_ANSWER_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,16 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], 
     return Guard(pid, control_write, report_read, log.parent.resolve())
 
 
+def ask_program(argv: Sequence[str], attempting: str) -> str:
+    """What a program says on its standard output; it must end well and soon."""
+    try:
+        return subprocess.run(
+            list(argv), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=_ANSWER_S
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BackendError(attempting, argv[0], str(error)) from error
+
+
 def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:
     """Run one of the project's own scripts with its progress on standard error; its last line of output."""
     env = {**os.environ, **(environment or {})}
@@ -168,7 +180,7 @@ class Answer:
     problem: str = ""
 
 
-def ask_program(argv: Sequence[str], question: str, *, longest_s: int, most_memory_bytes: int) -> Answer:
+def ask_stranger(argv: Sequence[str], question: str, *, longest_s: int, most_memory_bytes: int) -> Answer:
     """Ask a program that may not be trusted with time or memory: its standard input is the question."""
 
     def bounded() -> None:

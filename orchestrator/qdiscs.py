@@ -2,6 +2,7 @@
 
     root netem 1: --- tbf 2: --- queue 3:       with impairments in front of the rate
     root tbf 2: --- queue 3:                    without
+    root lh_dcf 2:                              a transmitter of a shared 802.11 channel, below a netem too: rate and queue in one
 
 The handles are the same for every device, so that a scheduled change finds the qdisc it changes. `tc_command` is the same in
 the words of tc, for people.
@@ -10,11 +11,15 @@ the words of tc, for people.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from orchestrator.run import Option, Qdisc
 
 NETEM, RATE, QUEUE = "1:", "2:", "3:"
+
+# A kind of the project's own, and the module that the guest has to load for it.
+DCF, DCF_MODULE = "lh_dcf", "sch_lh_dcf"
 
 # Caps on what waits in a delay line, never a buffer: the queue behind it has its own limit.
 DELAY_LINE_PACKETS = 10_000_000
@@ -46,6 +51,17 @@ class Impairment:
         return all(getattr(self, part.name) in (0, None) for part in fields(self))
 
 
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """One 802.11 channel: what all its transmitters agree on (airtime.py has its times). Numbers are of a whole guest."""
+
+    number: int
+    rate_bps: int
+    basic_rate_bps: int
+    rts: bool
+    overhead_bytes: int
+
+
 def share_2p32(share: float) -> int:
     """A probability as netem holds it."""
     return min(round(share * 2**32), 2**32 - 1)
@@ -72,6 +88,20 @@ def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool) -> Qd
     """The rate; `limit` repeats the queue's, which is where packets wait."""
     options: dict[str, Option] = {"rate_bps": rate_bps, "burst_bytes": frame_bytes + _BURST_SLACK_BYTES, "limit": limit}
     return Qdisc("tbf", RATE, f"{NETEM}1" if below_netem else "root", options)
+
+
+def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
+    """A transmitter of a shared 802.11 channel; its queue is part of it, and holds the frame in the air too."""
+    options: dict[str, Option] = {
+        "medium": medium.number,
+        "rate_bps": medium.rate_bps,
+        "basic_rate_bps": medium.basic_rate_bps,
+        "limit": limit,
+        "overhead_bytes": medium.overhead_bytes,
+        "rts": medium.rts,
+        "seed": seed,
+    }
+    return Qdisc(DCF, RATE, f"{NETEM}1" if below_netem else "root", options)
 
 
 def queue(
@@ -175,6 +205,8 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
             )
         case "cake":
             words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
+        case "lh_dcf":
+            return f"{' '.join(words)} (not of tc's: {_dcf_words(options)})"
         case _:
             words += [
                 f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}"
@@ -187,6 +219,14 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
 
 
 _TC_WORDS = {"target_us": "target", "interval_us": "interval", "tupdate_us": "tupdate"}
+
+
+def _dcf_words(options: Mapping[str, Option]) -> str:
+    return (
+        f"a transmitter of the 802.11 channel {options['medium']}, {options['rate_bps']}bit, basic {options['basic_rate_bps']}bit, "
+        f"{'with' if options['rts'] else 'without'} RTS, limit {options['limit']}, {options['overhead_bytes']} bytes around a packet, "
+        f"seed {options['seed']}"
+    )
 
 
 def _netem_words(options: object) -> list[str]:

@@ -12,6 +12,8 @@ from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
 from orchestrator.expectation import MEASURES, known_measure, read_amount
 from orchestrator.experiment import Expected, Experiment, Flow, LinkNumbers
+from orchestrator.iperf3 import IPERF3, refusals
+from orchestrator.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
 from orchestrator.presets import PRESETS
 from orchestrator.topology import own_topology, parameter_problems
 from orchestrator.units import parse_duration, parse_share
@@ -38,6 +40,7 @@ _TCP_FIELDS = (
     "window",
     "hystart",
     "initial_window",
+    "delayed_ack",
     "rtt",
 )
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
@@ -55,6 +58,8 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     yield from _names(experiment)
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
+    if sum(flow.count for flow in experiment.flows if flow.tool == IPERF3) > MOST_IPERF3_FLOWS:
+        yield ("flows",), None, f"more than {MOST_IPERF3_FLOWS} flows of iperf3 in all"
     yield from _window(experiment, duration_us)
     names = {name for flow in experiment.flows for name in flow.names}
     for position, expected in enumerate(experiment.expect):
@@ -110,7 +115,18 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
         yield from _control(experiment, flow, at)
     if flow.size is not None and flow.web is not None:
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
+    if flow.tool == IPERF3:
+        yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
     yield from _times(flow, at, duration_us)
+
+
+def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object, str]]:
+    try:
+        control = None if flow.kind == "udp" else experiment.control(flow.cc)
+    except ValueError:
+        # Said already, with the known names.
+        control = None
+    yield from refusals(flow, control)
 
 
 def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breach]:

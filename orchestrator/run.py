@@ -75,13 +75,17 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`initcwnd` 0 leaves the kernel's own; `cwnd_clamp`, the largest window of its connections, is left out where it is 0."""
+    """`initcwnd` 0 leaves the kernel's own; what follows it is left out where it is 0 or false.
+
+    `cwnd_clamp` is the largest window of its connections; with `quickack` they acknowledge every segment at once.
+    """
 
     node: str
     to: str
     via: str
     initcwnd: int = 0
     cwnd_clamp: int = 0
+    quickack: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A congestion-control module; `builtin` ones get their parameters through /sys/module.
+    """A congestion control's module or a kind of queue's; `builtin` ones get their parameters through /sys/module.
 
     `source` is the hash of one that was brought along, and so of the folder of $LONGHAUL_CACHE/own that holds it.
     """
@@ -131,9 +135,10 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp or web; the fields of other kinds keep their defaults and are left out of run.json.
+    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are left out of run.json.
 
-    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there.
+    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there. A flow of iperf3
+    has its data connection from `client_port` and is written in blocks of `block_bytes`.
     """
 
     id: int
@@ -158,8 +163,12 @@ class Flow:
     mean_bytes: int = 0
     shape_milli: int = 0
     think_us: int = 0
+    tool: str = "lh-flow"
+    client_port: int = 0
+    block_bytes: int = 0
 
 
+_TOOL_KEYS = ("tool", "client_port", "block_bytes")
 _KIND_KEYS = {"udp": ("rate_bps", "payload_bytes", "on_off"), "web": ("mean_bytes", "shape_milli", "think_us")}
 
 
@@ -268,8 +277,8 @@ class Run:
     @property
     def title(self) -> str:
         """A short name for progress lines and charts."""
-        point = " ".join(f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items())
-        return " ".join(part for part in (self.experiment, point, f"seed {self.seed}") if part)
+        point = [f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items()]
+        return " ".join([self.experiment, *point, f"seed {self.seed}"])
 
     @property
     def device_changes(self) -> Iterator[DeviceChange]:
@@ -339,11 +348,13 @@ def _encode(value: Any) -> Any:
         data = {part.metadata.get("key", part.name): _encode(getattr(value, part.name)) for part in fields(value)}
         if isinstance(value, Module):
             data = {key: item for key, item in data.items() if item or key == "params"}
-        if isinstance(value, Route) and not value.cwnd_clamp:
-            del data["cwnd_clamp"]
+        if isinstance(value, Route):
+            data = {key: item for key, item in data.items() if item or key not in ("cwnd_clamp", "quickack")}
         if isinstance(value, End) and not value.behind:
             del data["behind"]
         if isinstance(value, Flow):
+            for key in _TOOL_KEYS if value.tool == "lh-flow" else ():
+                del data[key]
             for kind, keys in _KIND_KEYS.items():
                 for key in keys if kind != value.kind else ():
                     del data[key]

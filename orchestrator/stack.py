@@ -21,6 +21,8 @@ _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
 _NODE_BYTES = 512 * 1024
 _TRANSIT_BYTES = 1024
+# A client and a server of iperf3, their libraries' own pages and a block each.
+_PROGRAMS_BYTES = 8 * 2**20
 _MEMORY_STEPS_MB = (
     128,
     192,
@@ -55,6 +57,8 @@ class HostOptions:
     ecn: bool
     recovery: str
     initial_window: int
+    # Whether its receivers wait for a second segment before they acknowledge.
+    delayed_ack: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +83,12 @@ class Pipe:
         """Largest receive buffer: the overshooting window, out of order, with room for the part that is not advertised."""
         return min(_INT_MAX, max(_LEAST_READ_BYTES, 5 * self.packets * self.skb_bytes))
 
-    def memory_mb(self, tcp_flows: int, flows: int, nodes: int, bottlenecks: int) -> int:
+    def memory_mb(self, *, tcp_flows: int, flows: int, iperf3_flows: int, nodes: int, bottlenecks: int) -> int:
         """RAM of a guest, in a few steps so that runs of a sweep look alike. Pages that are not used cost nothing."""
         queued = min(tcp_flows * self.write_bytes, 4 * bottlenecks * self.packets * self.skb_bytes)
         transit = 2 * bottlenecks * self.packets * _TRANSIT_BYTES
-        need = _GUEST_BYTES + flows * _FLOW_BYTES + nodes * _NODE_BYTES + (queued + transit) * 11 // 10
+        processes = flows * _FLOW_BYTES + iperf3_flows * _PROGRAMS_BYTES + nodes * _NODE_BYTES
+        need = _GUEST_BYTES + processes + (queued + transit) * 11 // 10
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))
 
 

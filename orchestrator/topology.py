@@ -17,7 +17,7 @@ from typing import Any
 import topologies
 from orchestrator.errors import PlanError
 from orchestrator.graph import Graph
-from orchestrator.process import ask_program
+from orchestrator.process import ask_stranger
 from orchestrator.units import format_duration, format_rate, parse_duration, parse_packets, parse_rate
 from topologies import CATALOG, COUNT, PACKETS, RATE, TIME, Topology, TopologyParameter
 
@@ -111,7 +111,7 @@ def build_graph(written: str, params: Mapping[str, object]) -> Graph:
 @cache
 def _built(written: str, file: Path, name: str, params: str) -> Graph:
     attempting = "building topology"
-    answer = ask_program(
+    answer = ask_stranger(
         [_PYTHON, "-I", str(_FOLDER / "as_json.py"), str(file), name],
         params,
         longest_s=_LONGEST_S,

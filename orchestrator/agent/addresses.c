@@ -103,6 +103,8 @@ static void add_route(const struct route *route)
 		request_add_u32(&request, RTAX_LOCK, 1u << RTAX_CWND);
 		request_add_u32(&request, RTAX_CWND, route->cwnd_clamp);
 	}
+	if (route->quickack)
+		request_add_u32(&request, RTAX_QUICKACK, 1);
 	request_unnest(&request, metrics);
 	snprintf(name, sizeof(name), "route to %u.%u.%u.%u/%u", byte[0], byte[1], byte[2], byte[3],
 		 route->prefix);
@@ -159,6 +161,7 @@ static void check_route(const struct route *route)
 		    "one asked for is not there");
 	check_metric(&search, RTAX_INITCWND, "initcwnd", route->initcwnd);
 	check_metric(&search, RTAX_CWND, "the clamp of cwnd", route->cwnd_clamp);
+	check_metric(&search, RTAX_QUICKACK, "quickack", route->quickack);
 }
 
 void addresses_tell(const struct plan *plan)

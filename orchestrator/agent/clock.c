@@ -17,6 +17,7 @@
 #define STRIKE_AGAIN_NS 1000000
 
 static uint64_t epoch_ns;
+static bool is_virtual;
 static _Thread_local timer_t alarm_timer;
 static _Thread_local bool has_alarm;
 static _Thread_local volatile sig_atomic_t interrupted;
@@ -35,6 +36,16 @@ static struct timespec timespec_of(uint64_t at_ns)
 		.tv_sec = (time_t)(at_ns / NS_PER_S),
 		.tv_nsec = (long)(at_ns % NS_PER_S),
 	};
+}
+
+void clock_set_virtual(void)
+{
+	is_virtual = true;
+}
+
+bool clock_is_virtual(void)
+{
+	return is_virtual;
 }
 
 uint64_t clock_choose_epoch(void)

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
+#include "iperf3.h"
 #include "sysctl.h"
 #include "version.h"
 #include "writer.h"
@@ -86,9 +87,33 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 		writer_unsigned(writer, "memory_bytes", qdisc->memory_bytes);
 		writer_unsigned(writer, "rtt_us", qdisc->rtt_us);
 		break;
+	case QDISC_LH_DCF:
+		writer_unsigned(writer, "medium", qdisc->medium);
+		writer_unsigned(writer, "rate_bps", qdisc->rate_bps);
+		writer_unsigned(writer, "basic_rate_bps", qdisc->basic_rate_bps);
+		writer_unsigned(writer, "overhead_bytes", qdisc->overhead_bytes);
+		writer_bool(writer, "rts", qdisc->rts);
+		writer_unsigned(writer, "seed", qdisc->seed);
+		break;
 	default: /* fifos have their limit alone */
 		break;
 	}
+}
+
+static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats)
+{
+	writer_object(writer, "dcf");
+	writer_unsigned(writer, "frames", stats->frames);
+	writer_unsigned(writer, "exchange_ns", stats->exchange_ns);
+	writer_unsigned(writer, "collisions", stats->collisions);
+	writer_unsigned(writer, "collision_ns", stats->collision_ns);
+	writer_unsigned(writer, "retries", stats->retries);
+	writer_unsigned(writer, "retry_drops", stats->retry_drops);
+	writer_unsigned(writer, "backoff_slots", stats->backoff_slots);
+	writer_unsigned(writer, "medium_exchanges", stats->medium_exchanges);
+	writer_unsigned(writer, "medium_collisions", stats->medium_collisions);
+	writer_unsigned(writer, "medium_busy_ns", stats->medium_busy_ns);
+	writer_end(writer);
 }
 
 static void write_qdisc(struct writer *writer, const struct end *end,
@@ -118,6 +143,8 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 	writer_unsigned(writer, "qlen", counters->qlen);
 	writer_unsigned(writer, "backlog", counters->backlog);
 	writer_unsigned(writer, "marks", counters->marks);
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
+		write_dcf(writer, &reading->dcf);
 	writer_end(writer);
 }
 
@@ -184,6 +211,8 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	writer_null(writer, "pacing_status");
 	writer_bool(writer, "ecn", traffic->ecn);
 	writer_text(writer, "error", *traffic->error ? traffic->error : NULL);
+	if (flow->kind == FLOW_IPERF3)
+		iperf3_write_report(writer, flow);
 	writer_end(writer);
 }
 

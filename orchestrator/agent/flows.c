@@ -9,12 +9,14 @@
 
 #include "clock.h"
 #include "die.h"
+#include "iperf3.h"
 #include "links.h"
 #include "probe.h"
 
 #define STACK_BYTES (64 * 1024) /* hundreds of threads; none keeps more than a page or two */
 
 pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t traffic_changed = PTHREAD_COND_INITIALIZER;
 
 uint64_t flow_end_us(const struct flow *flow)
 {
@@ -49,6 +51,7 @@ static void note(struct flow *flow, enum event event, uint64_t *when_us)
 
 	pthread_mutex_lock(&traffic_lock);
 	*when_us = now_us;
+	pthread_cond_broadcast(&traffic_changed);
 	pthread_mutex_unlock(&traffic_lock);
 	probe_mark(event, flow->id, 0);
 }
@@ -99,7 +102,7 @@ static void prepare_in(struct node *node, struct flow *flow)
 	if (flow->to == node) {
 		if (flow->kind == FLOW_UDP)
 			udp_prepare_receiver(flow);
-		else
+		else if (flow->kind != FLOW_IPERF3)
 			flow->traffic->listener_fd = tcp_listener(flow);
 	}
 	if (flow->from == node) {
@@ -133,6 +136,9 @@ void flows_prepare(struct plan *plan)
 			prepare_in(&plan->nodes[i], &plan->flows[j]);
 		leave_node();
 	}
+	for (size_t i = 0; i < plan->flow_count; i++)
+		if (plan->flows[i].kind == FLOW_IPERF3)
+			iperf3_prepare(&plan->flows[i]);
 }
 
 void flows_start(struct plan *plan)
@@ -141,6 +147,13 @@ void flows_start(struct plan *plan)
 		[FLOW_TCP] = tcp_send_thread,
 		[FLOW_UDP] = udp_send_thread,
 		[FLOW_WEB] = web_send_thread,
+		[FLOW_IPERF3] = iperf3_send_thread,
+	};
+	static void *(*const receivers[])(void *) = {
+		[FLOW_TCP] = tcp_receive_thread,
+		[FLOW_UDP] = udp_receive_thread,
+		[FLOW_WEB] = tcp_receive_thread,
+		[FLOW_IPERF3] = iperf3_receive_thread,
 	};
 
 	for (size_t i = 0; i < plan->flow_count; i++) {
@@ -148,8 +161,7 @@ void flows_start(struct plan *plan)
 
 		if (flow->start_us >= flow_end_us(flow))
 			continue;
-		thread_start(flow->kind == FLOW_UDP ? udp_receive_thread : tcp_receive_thread,
-			     flow);
+		thread_start(receivers[flow->kind], flow);
 		thread_start(senders[flow->kind], flow);
 	}
 }

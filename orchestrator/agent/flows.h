@@ -6,6 +6,7 @@
 #define LONGHAUL_FLOWS_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "plan.h"
 
@@ -24,9 +25,17 @@ struct traffic {
 	uint32_t min_rtt_us, mss;
 	bool ecn;
 	char error[160];
+	/* iperf3 */
+	pid_t server;
+	bool run_over;		  /* its counters have been read */
+	bool client_over;	  /* it has said what it counted */
+	uint64_t bytes_given;	  /* by the program to its socket */
+	uint64_t bytes_under_way; /* of those, not acknowledged then */
 };
 
 extern pthread_mutex_t traffic_lock;
+/* A flow was connected, or a program of one has ended. */
+extern pthread_cond_t traffic_changed;
 
 /* Makes the sockets, in their nodes. */
 void flows_prepare(struct plan *plan);
@@ -61,6 +70,8 @@ int tcp_sender(const struct flow *flow);
 bool tcp_connect(struct flow *flow, int fd);
 /* Changes the sender's socket of a flow, connected or not yet; false if the flow is over. */
 bool tcp_change(const struct change *change);
+/* The control and the pacing rate of a sender's socket that another program made, against what was asked. */
+void tcp_check(struct flow *flow, int fd);
 /* Adds what the kernel knows of a sender's or a receiver's connection to the flow's counts. */
 void tcp_account_sender(struct flow *flow, int fd);
 void tcp_account_receiver(struct flow *flow, int fd);

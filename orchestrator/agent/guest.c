@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -41,6 +42,14 @@ static void open_console(void)
 		close(fd);
 }
 
+/* For programs of the host that the backend has put here: their libraries, and where their temporary files go. */
+static void make_programs_at_home(void)
+{
+	if (setenv("PATH", "/bin", 1) || setenv("LD_LIBRARY_PATH", "/lib", 1) ||
+	    setenv("TMPDIR", "/run", 1))
+		die("setting the environment of programs", "", "", "%s", strerror(errno));
+}
+
 _Noreturn void guest_run(void)
 {
 	static struct plan plan;
@@ -51,6 +60,7 @@ _Noreturn void guest_run(void)
 	run_prepare();
 	if (program_is_asked())
 		program_run();
+	make_programs_at_home();
 	plan_read(PLAN, &plan);
 	run_carry_out(&plan);
 	finish();

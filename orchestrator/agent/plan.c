@@ -164,6 +164,7 @@ static void read_routes(struct plan *plan, const struct json *list)
 		NEED("via", struct reading, route.via, FIELD_IPV4),
 		MAYBE("initcwnd", struct reading, route.initcwnd, FIELD_U32, 0),
 		MAYBE("cwnd_clamp", struct reading, route.cwnd_clamp, FIELD_U32, 0),
+		MAYBE("quickack", struct reading, route.quickack, FIELD_BOOL, false),
 	};
 
 	plan->route_count = fields_expect(list, JSON_LIST)->count;
@@ -241,7 +242,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 {
 	struct reading {
 		struct flow flow;
-		const char *kind;
+		const char *kind, *tool;
 		const struct json *from, *to, *options, *on_off;
 	} reading = {0};
 	static const char *const kinds[] = {
@@ -269,6 +270,9 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("mean_bytes", struct reading, flow.mean_bytes, FIELD_U64, 0),
 		MAYBE("shape_milli", struct reading, flow.shape_milli, FIELD_U32, 0),
 		MAYBE("think_us", struct reading, flow.think_us, FIELD_U64, 0),
+		MAYBE("tool", struct reading, tool, FIELD_TEXT, 0),
+		MAYBE("client_port", struct reading, flow.client_port, FIELD_U16, 0),
+		MAYBE("block_bytes", struct reading, flow.block_bytes, FIELD_U32, 0),
 	};
 	static const struct field option_fields[] = {
 		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
@@ -289,6 +293,12 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web",
 			      reading.kind);
 	flow->kind = (enum flow_kind)kind;
+	if (reading.tool && strcmp(reading.tool, "iperf3"))
+		fields_refuse(item, "tool '%s' is unknown; known here: iperf3", reading.tool);
+	if (reading.tool && (flow->kind != FLOW_TCP || !flow->client_port || !flow->block_bytes))
+		fields_refuse(item, "an iperf3 flow is tcp, with client_port and block_bytes");
+	if (reading.tool)
+		flow->kind = FLOW_IPERF3;
 	flow->from = plan_find_node(plan, reading.from);
 	flow->to = plan_find_node(plan, reading.to);
 	if (reading.options)

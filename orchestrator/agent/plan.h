@@ -45,6 +45,7 @@ enum qdisc_kind {
 	QDISC_PIE,
 	QDISC_RED,
 	QDISC_CAKE,
+	QDISC_LH_DCF,
 	QDISC_KINDS
 };
 
@@ -58,7 +59,7 @@ struct qdisc {
 	bool keep_order, bursty_loss;
 	uint32_t loss, duplicate, corrupt, reorder; /* shares of 2^32 */
 	uint32_t gemodel[4];			    /* p, r, h, k */
-	/* tbf */
+	/* tbf, lh_dcf */
 	uint64_t rate_bps;
 	uint32_t burst_bytes;
 	/* AQM */
@@ -69,6 +70,10 @@ struct qdisc {
 	uint8_t wlog, plog, scell_log, stab[256];
 	/* cake */
 	uint32_t memory_bytes, rtt_us;
+	/* lh_dcf */
+	uint32_t medium, overhead_bytes;
+	uint64_t basic_rate_bps;
+	bool rts;
 };
 
 struct end {
@@ -99,6 +104,7 @@ struct route {
 	struct in_addr via;
 	uint32_t initcwnd;   /* 0: the kernel's own */
 	uint32_t cwnd_clamp; /* largest congestion window; 0: none */
+	bool quickack;	     /* every segment is acknowledged at once */
 };
 
 struct neighbour {
@@ -121,7 +127,7 @@ struct module {
 	bool builtin; /* part of the kernel: no file, parameters through /sys/module */
 };
 
-enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB };
+enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_IPERF3 };
 
 struct flow {
 	uint32_t id;
@@ -141,6 +147,8 @@ struct flow {
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
 	uint64_t mean_bytes, think_us; /* web */
 	uint32_t shape_milli;
+	uint16_t client_port; /* iperf3: the data connection's source port */
+	uint32_t block_bytes; /* iperf3: written at once */
 
 	struct traffic *traffic; /* what happened */
 };

@@ -92,6 +92,17 @@ static const struct field cake_fields[] = {
 	MEMBER("rtt_us", qdisc.rtt_us, FIELD_U32),
 };
 
+static const struct field lh_dcf_fields[] = {
+	HEAD,
+	MEMBER("medium", qdisc.medium, FIELD_U32),
+	MEMBER("rate_bps", qdisc.rate_bps, FIELD_U64),
+	MEMBER("basic_rate_bps", qdisc.basic_rate_bps, FIELD_U64),
+	MEMBER("limit", qdisc.limit, FIELD_U32),
+	MEMBER("overhead_bytes", qdisc.overhead_bytes, FIELD_U32),
+	MEMBER("rts", qdisc.rts, FIELD_BOOL),
+	MEMBER("seed", qdisc.seed, FIELD_U64),
+};
+
 #define TABLE(name, fields)                                      \
 	{                                                        \
 		name, fields, sizeof(fields) / sizeof(*(fields)) \
@@ -110,6 +121,7 @@ static const struct {
 	[QDISC_PIE] = TABLE("pie", pie_fields),
 	[QDISC_RED] = TABLE("red", red_fields),
 	[QDISC_CAKE] = TABLE("cake", cake_fields),
+	[QDISC_LH_DCF] = TABLE("lh_dcf", lh_dcf_fields),
 };
 
 const char *qdisc_kind_name(enum qdisc_kind kind)

@@ -66,7 +66,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct change 
 	};
 
 	fields_read(item, fields, COUNT(fields), &reading);
-	if (reading.flow >= plan->flow_count || plan->flows[reading.flow].kind != FLOW_TCP)
+	if (reading.flow >= plan->flow_count || plan->flows[reading.flow].kind == FLOW_UDP ||
+	    plan->flows[reading.flow].kind == FLOW_WEB)
 		fields_refuse(item, "flow %u is no TCP flow of the plan", reading.flow);
 	change->kind = CHANGE_FLOW;
 	change->at_us = reading.at_us;

@@ -40,6 +40,9 @@ static void read_counters(const struct rtattr *stats, struct qdisc_reading *read
 		.backlog = queue.backlog,
 		.marks = qdisc_get_marks(reading->kind, attributes.table[TCA_STATS_APP]),
 	};
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
+		attribute_copy(attributes.table[TCA_STATS_APP], &reading->dcf,
+			       sizeof(reading->dcf));
 }
 
 static void visit_qdisc(const struct nlmsghdr *message, void *context)
@@ -132,6 +135,10 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(scell_log);
 	COMPARE(memory_bytes);
 	COMPARE(rtt_us);
+	COMPARE(medium);
+	COMPARE(overhead_bytes);
+	COMPARE(basic_rate_bps);
+	COMPARE(rts);
 #undef COMPARE
 }
 

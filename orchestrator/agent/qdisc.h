@@ -2,6 +2,8 @@
 #ifndef LONGHAUL_QDISC_H
 #define LONGHAUL_QDISC_H
 
+#include <lh_dcf.h>
+
 #include "plan.h"
 #include "netlink.h"
 
@@ -15,7 +17,8 @@ struct qdisc_reading {
 	char kind[16];
 	uint32_t handle, parent;
 	struct qdisc_counters counters;
-	bool seed_honoured; /* netem: the kernel returns the seed it was given */
+	struct lh_dcf_xstats dcf; /* zero for other kinds */
+	bool seed_honoured;	  /* netem: the kernel returns the seed it was given */
 	_Alignas(struct rtattr) char options[1024];
 	size_t options_size;
 };

@@ -5,6 +5,7 @@
  */
 #include "qdisc.h"
 
+#include <lh_dcf.h>
 #include <linux/pkt_sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,17 @@ static void put_cake(struct request *request, const struct qdisc *qdisc)
 	request_add_u32(request, TCA_CAKE_MEMORY, qdisc->memory_bytes);
 }
 
+static void put_lh_dcf(struct request *request, const struct qdisc *qdisc)
+{
+	request_add_u32(request, LH_DCF_MEDIUM, qdisc->medium);
+	request_add_u64(request, LH_DCF_RATE_BPS, qdisc->rate_bps);
+	request_add_u64(request, LH_DCF_BASIC_RATE_BPS, qdisc->basic_rate_bps);
+	request_add_u32(request, LH_DCF_LIMIT, qdisc->limit);
+	request_add_u32(request, LH_DCF_OVERHEAD_BYTES, qdisc->overhead_bytes);
+	request_add_u8(request, LH_DCF_RTS, qdisc->rts);
+	request_add_u64(request, LH_DCF_SEED, qdisc->seed);
+}
+
 void qdisc_put_options(struct request *request, const struct qdisc *qdisc,
 		       const struct qdisc *before)
 {
@@ -156,6 +168,9 @@ void qdisc_put_options(struct request *request, const struct qdisc *qdisc,
 		break;
 	case QDISC_CAKE:
 		put_cake(request, qdisc);
+		break;
+	case QDISC_LH_DCF:
+		put_lh_dcf(request, qdisc);
 		break;
 	case QDISC_KINDS:
 		abort();
@@ -244,6 +259,17 @@ static void get_red(const struct attributes *attributes, const struct qdisc *ask
 	memcpy(read->stab, asked->stab, sizeof(read->stab)); /* never given back */
 }
 
+static void get_lh_dcf(const struct rtattr *const *table, struct qdisc *read)
+{
+	read->medium = attribute_u32(table[LH_DCF_MEDIUM]);
+	read->rate_bps = attribute_u64(table[LH_DCF_RATE_BPS]);
+	read->basic_rate_bps = attribute_u64(table[LH_DCF_BASIC_RATE_BPS]);
+	read->limit = attribute_u32(table[LH_DCF_LIMIT]);
+	read->overhead_bytes = attribute_u32(table[LH_DCF_OVERHEAD_BYTES]);
+	read->rts = attribute_u32(table[LH_DCF_RTS]) != 0;
+	read->seed = attribute_u64(table[LH_DCF_SEED]);
+}
+
 void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *asked,
 		       struct qdisc *read, bool *seed_honoured)
 {
@@ -299,6 +325,9 @@ void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *
 	case QDISC_CAKE:
 		read->rtt_us = attribute_u32(table[TCA_CAKE_RTT]);
 		read->memory_bytes = attribute_u32(table[TCA_CAKE_MEMORY]);
+		break;
+	case QDISC_LH_DCF:
+		get_lh_dcf(table, read);
 		break;
 	case QDISC_KINDS:
 		abort();

@@ -20,6 +20,7 @@
 #include "die.h"
 #include "facts.h"
 #include "flows.h"
+#include "iperf3.h"
 #include "links.h"
 #include "modules.h"
 #include "probe.h"
@@ -89,6 +90,8 @@ void run_carry_out(struct plan *plan)
 	struct snapshot snapshot;
 	struct probe_report report;
 
+	if (!plan->real_clock)
+		clock_set_virtual();
 	thread_start(watch_deadline, plan);
 	run_set_up(plan);
 	flows_prepare(plan);
@@ -103,10 +106,12 @@ void run_carry_out(struct plan *plan)
 	clock_wait_surely(plan->duration_us * NS_PER_US);
 	if (plan->real_clock)
 		budget_stop();
+	iperf3_await_counts(plan);
 	facts_snapshot(plan, &snapshot);
 	flows_count(plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);
 	probe_flush();
 	probe_report(plan, &report);
+	iperf3_finish(plan);
 	facts_write(plan, &snapshot, &report);
 }

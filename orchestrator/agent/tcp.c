@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
+#include "iperf3.h"
 
 /* A peer that ended has sent its FIN; include/net/tcp_states.h is not for programs. */
 #define STATE_CLOSE_WAIT 8
@@ -136,6 +137,19 @@ static void check_congestion(struct flow *flow, int fd)
 		flow_error(flow, "congestion control %s was asked for, %s is in use", asked, cc);
 }
 
+void tcp_check(struct flow *flow, int fd)
+{
+	uint64_t paced = 0, asked = flow->max_pacing_bps ? flow->max_pacing_bps / 8 : UINT64_MAX;
+	socklen_t size = sizeof(paced);
+
+	check_congestion(flow, fd);
+	if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &paced, &size))
+		flow_error(flow, "reading its pacing rate: %s", strerror(errno));
+	else if (paced != asked)
+		flow_error(flow, "a pacing rate of %llu byte/s was asked for, %llu is set",
+			   (unsigned long long)asked, (unsigned long long)paced);
+}
+
 /* The rate first: a control that needs one finds it when it begins. */
 static void change_socket(const struct change *change, int fd)
 {
@@ -155,15 +169,27 @@ static void change_socket(const struct change *change, int fd)
 		    "%s was asked for, %s is in use", flow->cc, *cc ? cc : "none");
 }
 
+/* For a socket that is not there yet: it begins so. */
+static void note_change(const struct change *change)
+{
+	if (change->cc)
+		change->flow->cc = change->cc;
+	if (change->max_pacing_bps != NEVER)
+		change->flow->max_pacing_bps = change->max_pacing_bps;
+}
+
 bool tcp_change(const struct change *change)
 {
-	struct traffic *traffic = change->flow->traffic;
+	const struct flow *flow = change->flow;
+	struct traffic *traffic = flow->traffic;
 	bool there;
 
 	pthread_mutex_lock(&traffic_lock);
-	there = traffic->sender_fd >= 0 && !traffic->over;
-	if (there)
+	there = (traffic->sender_fd >= 0 || flow->kind == FLOW_IPERF3) && !traffic->over;
+	if (there && traffic->sender_fd >= 0)
 		change_socket(change, traffic->sender_fd);
+	else if (there)
+		note_change(change);
 	pthread_mutex_unlock(&traffic_lock);
 	return there;
 }
@@ -188,6 +214,12 @@ bool tcp_connect(struct flow *flow, int fd)
 	return true;
 }
 
+/* Bytes of a connection that are not the application's. */
+static uint64_t ahead(const struct flow *flow)
+{
+	return flow->kind == FLOW_IPERF3 ? IPERF3_COOKIE_BYTES : 0;
+}
+
 void tcp_account_sender(struct flow *flow, int fd)
 {
 	struct traffic *traffic = flow->traffic;
@@ -200,7 +232,7 @@ void tcp_account_sender(struct flow *flow, int fd)
 		return;
 	}
 	pthread_mutex_lock(&traffic_lock);
-	traffic->bytes_sent += info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+	traffic->bytes_sent += info.tcpi_bytes_sent - info.tcpi_bytes_retrans - ahead(flow);
 	traffic->packets_sent += info.tcpi_data_segs_out;
 	traffic->retransmits += info.tcpi_total_retrans;
 	traffic->busy_us += info.tcpi_busy_time;
@@ -226,7 +258,7 @@ void tcp_account_receiver(struct flow *flow, int fd)
 	if (info.tcpi_state == STATE_CLOSE_WAIT)
 		info.tcpi_bytes_received--;
 	pthread_mutex_lock(&traffic_lock);
-	flow->traffic->bytes_received += info.tcpi_bytes_received;
+	flow->traffic->bytes_received += info.tcpi_bytes_received - ahead(flow);
 	flow->traffic->packets_received += info.tcpi_data_segs_in;
 	pthread_mutex_unlock(&traffic_lock);
 }

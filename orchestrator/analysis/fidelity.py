@@ -6,7 +6,6 @@ docs/fidelity.md; random shares are held to an interval that a sound run leaves 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,14 +13,17 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.budget import over_budget, told
-from orchestrator.analysis.series import counter, of_flow
-from orchestrator.run import DeviceChange, End, Flow, FlowChange, Link, Qdisc, Run
-from orchestrator.trace import DROP_RANDOM, EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
+from orchestrator.analysis.links import judge_limit, judge_losses, judge_rate
+from orchestrator.analysis.series import of_flow
+from orchestrator.analysis.wireless import is_wireless, judge_media
+from orchestrator.iperf3 import IPERF3
+from orchestrator.qdiscs import DCF
+from orchestrator.run import DeviceChange, End, Flow, FlowChange, Qdisc, Run
+from orchestrator.trace import EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
 
 Facts = dict[str, Any]
 
 # By the clock: real timers are late, within the budget (budget.py).
-_RATE_TOLERANCE = {"virtual": 0.002, "real": 0.03}
 _RTT_TOLERANCE = 0.001
 _RTT_GRACE_US = {"virtual": 20, "real": 2000}
 _LIMITED_SHARE = 0.01
@@ -33,8 +35,6 @@ _READING_PACKETS = 10
 _OPENING_ROUND_TRIPS = 3
 # Of many things that are wrong in the same way, the first few tell.
 _MOST_LISTED = 10
-# Standard deviations: the chance of a sound run to be outside is below 1e-9.
-_SIGMAS = 6.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,13 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_sysctls(run, facts),
         *_frames(run, facts),
         *_links(run, trace),
-        *_base_rtt(run, trace),
+        *_base_rtt(run, trace, facts),
+        *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
         *_conservation(run, facts),
         *_drops_elsewhere(run, facts),
         *_windows(run, trace),
         *_buffers(run, facts),
+        *_iperf3(run, facts),
     ]
 
 
@@ -166,61 +168,19 @@ def _frames(run: Run, facts: Facts) -> Iterator[Check]:
 def _links(run: Run, trace: Trace) -> Iterator[Check]:
     """What holds of a queue that nobody changes."""
     for link in run.links if not any(run.device_changes) else ():
-        yield from _rate(run, trace, link)
-        yield from _queue_limit(run, trace, link)
-        yield from _random_loss(run, trace, link)
+        if verdict := judge_rate(run, trace, link):
+            yield Check("bottleneck rate", *verdict)
+        if verdict := judge_limit(run, trace, link):
+            yield Check("queue limit", *verdict)
+        if verdict := judge_losses(run, trace, link):
+            yield Check("random loss", *verdict)
 
 
-def _at(run: Run, link: Link) -> str:
-    """Which link is meant, where there are several."""
-    return f"{link.name}: " if len(run.links) > 1 else ""
-
-
-def _rate(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
-    """Whenever the queue was never empty for a while, the line must have run at its rate."""
-    records = of_flow(trace.links, link.id)
-    busy = records["queue_packets"] > 0
-    if not busy.any():
-        return
-    # The longest stretch of consecutive ticks that all found a queue.
-    gaps = np.diff(records["t_ns"].astype(np.int64)) > run.trace.tick_us * 1500
-    breaks = np.flatnonzero(~busy | np.append(False, gaps))
-    edges = np.concatenate([[-1], breaks, [len(records)]])
-    longest = int(np.diff(edges).argmax())
-    first, last = int(edges[longest]) + 1, int(edges[longest + 1]) - 1
-    if last - first < 2:
-        return
-    span_ns = int(records["t_ns"][last] - records["t_ns"][first])
-    sent_bits = int(records["tx_bytes"][last] - records["tx_bytes"][first]) * 8
-    expected_bits = link.rate_bps * span_ns / 1e9
-    # A queue seen at two ticks may have been empty between them; only an excess is an error then.
-    slack_bits = (2 * run.meaning.frame_bytes + _burst_bytes(run)) * 8
-    tolerance = _RATE_TOLERANCE[run.clock]
-    high = sent_bits <= expected_bits * (1 + tolerance) + slack_bits
-    low = sent_bits >= expected_bits * (1 - tolerance) - slack_bits
-    steady = (
-        int(records["queue_packets"][first : last + 1].min())
-        > link.rate_bps * run.trace.tick_us / 8e6 / run.meaning.frame_bytes
-    )
-    yield Check(
-        "bottleneck rate",
-        high and (low or not steady),
-        f"{_at(run, link)}{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
-    )
-
-
-def _burst_bytes(run: Run) -> int:
-    """What the bottleneck may send at once by the real clock; in virtual time it is a frame."""
-    limiter = _qdisc_of(run, run.links[0].node, run.links[0].dev, "tbf")
-    burst = limiter.options["burst_bytes"] if limiter and run.clock == "real" else 0
-    assert isinstance(burst, int)
-    return burst
-
-
-def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
+def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
     """No packet is faster than the path, and one that met no queue is no slower; a schedule may change the path."""
     if any(run.device_changes):
         return
+    connected_us = {fact["id"]: fact["connected_us"] for fact in facts["flows"]}
     for flow in run.flows:
         acks = of_flow(trace.acks, flow.id)
         measured = acks["rtt_us"][acks["rtt_us"] > 0]
@@ -231,13 +191,15 @@ def _base_rtt(run: Run, trace: Trace) -> Iterator[Check]:
         tolerance_us = max(early_us, _RTT_GRACE_US[run.clock])
         least = int(measured.min())
         ok = least >= base_us - jitter_us - early_us
-        if acks["retrans"][0] == 0 and _queue_empty(run, trace, flow.start_us, base_us + jitter_us):
+        # iperf3 has said on another connection what is to come before it makes that of the data.
+        begun_us = flow.start_us if flow.tool != IPERF3 else connected_us[flow.id] - base_us - jitter_us
+        if acks["retrans"][0] == 0 and not is_wireless(run) and _queue_empty(run, trace, begun_us, base_us + jitter_us):
             # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
             ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
         yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")
 
 
-def _queue_empty(run: Run, trace: Trace, from_us: int, for_us: float) -> bool:
+def _queue_empty(run: Run, trace: Trace, from_us: float, for_us: float) -> bool:
     """No packet waited for another one at any link in this time; a record tells of the tick before it."""
     links = trace.links
     near = (links["t_ns"] >= from_us * 1000) & (links["t_ns"] <= (from_us + for_us + run.trace.tick_us) * 1000)
@@ -260,53 +222,6 @@ def _path_rtt_us(run: Run, flow: Flow) -> tuple[float, float]:
             # A packet that netem reorders goes at once.
             jitter_ns += int(qdisc.options.get("delay_ns") or 0) if qdisc.options.get("reorder_2p32") else 0  # type: ignore[arg-type]
     return delay_ns / 1000, jitter_ns / 1000
-
-
-def _queue_limit(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
-    records = of_flow(trace.links, link.id)
-    if not len(records):
-        return
-    if link.queue_limit_packets:
-        most = int(records["queue_max_packets"].max())
-        yield Check(
-            "queue limit",
-            most <= link.queue_limit_packets,
-            f"{_at(run, link)}at most {most} packets waited, {link.queue_limit_packets} may",
-        )
-    elif link.queue_limit_bytes:
-        most = int(records["queue_bytes"].max())
-        yield Check(
-            "queue limit",
-            most <= link.queue_limit_bytes,
-            f"{_at(run, link)}at most {most} bytes waited, {link.queue_limit_bytes} may",
-        )
-
-
-def _random_loss(run: Run, trace: Trace, link: Link) -> Iterator[Check]:
-    """Independent random loss must stay inside its binomial interval."""
-    netem = _qdisc_of(run, link.node, link.dev, "netem")
-    share = int(netem.options.get("loss_2p32") or 0) / 2**32 if netem else 0.0  # type: ignore[arg-type]
-    if netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32")):
-        return
-    drops, records = of_flow(trace.drops, link.id), of_flow(trace.links, link.id)
-    lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
-    dropped = len(drops)
-    if run.clock == "real" and len(records):
-        lost = int(records["losses"][-1])
-        dropped = lost + int(records["drops"][-1])
-    sent = int(counter(records, "tx_packets", run).value[-1])
-    offered = sent + dropped
-    expected, spread = offered * share, math.sqrt(offered * share * (1 - share))
-    # The normal interval, with room for the skew of small counts.
-    ok = abs(lost - expected) <= _SIGMAS * spread + (20 if share else 0)
-    yield Check("random loss", ok, f"{_at(run, link)}{lost} of {offered} packets, {expected:.1f} expected")
-
-
-def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
-    return next(
-        (qdisc for end in run.ends if (end.node, end.dev) == (node, dev) for qdisc in end.qdiscs if qdisc.kind == kind),
-        None,
-    )
 
 
 def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
@@ -352,7 +267,7 @@ def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
 
 
 def _may_drop(qdisc: Qdisc) -> bool:
-    return qdisc.kind == "tbf" or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
+    return qdisc.kind in ("tbf", DCF) or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
 
 
 def _windows(run: Run, trace: Trace) -> Iterator[Check]:
@@ -380,3 +295,40 @@ def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
             limited_us <= allowed_us,
             f"{flow.name}: {limited_us / fact['busy_us']:.2%} of its time",
         )
+
+
+def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
+    """iperf3 is a second witness: it did what it was told, and what it counted is what the kernel counted."""
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        if flow.tool == IPERF3 and not told[flow.id]["error"]:
+            wrong = [*_contradictions(run, flow, told[flow.id])]
+            said = told[flow.id]["iperf3"]
+            told_bytes = (
+                f"{said['bytes_sent']} bytes sent, {said['bytes_received']} received, {said['retransmits']} sent again"
+            )
+            yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
+
+
+def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
+    said = fact["iperf3"]
+    if missing := [name for name, value in said.items() if value is None]:
+        yield f"its JSON has no {', '.join(missing)}"
+        return
+    if said["block_bytes"] != flow.block_bytes:
+        yield f"blocks of {said['block_bytes']} bytes, asked {flow.block_bytes}"
+    # It reads them as it makes its connection; a schedule may have been before.
+    controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
+    for end in ("sender_cc", "receiver_cc"):
+        if said[end] not in controls:
+            yield f"{end} {said[end]}, asked {flow.cc}"
+    if said["bytes_sent"] != said["bytes_given"]:
+        yield f"{said['bytes_sent']} bytes sent, its socket got {said['bytes_given']}"
+    # Its server is told of the end on another connection, and reads no more then.
+    lacking = fact["bytes_received"] - said["bytes_received"]
+    if abs(lacking) > said["bytes_under_way"]:
+        yield f"{said['bytes_received']} bytes received, {fact['bytes_received']} arrived, {said['bytes_under_way']} were under way at its end"
+    # What is lost after the last byte of a size was given away it does not see.
+    again = fact["retransmits"]
+    if said["retransmits"] > again or (flow.bytes is None and said["retransmits"] != again):
+        yield f"{said['retransmits']} segments sent again, the kernel counted {again}"

@@ -197,7 +197,12 @@ def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) ->
 def _delivered_share(run: Run, flow: Flow, trace: Trace, delivered: float, span: Span) -> float | None:
     if run.clock == "real":
         return None
-    lost = int(np.count_nonzero(span.of(trace.drops)["destination_port"] == flow.port))
+    drops = span.of(trace.drops)
+    ours = drops["destination_port"] == flow.port
+    if flow.client_port:
+        # iperf3's other connection goes there too.
+        ours &= drops["source_port"] == flow.client_port
+    lost = int(np.count_nonzero(ours))
     return delivered / (delivered + lost) if delivered + lost else 1.0
 
 

@@ -25,6 +25,7 @@ from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
+from orchestrator.iperf3 import IPERF3
 from orchestrator.process import Guard, GuardReport, start_guard
 from orchestrator.run import Module, Run
 from orchestrator.settings import Settings
@@ -164,11 +165,14 @@ class Guests:
 
     def _furnish(self, run: Run, directory: Path) -> None:
         """Lay out what the guest will see; nothing of an earlier attempt stays."""
+        shutil.rmtree(directory / IPERF3, ignore_errors=True)
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory)
         place(directory / "run.json", guest / "run.json")
         self.furnish_modules(run, guest)
+        if has_iperf3(run):
+            (guest / IPERF3).mkdir()
         self._furnish_more(run, guest)
 
     def furnish_modules(self, run: Run, guest: Path) -> None:
@@ -183,7 +187,7 @@ class Guests:
 
     def _collect(self, run: Run, directory: Path, report: GuardReport) -> None:
         guest = directory / "guest"
-        for name in ("facts.json", "status.json", "trace.bin"):
+        for name in ("facts.json", "status.json", "trace.bin", IPERF3):
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
         check_end(run, directory, report)
@@ -215,6 +219,11 @@ class Guests:
             except FileNotFoundError as error:
                 raise BackendUnavailable(self._backend, [(str(file.name), "run `make kernel modules`")]) from error
         return self._hashes[file]
+
+
+def has_iperf3(run: Run) -> bool:
+    """Whether a flow's traffic is made by iperf3."""
+    return any(flow.tool == IPERF3 for flow in run.flows)
 
 
 def make_root(directory: Path) -> Path:

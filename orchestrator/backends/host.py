@@ -17,6 +17,7 @@ from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.guest import AGENT, check_status, follow, place, read_status
 from orchestrator.backends.ownership import owned
 from orchestrator.errors import BackendError
+from orchestrator.iperf3 import IPERF3
 from orchestrator.process import run_in_terminal, run_script, start_guard
 from orchestrator.run import FlowChange, Run
 from orchestrator.settings import Settings
@@ -60,6 +61,7 @@ def furnish(directory: Path, net: Path) -> None:
     """Put the programs beside run.json."""
     place(AGENT, directory / "agent")
     place(net, directory / net.name)
+    (directory / IPERF3).mkdir(exist_ok=True)
 
 
 def open_prompt_on_host(run: Run, directory: Path, python: str, net: Path) -> int:

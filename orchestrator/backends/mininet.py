@@ -13,8 +13,9 @@ import os
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import AGENT, Guests, place
+from orchestrator.backends.guest import AGENT, Guests, has_iperf3, place
 from orchestrator.backends.host import furnish, missing_on_host, run_on_host
+from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
 from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
 from orchestrator.errors import BackendUnavailable
 from orchestrator.run import Run
@@ -22,10 +23,13 @@ from orchestrator.settings import Settings
 
 NET = Path(__file__).resolve().parent / "mininet_net.py"
 
+_MININET = Path("/usr/lib/python3/dist-packages/mininet/net.py")
+_IPERF3 = Path("/usr/bin/iperf3")
+
 # Mininet and what it calls; each with Debian's package.
 _TOOLS = (
     (PYTHON, "python3"),
-    ("/usr/lib/python3/dist-packages/mininet/net.py", "mininet"),
+    (str(_MININET), "mininet"),
     ("/usr/bin/mnexec", "mininet"),
     ("/usr/sbin/ifconfig", "net-tools"),
     ("/usr/sbin/ip", "iproute2"),
@@ -44,13 +48,16 @@ class MininetBackend:
 
     def check(self, run: Run) -> list[tuple[str, str]]:
         needed = missing_on_host(run) if run.where == "host" else self._guests.missing(run.kernel)
-        return [*_missing_tools(), *needed]
+        programs = [IPERF3_MISSING] if has_iperf3(run) and not _IPERF3.exists() else []
+        return [*_missing_tools(), *programs, *needed]
 
     def identity(self, run: Run) -> dict[str, str]:
         missing = self.check(run)
         if missing:
             raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
-        net = {"mininet_net": self._guests.hash(NET)}
+        net = {"mininet_net": self._guests.hash(NET), "mininet": self._guests.hash(_MININET)}
+        if has_iperf3(run):
+            net["iperf3"] = self._guests.hash(_IPERF3)
         if run.where == "host":
             return {"kernel": os.uname().release, "agent": self._guests.hash(AGENT)} | net
         return self._guests.identity(run) | net

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import Guests
+from orchestrator.backends.guest import Guests, has_iperf3
+from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
+from orchestrator.backends.iperf3 import Iperf3, find_iperf3
 from orchestrator.errors import BackendUnavailable
 from orchestrator.run import Run
 from orchestrator.settings import Settings
@@ -17,16 +20,32 @@ class Sandbox:
     name = "sandbox"
 
     def __init__(self, settings: Settings) -> None:
-        self._guests = Guests(settings, self.name)
+        self._guests = Guests(settings, self.name, self._furnish)
+
+    @cached_property
+    def _iperf3(self) -> Iperf3 | None:
+        return find_iperf3()
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        return self._guests.missing(run.kernel)
+        missing = self._guests.missing(run.kernel)
+        if has_iperf3(run) and self._iperf3 is None:
+            missing.append(IPERF3_MISSING)
+        return missing
 
     def identity(self, run: Run) -> dict[str, str]:
         missing = self.check(run)
         if missing:
             raise BackendUnavailable(self.name, missing)
-        return self._guests.identity(run)
+        found = self._guests.identity(run)
+        if has_iperf3(run) and self._iperf3 is not None:
+            found["iperf3"] = self._iperf3.version
+            found |= {place: self._guests.hash(file) for place, file in self._iperf3.files.items()}
+        return found
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         return self._guests.run(run, directory, progress)
+
+    def _furnish(self, run: Run, guest: Path) -> None:
+        """The guest's root has nothing of the host, so a program is brought with its libraries."""
+        if has_iperf3(run) and self._iperf3 is not None:
+            self._iperf3.copy_to(guest)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import airtime
 from orchestrator.analysis.aggregate import AGGREGATES
 from orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
 from orchestrator.backends import BACKENDS
@@ -75,6 +76,27 @@ def test_the_run_directory_is_documented_field_by_field() -> None:
     for kind, dtype in TRACE_KINDS.items():
         missing = [name for name in dtype.names or () if name not in told]
         assert not missing, kind
+
+
+def test_the_channels_constants_are_the_modules() -> None:
+    text = (KMOD / "dcf_medium.h").read_text()
+    written = dict(re.findall(r"^#define (\w+) (?:\(\(u64\))?(\d+)", text, re.MULTILINE))
+    names = {"SLOT_NS": "SLOT_US", "SIFS_NS": "SIFS_US", "DIFS_NS": "DIFS_US"}
+    assert {names.get(name, name): int(number) for name, number in written.items()} == {
+        name: value
+        for name, value in vars(airtime).items()
+        if name.isupper() and name[0] != "_" and name != "OVERHEAD_BYTES"
+    }
+    default = re.search(r"#define OVERHEAD_BYTES (\d+)", (KMOD / "sch_lh_dcf.c").read_text())
+    assert default is not None
+    assert int(default[1]) == airtime.OVERHEAD_BYTES
+
+
+def test_the_channels_statistics_are_documented() -> None:
+    counted = re.findall(r"^\t__u64 (\w+);", (KMOD / "lh_dcf.h").read_text(), re.MULTILINE)
+    told = (REPOSITORY / "docs" / "run-directory.md").read_text()
+    (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', told, re.DOTALL)
+    assert re.findall(r'"(\w+)"', listed) == counted
 
 
 def test_measures_are_the_same_everywhere() -> None:

@@ -174,3 +174,12 @@ def test_a_gigabit_guest_needs_little_memory(finish: Runner) -> None:
         path={"bandwidth": "1 Gbit/s", "rtt": "100 ms"}, flows=[{"name": "one", "cc": "cubic"}], duration="8 s"
     )
     assert done.document["max_rss_kb"] < 300_000
+
+
+def test_a_receiver_that_does_not_delay_acknowledges_each_segment(finish: Runner) -> None:
+    def acks_a_segment(delayed: str) -> float:
+        done = finish(flows=[{"name": "one", "cc": "cubic", "delayed_ack": delayed}])
+        return len(done.trace.acks) / int(done.trace.acks["delivered"].max())
+
+    assert acks_a_segment("on") == pytest.approx(0.5, rel=0.05)
+    assert acks_a_segment("off") == pytest.approx(1, rel=0.02)

@@ -243,3 +243,17 @@ def test_two_at_once_do_not_collide(longhaul: Command, tmp_path: Path) -> None:
     documents = [json.loads(command.communicate(timeout=60)[0]) for command in both]
     assert len({document["runs"][0]["trace_sha256"] for document in documents}) == 1
     assert all(command.returncode == 0 for command in both)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_longhaul_leaves_nothing_of_iperf3(longhaul: Command, tmp_path: Path, sent: int) -> None:
+    home, file = tmp_path / "home", tmp_path / "long.json"
+    flows = [{"name": "one", "cc": "cubic", "tool": "iperf3"}]
+    file.write_text(json.dumps(experiment(**LONG, flows=flows).model_dump(mode="json", exclude_none=True)))
+    command = longhaul(file, home)
+    wait_until(lambda: kernels(home))
+    # By now the guest has the address spaces of both programs, a process of the host each.
+    time.sleep(1.5)
+    command.send_signal(sent)
+    command.communicate(timeout=30)
+    assert_nothing_left(home)

@@ -102,7 +102,7 @@ def test_a_persons_own_topo_runs_with_its_link_options(tmp_path: Path, finish: R
     assert not next(end for end in done.run.ends if end.node == "h1").qdiscs
 
 
-@pytest.mark.parametrize("topology", sorted(set(CATALOG) - {"mixed_wireless"}))
+@pytest.mark.parametrize("topology", sorted(CATALOG))
 def test_every_topology_runs_as_it_comes(topology: str, finish: Runner) -> None:
     params = {"bw": "20 Mbit/s", "rtt": "20 ms"} if topology == "dumbbell" else {}
     done = finish(**experiment(topology, params, [{"name": "a", "cc": "cubic", "count": 2}], "500 ms"))

@@ -37,4 +37,4 @@ def guest(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Guest:
     if built.exit_code:
         pytest.fail(f"the modules do not build for {built.kernel.release}, so nothing was booted", pytrace=False)
     folder = tmp_path_factory.mktemp("guest")
-    return boot(built.kernel, initramfs(built.kernel, built.folder.glob("tcp_*.ko"), folder), folder)
+    return boot(built.kernel, initramfs(built.kernel, built.folder.glob("*.ko"), folder), folder)

@@ -20,11 +20,21 @@ import pytest
 
 HERE = Path(__file__).parent
 KMOD = HERE.parents[1] / "kmod"
-CONTROLS = tuple(sorted(file.stem.removeprefix("tcp_") for file in KMOD.glob("tcp_*.c") if ".mod" not in file.name))
+
+
+def _names(prefix: str) -> tuple[str, ...]:
+    files = (file for file in KMOD.glob(f"{prefix}*.c") if ".mod" not in file.name)
+    return tuple(sorted(file.stem.removeprefix(prefix) for file in files))
+
+
+CONTROLS, QUEUES = _names("tcp_"), _names("sch_")
+MODULES = {*(f"tcp_{name}" for name in CONTROLS), *(f"sch_{name}" for name in QUEUES)}
 KERNELS = tuple(re.findall(r"^([0-9.]+)\s", (KMOD / "sandbox" / "kernel.lock").read_text(), re.MULTILINE))
 
 # What the guest says of each module, in the order it finds out.
 CHECKS = ("loads", "allowed", "named", "carries", "held", "carries-with-loss", "unloads", "quiet")
+QUEUE_CHECKS = ("loads", "shared", "held", "carries", "leaves", "unloads", "quiet")
+IN_ORDER = (("path", "laid"), *product(CONTROLS, CHECKS), *product(QUEUES, QUEUE_CHECKS))
 
 # Parameters without which 10 MB would take too long: a window of 10 segments at 20 ms carries 6 Mbit/s.
 PARAMETERS = {"lhfixed": "cwnd=250"}
@@ -74,7 +84,7 @@ class Guest:
         said = self.said.get((module, check))
         if said is not None:
             return "" if said.verdict == "ok" else f"{module}: {check}: {said.detail}"
-        silent = next(each for each in (("path", "laid"), *product(CONTROLS, CHECKS)) if each not in self.said)
+        silent = next(each for each in IN_ORDER if each not in self.said)
         if (module, check) != silent:
             return f"{module}: the guest did not say `{check}`; the first it did not say was `{' '.join(silent)}`"
         return f"{module}: the guest did not say `{check}`; {self.fate}. Its console's last lines:\n{self.console}"
@@ -159,7 +169,7 @@ def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
 def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
     """Boot, wait for the end or the limit, and read what was said."""
     console, said = folder / "console", folder / "said"
-    limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * len(CONTROLS)
+    limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * len(MODULES)
     words = [
         *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "512"),

@@ -1,5 +1,6 @@
 #!/bin/busybox sh
-# PID 1 of the stock kernel's guest: every module of /modules carries bytes over an emulated path, and is unloaded again.
+# PID 1 of the stock kernel's guest: every module of /modules carries bytes over an emulated path, and is unloaded again:
+# congestion controls first, then kinds of queue.
 #
 #	sender 10.0.1.1 --- 10.0.1.2 router 10.0.2.2 --- 10.0.2.1 receiver
 #	                           <- 10 ms          10 ms, 100 Mbit/s, 500 kB of queue ->
@@ -139,6 +140,80 @@ unload() {
 	fi
 }
 
+# ---- kinds of queue: a channel of 1 Mbit/s between sender and router, whose ends are in two namespaces ----
+
+queue_add() { in_ns "$1" tc qdisc add dev "$2" ${3:-root} "$module" 2>&1; }
+
+queue_load() {
+	said=$(insmod "/modules/sch_$module.ko" 2>&1)
+	if [ -d "/sys/module/sch_$module" ]; then
+		say loads ok
+	else
+		say loads failed "$said"
+		return 1
+	fi
+}
+
+queue_references() { cat "/sys/module/sch_$module/refcnt"; }
+
+# One transmitter at the root of a device, one below netem.
+queue_share() {
+	said=$(queue_add sender out; in_ns router tc qdisc del dev to_sender root
+		in_ns router tc qdisc add dev to_sender root handle 1: netem delay 10ms limit 10000 &&
+			queue_add router to_sender 'parent 1:1')
+	if [ "$(queue_references)" = 2 ] && in_ns sender tc qdisc show dev out | grep -qw "$module"; then
+		say shared ok
+	else
+		say shared failed "$said; references: $(queue_references)"
+	fi
+	said=$(rmmod "sch_$module" 2>&1) && said=removed
+	[ "$said" != removed ] && say held ok "$said" || say held failed "rmmod succeeded with two in use"
+}
+
+# What is sent arrives, at the channel's pace.
+queue_carry() {
+	in_ns receiver transfer receive $port >/tmp/received
+	begun=$(cut -d. -f1 /proc/uptime)
+	sent=$(in_ns sender transfer send 10.0.2.1 $port 200000 2>&1)
+	took=$(($(cut -d. -f1 /proc/uptime) - begun))
+	# 200 kB are 2 s at 0.8 Mbit/s, the most that is left of 1 Mbit/s.
+	if [ "$(cat /tmp/received)" = "200000 intact" ] && [ $took -ge 1 ]; then
+		say carries ok "$took s"
+	else
+		say carries failed "received: $(cat /tmp/received) after $took s; the sender said: $sent"
+	fi
+}
+
+# The queues go while frames wait in them and one is in the air; the connection lives on without them.
+queue_leave() {
+	in_ns receiver transfer receive $port >/tmp/received
+	in_ns sender transfer send 10.0.2.1 $port 1000000 >/tmp/sent 2>&1 &
+	sender=$!
+	usleep 1000000
+	held=$(in_ns sender tc -s qdisc show dev out | grep -o 'backlog [^ ]* [0-9]*p')
+	in_ns sender tc qdisc del dev out root
+	in_ns router tc qdisc del dev to_sender root
+	in_ns router tc qdisc add dev to_sender root netem delay 10ms limit 10000
+	wait $sender
+	case $held in
+	*' 0p' | '') say leaves failed "nothing waited when it left: $held" ;;
+	*) [ "$(cat /tmp/received)" = "1000000 intact" ] && say leaves ok "$held" ||
+		say leaves failed "received: $(cat /tmp/received); the sender said: $(cat /tmp/sent)" ;;
+	esac
+}
+
+# The last reference goes some time after the last queue; afterwards nobody knows the kind.
+queue_unload() {
+	tries=0
+	while [ "$(queue_references)" != 0 ] && [ $((tries += 1)) -lt 100 ]; do usleep 20000; done
+	said=$(rmmod "sch_$module" 2>&1)
+	if [ ! -d "/sys/module/sch_$module" ] && queue_add sender out | grep -q .; then
+		say unloads ok
+	else
+		say unloads failed "$said; references: $(queue_references)"
+	fi
+}
+
 # What the kernel is tainted by, but for modules out of its tree and unsigned.
 taints() { echo $(($(cat /proc/sys/kernel/tainted) & ~(1 << 12 | 1 << 13))); }
 
@@ -164,6 +239,14 @@ if said=$(for needed in $(cat /modules/load-order); do insmod "/modules/kernel/$
 		echo "stock: turn of $module" >/dev/kmsg
 		tainted=$(taints)
 		load && { allow; carry; carry_with_loss; unload; }
+		log
+	done
+	for file in /modules/sch_*.ko; do
+		module=${file#/modules/sch_}
+		module=${module%.ko}
+		echo "stock: turn of $module" >/dev/kmsg
+		tainted=$(taints)
+		queue_load && { queue_share; queue_carry; queue_leave; queue_unload; }
 		log
 	done
 else

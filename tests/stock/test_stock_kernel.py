@@ -1,4 +1,4 @@
-"""The congestion controls on kernels that Longhaul did not make: Debian's own, unmodified, booted in an emulated machine.
+"""The congestion controls and kinds of queue on kernels that Longhaul did not make: Debian's own, unmodified, booted in an emulated machine.
 
 Builds without a warning, builds through DKMS, and what each module did in the guest, a case each, so that a failure names
 the kernel, the module and the check.
@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.stock.conftest import Built
-from tests.stock.guest import CHECKS, CONTROLS, KMOD, Guest, Kernel, run
+from tests.stock.guest import CHECKS, CONTROLS, KMOD, MODULES, QUEUE_CHECKS, QUEUES, Guest, Kernel, run
 
 
 def test_it_builds_without_a_warning(built: Built) -> None:
     if built.exit_code or "warning" in built.words.lower():
         pytest.fail(f"exit code {built.exit_code}:\n{built.words}", pytrace=False)
-    assert {file.stem for file in built.folder.glob("*.ko")} == {f"tcp_{name}" for name in CONTROLS}
+    assert {file.stem for file in built.folder.glob("*.ko")} == MODULES
 
 
 def test_dkms_builds_what_is_packaged(kernel: Kernel, tmp_path: Path) -> None:
@@ -30,9 +30,7 @@ def test_dkms_builds_what_is_packaged(kernel: Kernel, tmp_path: Path) -> None:
     run(["dkms", *trees, "add", f"{name}/{version}"], "add the package to DKMS")
     built = ["build", f"{name}/{version}", "-k", kernel.release, "--kernelsourcedir", kernel.headers]
     run(["dkms", *trees, *built], f"build the package for {kernel.release}")
-    assert {file.name.split(".")[0] for file in tmp_path.glob("dkms/**/module/*.ko*")} == {
-        f"tcp_{name}" for name in CONTROLS
-    }
+    assert {file.name.split(".")[0] for file in tmp_path.glob("dkms/**/module/*.ko*")} == MODULES
 
 
 def test_the_guest_boots_and_lays_its_path(kernel: Kernel, guest: Guest) -> None:
@@ -44,6 +42,12 @@ def test_the_guest_boots_and_lays_its_path(kernel: Kernel, guest: Guest) -> None
 @pytest.mark.parametrize("control", CONTROLS)
 def test_a_module(guest: Guest, control: str, check: str) -> None:
     _holds(guest, control, check)
+
+
+@pytest.mark.parametrize("check", QUEUE_CHECKS)
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_kind_of_queue(guest: Guest, queue: str, check: str) -> None:
+    _holds(guest, queue, check)
 
 
 def _holds(guest: Guest, module: str, check: str) -> None:

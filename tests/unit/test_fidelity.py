@@ -105,3 +105,45 @@ def _device(facts: dict[str, Any], dev: str) -> dict[str, Any]:
 )
 def test_what_is_wrong_is_seen(spoil: Callable[[Recording], Recording], name: str) -> None:
     assert name in broken(*spoil(recorded("lossy_pair")))
+
+
+def _with_iperf3(**said: Any) -> Recording:
+    """The recorded pair as if iperf3 had made its first flow, and what it said of it."""
+    run, trace, facts = recorded("lossy_pair")
+    first = replace(run.flows[0], tool="iperf3", client_port=20_000, block_bytes=1_000_000)
+    facts = copy.deepcopy(facts)
+    fact = facts["flows"][0]
+    fact["iperf3"] = {
+        "version": "iperf 3.12",
+        "block_bytes": 1_000_000,
+        "bytes_sent": fact["bytes_sent"] + 4000,
+        "retransmits": fact["retransmits"],
+        "sender_cc": first.cc,
+        "bytes_received": fact["bytes_received"],
+        "receiver_cc": first.cc,
+        "bytes_given": fact["bytes_sent"] + 4000,
+        "bytes_under_way": 9000,
+    } | said
+    return replace(run, flows=(first, *run.flows[1:])), trace, facts
+
+
+def test_iperf3_that_agrees_is_believed() -> None:
+    assert broken(*_with_iperf3()) == set()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"block_bytes": 131_072},
+        {"bytes_sent": 1},
+        {"retransmits": 10**6},
+        {"retransmits": 0},
+        {"sender_cc": "yeah"},
+        {"receiver_cc": "yeah"},
+        {"bytes_received": 1},
+        {"bytes_received": None},
+    ],
+    ids=lambda said: "_".join(f"{key}_{value}" for key, value in said.items()),
+)
+def test_iperf3_that_says_otherwise_breaks_the_run(said: dict[str, Any]) -> None:
+    assert broken(*_with_iperf3(**said)) == {"iperf3 agrees"}

@@ -176,3 +176,25 @@ def test_a_queue_keeps_counting_what_it_counts(first: str, later: str) -> None:
     with pytest.raises(PlanError, match=f"{later} after {first}"):
         compile_plan(parse_experiment(written))
     compile_plan(parse_experiment(written, overrides=["path.queue=codel"]))
+
+
+def test_a_flow_of_iperf3_has_a_port_of_its_own_and_whole_blocks() -> None:
+    flows = [
+        {"name": "plain", "cc": "reno"},
+        {"name": "open", "cc": "reno", "tool": "iperf3"},
+        {"name": "sized", "cc": "reno", "tool": "iperf3", "size": "2.5 MB"},
+        {"name": "small", "cc": "reno", "tool": "iperf3", "size": "1234 B"},
+    ]
+    run = only(flows=flows)
+    written = run.as_json()["flows"]
+    assert {"tool", "client_port", "block_bytes"}.isdisjoint(written[0])
+    assert [flow["tool"] for flow in written[1:]] == ["iperf3"] * 3
+    assert [flow.client_port for flow in run.flows] == [0, 20_001, 20_002, 20_003]
+    assert [flow.block_bytes for flow in run.flows] == [0, 1_000_000, 625_000, 1234]
+    assert Run.from_json(run.as_json()) == run
+
+
+def test_programs_need_memory() -> None:
+    flows = [{"name": "many", "cc": "reno", "count": 50}]
+    plain = only(flows=flows).memory_mb
+    assert only(flows=[flows[0] | {"tool": "iperf3"}]).memory_mb >= plain + 256
