@@ -111,6 +111,12 @@ static void see_receiver(const struct flow *flow, const struct inet_diag_msg *me
 	seen->bytes = info->tcpi_bytes_received - (message->idiag_state == CLOSE_WAIT);
 }
 
+/* Of the connections to a flow's port, those of its data: iperf3 has another one beside it. */
+static bool is_of(const struct flow *flow, uint16_t client, uint16_t server)
+{
+	return flow->port == server && (!flow->client_port || flow->client_port == client);
+}
+
 static void visit_connection(const struct nlmsghdr *header, void *context)
 {
 	const struct inet_diag_msg *message = NLMSG_DATA(header);
@@ -126,9 +132,9 @@ static void visit_connection(const struct nlmsghdr *header, void *context)
 
 		if (flow->kind == FLOW_UDP)
 			continue;
-		if (look->senders && flow->from == look->node && flow->port == there)
+		if (look->senders && flow->from == look->node && is_of(flow, here, there))
 			see_sender(flow, &info, &attributes, look->now_ns);
-		if (flow->to == look->node && flow->port == here)
+		if (flow->to == look->node && is_of(flow, there, here))
 			see_receiver(flow, message, &info);
 	}
 }

@@ -175,7 +175,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "stability_sd_bps": float(per_second.std()) if len(per_second) > 1 else None,
         "rtt_ms": _rtt_ms(acks),
         "cwnd_packets": _cwnd(acks),
-        "retransmits": int(acks["retrans"][-1] - acks["retrans"][0]) if len(acks) else 0,
+        "retransmits": _risen(acks, "retrans"),
         "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,
         "tpp": None if pdr is None else goodput_bps / 1e6 * pdr,
