@@ -44,11 +44,12 @@ def test_reruns_in_virtual_time_are_identical(carry: Carry) -> None:
 
 
 def test_mininet_does_all_that_an_experiment_asks_for(carry: Carry) -> None:
-    """A module, a schedule, AQM with marks, a web user, and flows with a round trip of their own."""
+    """A module, a schedule, AQM with marks, a web user, iperf3, and flows with a round trip of their own."""
     flows = [
         {"name": "a", "cc": "htcp", "rtt": "60 ms"},
         {"name": "b", "cc": "vegas", "initial_window": 4},
         {"name": "web", "web": {"mean": "100 kB", "shape": 1.2, "think": "100 ms"}, "cc": "cubic"},
+        {"name": "iperf", "cc": "cubic", "tool": "iperf3"},
     ]
     schedule = [{"at": "2 s", "path": {"rtt": "80 ms"}, "flows": {"b": {"cc": "reno"}}}]
     path = {"queue": "fq_codel", "ecn": "on", "bandwidth": "30 Mbit/s"}
