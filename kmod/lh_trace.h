@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * The layout of trace.bin, as written by lh_trace.c and read by orchestrator/trace.py.
  *

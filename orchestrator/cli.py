@@ -53,7 +53,14 @@ SetOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
 RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
-BackendOption = Annotated[str, typer.Option(help="Where to run: sandbox.")]
+BackendOption = Annotated[str, typer.Option(help="What to run on: sandbox or mininet.")]
+WhereOption = Annotated[
+    str | None, typer.Option("--in", metavar="PLACE", help="Where Mininet runs: host (needs root) or guest.")
+]
+ClockOption = Annotated[
+    str | None,
+    typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
@@ -64,6 +71,8 @@ def run(
     experiment: ExperimentArgument,
     changes: SetOption = None,
     backend: BackendOption = "sandbox",
+    where: WhereOption = None,
+    clock: ClockOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
@@ -78,10 +87,32 @@ def run(
 
     raise typer.Exit(
         run_experiment(
-            experiment, changes or [], backend=backend, seed=seed, repeats=repeats, jobs=jobs, out=out, as_json=as_json, junit=junit,
+            experiment, changes or [], backend=backend, where=where, clock=clock, seed=seed, repeats=repeats, jobs=jobs, out=out, as_json=as_json, junit=junit,
             report=report, use_cache=not no_cache,
         )
     )  # fmt: skip
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def mininet(
+    words: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT|SCRIPT.py|mn", help="A net to open, or a script and its words.")
+    ],
+    changes: SetOption = None,
+    where: Annotated[
+        str, typer.Option("--in", metavar="PLACE", help="Where an experiment's net is: guest, or host (needs root).")
+    ] = "guest",
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="CLOCK", help="A script's clock: virtual (default) or real; a prompt's is real."),
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="The guest's kernel, for a script.")] = None,
+    seed: SeedOption = None,
+) -> None:
+    """Open the mininet> prompt on an experiment's net, or run a Mininet script (or mn itself, its words after --) in a guest."""
+    from orchestrator.prompt import open_mininet
+
+    raise typer.Exit(open_mininet(words, changes or [], where=where, clock=clock, kernel=kernel, seed=seed))
 
 
 @app.command()
@@ -89,6 +120,8 @@ def plan(
     experiment: ExperimentArgument,
     changes: SetOption = None,
     backend: BackendOption = "sandbox",
+    where: WhereOption = None,
+    clock: ClockOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the topology into this SVG file.")] = None,
@@ -97,7 +130,17 @@ def plan(
     """Show the resolved plan: the topology, every number, where each impairment sits, cost, lint."""
     from orchestrator.verbs import show_plan
 
-    show_plan(experiment, changes or [], backend=backend, seed=seed, repeats=repeats, picture=picture, as_json=as_json)
+    show_plan(
+        experiment,
+        changes or [],
+        backend=backend,
+        where=where,
+        clock=clock,
+        seed=seed,
+        repeats=repeats,
+        picture=picture,
+        as_json=as_json,
+    )
 
 
 @app.command("list")

@@ -67,7 +67,9 @@ class RunProgress:
         if index in self._tasks:
             virtual_s, wall_s = virtual_ns / 1e9, time.monotonic() - self._started[index]
             self._bars.update(
-                self._tasks[index], completed=virtual_s, clock=f"{virtual_s:.1f} s virtual, {wall_s:.1f} s wall"
+                self._tasks[index],
+                completed=virtual_s,
+                clock=f"{virtual_s:.1f} s {self._plan.runs[index].clock}, {wall_s:.1f} s wall",
             )
 
     def _on_finished(self, index: int, document: Document) -> None:
@@ -149,7 +151,7 @@ def clock_line(document: Document) -> str:
     if document["cached"]:
         return f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
     speed = document["virtual_s"] / max(document["wall_s"], 1e-9)
-    return f"{document['virtual_s']:g} s of virtual time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}"
+    return f"{document['virtual_s']:g} s of {document.get('clock', 'virtual')} time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}"
 
 
 def fidelity_line(document: Document) -> str:

@@ -28,6 +28,8 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _ecn(run, experiment)
     yield from _controls(experiment)
     yield from _fragments(run)
+    if run.clock == "real":
+        yield f"by the real clock connections are looked at every {format_duration(run.trace.ack_us)}, not at every ACK: round trips are smoothed, and which flow lost a packet is not known"
     if run.meaning.rtt_us < _LEAST_RTT_US:
         yield f"path.rtt {format_duration(run.meaning.rtt_us)} is below the 1 ms of TCP timestamps: what some controls measure of it is noise"
     udp_bps = sum(flow.rate_bps for flow in run.flows if flow.on_off is None)

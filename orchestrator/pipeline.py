@@ -127,6 +127,8 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Tr
         "experiment": run.experiment,
         "status": "done",
         "backend": run.backend,
+        "where": run.where,
+        "clock": run.clock,
         "kernel": facts["kernel"],
         "seed": run.seed,
         "point": dict(run.point),

@@ -49,6 +49,7 @@ from orchestrator.spec import at_point
 from orchestrator.stack import Pipe, end_sysctls, kernel_sysctls, router_sysctls
 from orchestrator.sweep import expand, point_text
 from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_size
+from orchestrator.venue import Venue, choose_venue, set_in
 
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
@@ -74,9 +75,16 @@ class Plan:
 
 
 def compile_plan(
-    experiment: Experiment, *, seed: int | None = None, repeats: int | None = None, backend: str = "sandbox"
+    experiment: Experiment,
+    *,
+    seed: int | None = None,
+    repeats: int | None = None,
+    backend: str = "sandbox",
+    where: str | None = None,
+    clock: str | None = None,
 ) -> Plan:
     """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
+    venue = choose_venue(backend, where, clock)
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
     experiment = experiment.model_copy(update=changes)
     if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
@@ -92,7 +100,10 @@ def compile_plan(
         here, text = at_point(experiment, point), point_text(point)
         where = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
-            runs.extend(_compile(here, experiment.seed + repeat, text, backend) for repeat in range(experiment.repeats))
+            runs.extend(
+                set_in(_compile(here, experiment.seed + repeat, text, venue), venue)
+                for repeat in range(experiment.repeats)
+            )
         except PlanError as error:
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
@@ -110,7 +121,7 @@ def _summed_up(note: str, places: Sequence[str]) -> str:
     return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
 
 
-def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backend: str) -> Run:
+def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue: Venue) -> Run:
     duration_us = parse_duration(experiment.duration)
     placement = place_flows(experiment)
     moments = path_changes(experiment)
@@ -130,7 +141,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], backen
     return Run(
         format=FORMAT,
         experiment=experiment.experiment,
-        backend=backend,
+        backend=venue.backend,
         kernel=experiment.kernel,
         seed=seed,
         point=point,

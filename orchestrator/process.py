@@ -8,6 +8,7 @@ guest. No guest outlives the person who asked for it, whatever way that person l
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -24,6 +25,8 @@ from orchestrator.errors import BackendError
 
 # Where the guard writes its one line when the guest has ended.
 _REPORT_FD = 3
+# Where the guard finds a guest's terminal.
+_TERMINAL_FD = 6
 # A program that is only asked for its version has answered by then, on the busiest machine.
 _ANSWER_S = 30
 
@@ -111,8 +114,8 @@ def _signal_of(wait_status: int) -> int | None:
     return os.WTERMSIG(wait_status) if os.WIFSIGNALED(wait_status) else None
 
 
-def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> Guard:
-    """Start a guard whose output goes to `log`; the caller must close what it gets."""
+def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], terminal: int | None = None) -> Guard:
+    """Start a guard whose output goes to `log`, with this descriptor as its guest's terminal; the caller must close what it gets."""
     control_read, control_write = os.pipe()
     report_read, report_write = os.pipe()
     actions = [
@@ -121,6 +124,10 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) 
         (os.POSIX_SPAWN_DUP2, 1, 2),
         (os.POSIX_SPAWN_DUP2, report_write, _REPORT_FD),
     ]
+    if terminal is not None:
+        # From a number that none of the above has, so that nothing is overwritten.
+        high = fcntl.fcntl(terminal, fcntl.F_DUPFD_CLOEXEC, 64)
+        actions.append((os.POSIX_SPAWN_DUP2, high, _TERMINAL_FD))
     try:
         # A process group of its own: a Ctrl-C at the terminal reaches this process alone, which then cancels in order.
         pid = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions, setpgroup=0)
@@ -131,6 +138,8 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str]) 
     finally:
         os.close(control_read)
         os.close(report_write)
+        if terminal is not None:
+            os.close(high)
     return Guard(pid, control_write, report_read, log.parent.resolve())
 
 
@@ -203,3 +212,17 @@ def ask_stranger(argv: Sequence[str], question: str, *, longest_s: int, most_mem
         last = messages.strip().splitlines()[-1:] or [f"it ended with {child.returncode}"]
         return Answer(None, last[0])
     return Answer(output)
+
+
+def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program on this process's terminal, whose Ctrl-C is the program's own; its exit code."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return subprocess.run(
+            list(argv),
+            env=dict(environment),
+            check=False,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -271,12 +271,14 @@ class Run:
     trace: TraceOptions
     expect: tuple[Expectation, ...]
     meaning: Meaning
+    where: str = "guest"
+    clock: str = "virtual"
 
     @property
     def title(self) -> str:
         """A short name for progress lines and charts."""
-        point = " ".join(f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items())
-        return " ".join(part for part in (self.experiment, point, f"seed {self.seed}") if part)
+        point = [f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items()]
+        return " ".join([self.experiment, *point, f"seed {self.seed}"])
 
     @property
     def device_changes(self) -> Iterator[DeviceChange]:
@@ -316,13 +318,12 @@ class Run:
         return self._spans(changes)
 
     def _spans(self, changes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
-        ends_us = [at_us for at_us, _ in changes[1:]] + [self.duration_us]
+        ends_us = [*(at_us for at_us, _ in changes[1:]), self.duration_us]
         return [(begin_us, end_us, bps) for (begin_us, bps), end_us in zip(changes, ends_us, strict=True)]
 
     def as_json(self) -> dict[str, Any]:
         """run.json as plain data."""
-        data: dict[str, Any] = _encode(self)
-        return data
+        return dict(_encode(self))
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Run:

@@ -16,12 +16,17 @@
 
 #include "writer.h"
 
-static bool in_guest;
+static bool in_run, is_guest;
 static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
+
+void die_in_run(void)
+{
+	in_run = true;
+}
 
 void die_as_guest(void)
 {
-	in_guest = true;
+	in_run = is_guest = true;
 }
 
 void say(const char *format, ...)
@@ -66,11 +71,12 @@ failed:
 	return false;
 }
 
-static _Noreturn void power_off(void)
+_Noreturn void leave(int code)
 {
 	fflush(NULL);
-	reboot(RB_POWER_OFF);
-	_exit(1);
+	if (is_guest)
+		reboot(RB_POWER_OFF);
+	_exit(code);
 }
 
 _Noreturn void die(const char *attempting, const char *subject, const char *hint, const char *what,
@@ -87,7 +93,7 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	pthread_mutex_lock(&dying);
 	say("%s%s%s: %s%s%s", attempting, *subject ? " " : "", subject, reason, *hint ? "; " : "",
 	    hint);
-	if (!in_guest)
+	if (!in_run)
 		_exit(1);
 	writer_open(&writer);
 	writer_object(&writer, NULL);
@@ -97,9 +103,9 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	writer_text(&writer, "what", reason);
 	writer_text(&writer, "hint", hint);
 	writer_end(&writer);
-	if (!writer_save(&writer, "/status.json"))
+	if (!writer_save(&writer, "status.json"))
 		say("writing status.json: %s", strerror(errno));
-	power_off();
+	leave(1);
 }
 
 _Noreturn void finish(void)
@@ -107,9 +113,9 @@ _Noreturn void finish(void)
 	static const char done[] = "{\"status\": \"done\"}\n";
 
 	pthread_mutex_lock(&dying);
-	if (!write_whole_file("/status.json", done, sizeof(done) - 1))
+	if (!write_whole_file("status.json", done, sizeof(done) - 1))
 		say("writing status.json: %s", strerror(errno));
-	power_off();
+	leave(0);
 }
 
 void *need_memory(size_t count, size_t size)

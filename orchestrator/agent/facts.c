@@ -8,14 +8,16 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "budget.h"
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
 #include "iperf3.h"
+#include "sysctl.h"
 #include "version.h"
 #include "writer.h"
 
-#define PATH "/facts.json"
+#define PATH "facts.json"
 
 static void write_handle(struct writer *writer, const char *key, uint32_t handle)
 {
@@ -264,6 +266,25 @@ static void write_node(struct writer *writer, const struct node *node)
 	writer_end(writer);
 }
 
+/* A host's own, which a run leaves as they are. */
+static void write_machine_sysctls(struct writer *writer)
+{
+	static const char *const names[] = {"net/core/netdev_max_backlog", "net/ipv4/tcp_mem",
+					    "net/ipv4/udp_mem"};
+
+	writer_list(writer, "machine_sysctls");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *value = sysctl_of_machine(names[i]);
+
+		writer_list(writer, NULL);
+		writer_text(writer, NULL, names[i]);
+		writer_text(writer, NULL, value);
+		writer_end(writer);
+		free(value);
+	}
+	writer_end(writer);
+}
+
 void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 		 const struct probe_report *probe)
 {
@@ -298,10 +319,23 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 	for (size_t i = 0; i < plan->link_count; i++) {
 		writer_object(&writer, NULL);
 		writer_unsigned(&writer, "id", plan->links[i].id);
-		writer_unsigned(&writer, "max_frame_bytes", probe->max_frame_bytes[i]);
+		if (probe->max_frame_bytes)
+			writer_unsigned(&writer, "max_frame_bytes", probe->max_frame_bytes[i]);
+		else
+			writer_null(&writer, "max_frame_bytes");
 		writer_end(&writer);
 	}
 	writer_end(&writer);
+	if (plan->on_host)
+		write_machine_sysctls(&writer);
+	if (plan->real_clock) {
+		writer_object(&writer, "machine");
+		writer_unsigned(&writer, "snapshot_us", snapshot->took_us);
+		budget_write(&writer);
+		writer_end(&writer);
+	} else {
+		writer_null(&writer, "machine");
+	}
 	writer_object(&writer, "trace");
 	writer_unsigned(&writer, "records", probe->records);
 	writer_unsigned(&writer, "bytes", probe->bytes);

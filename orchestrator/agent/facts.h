@@ -15,6 +15,7 @@ struct node_snapshot {
 struct snapshot {
 	struct device_counters *devices; /* [wire * 2 + end] */
 	struct node_snapshot *nodes;
+	uint64_t took_us; /* by the real clock, in which counters go on while they are read */
 };
 
 /* Reads every counter, all at one instant of virtual time. */

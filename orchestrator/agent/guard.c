@@ -5,7 +5,8 @@
  *
  * Standard input is the caller's pipe: when it closes, the run was cancelled or the caller is dead.
  * The guest gets what makes runs repeatable (no address randomisation, one processor, its own
- * home) and descriptor 5, the trace. The report goes to descriptor 3 as one line of JSON.
+ * home) and descriptor 5, the trace; a guest in which a program of the host runs also gets 6 and 7, that
+ * program's output and errors, or 6 alone, its terminal. The report goes to descriptor 3 as one line of JSON.
  */
 #include "guard.h"
 
@@ -32,6 +33,8 @@
 
 #define REPORT_FD     3
 #define TRACE_FD      5
+#define OUTPUT_FD     6 /* or the terminal */
+#define ERRORS_FD     7
 #define REAP_TRIES    200
 #define REAP_PAUSE_NS 10000000
 
@@ -40,6 +43,8 @@ struct job {
 	long wall_s;
 	const char *directory;
 	bool remove;
+	bool output;   /* descriptors 6 and 7 are new files */
+	bool terminal; /* descriptor 6 is the caller's, and stays */
 	char **command;
 };
 
@@ -48,8 +53,8 @@ enum reason { EXITED, CANCELLED, WALL_LIMIT };
 static _Noreturn void usage(const char *what)
 {
 	die("starting the guard", "",
-	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] --dir DIR -- LINUX ...", "%s",
-	    what);
+	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] [--output | --terminal] --dir DIR -- LINUX ...",
+	    "%s", what);
 }
 
 static long number(const char *text)
@@ -62,6 +67,19 @@ static long number(const char *text)
 	return value;
 }
 
+static bool is_switch(struct job *job, const char *name)
+{
+	if (!strcmp(name, "--remove"))
+		job->remove = true;
+	else if (!strcmp(name, "--output"))
+		job->output = true;
+	else if (!strcmp(name, "--terminal"))
+		job->terminal = true;
+	else
+		return false;
+	return true;
+}
+
 static struct job parse(int count, char **arguments)
 {
 	struct job job = {.cpu = -1, .wall_s = 3600};
@@ -70,10 +88,8 @@ static struct job parse(int count, char **arguments)
 	for (; i < count && strcmp(arguments[i], "--"); i++) {
 		const char *name = arguments[i];
 
-		if (!strcmp(name, "--remove")) {
-			job.remove = true;
+		if (is_switch(&job, name))
 			continue;
-		}
 		if (i + 1 == count)
 			usage("a value is missing");
 		i++;
@@ -137,19 +153,32 @@ static void make_home(void)
 		die("making the guest's home", "home", "", "%s", strerror(errno));
 }
 
-static void place_descriptors(void)
+/* Makes the file `name` the descriptor `at`. */
+static void place_file(const char *name, int at)
+{
+	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0 || dup2(fd, at) < 0)
+		die("opening", name, "", "%s", strerror(errno));
+	if (fd != at)
+		close(fd);
+}
+
+static void place_descriptors(const struct job *job)
 {
 	int nothing = open("/dev/null", O_RDWR);
-	int trace = open("trace.bin", O_RDWR | O_CREAT | O_TRUNC, 0644);
 
-	if (nothing < 0 || trace < 0)
-		die("opening", "trace.bin", "", "%s", strerror(errno));
-	if (dup2(nothing, STDIN_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ||
-	    dup2(trace, TRACE_FD) < 0)
+	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
+	    dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
 		die("placing the guest's descriptors", "", "", "%s", strerror(errno));
 	for (int fd = 3; fd < 64; fd++)
-		if (fd != TRACE_FD)
+		if (fd != OUTPUT_FD || !job->terminal)
 			close(fd);
+	place_file("trace.bin", TRACE_FD);
+	if (job->output) {
+		place_file("output.txt", OUTPUT_FD);
+		place_file("errors.txt", ERRORS_FD);
+	}
 }
 
 static _Noreturn void become_guest(const struct job *job, pid_t guard)
@@ -166,7 +195,7 @@ static _Noreturn void become_guest(const struct job *job, pid_t guard)
 	if (chdir(job->directory))
 		die("entering the run directory", job->directory, "", "%s", strerror(errno));
 	make_home();
-	place_descriptors();
+	place_descriptors(job);
 	leave_no_core();
 	become_repeatable(job);
 	execv(job->command[0], job->command);

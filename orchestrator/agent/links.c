@@ -1,6 +1,6 @@
 /*
- * Builds the graph with rtnetlink and reads it back. A wire is a veth pair made in one request, its
- * two ends being born in their namespaces:
+ * Builds the graph with rtnetlink, or completes one that is there, and reads it back. A wire is a veth
+ * pair made in one request, its two ends being born in their namespaces:
  *
  *     [node s1] s1-r ====== r-s1 [node r] r-d ====== d-r [node d]
  */
@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "addresses.h"
 #include "bridge.h"
 #include "die.h"
 #include "netlink.h"
@@ -25,6 +26,12 @@
 #define GSO_MAX_SEGMENTS 1 /* a packet is a packet: loss and queue limits count real ones */
 
 static int birth_namespace = -1;
+static const char *mark; /* NULL: devices need no word that says whose they are */
+
+void links_mark(const char *text)
+{
+	mark = text;
+}
 
 _Noreturn void refuse_reading(const struct end *end, const char *option, const char *asked,
 			      const char *read)
@@ -90,18 +97,34 @@ static void set_up(const struct node *node, const char *dev, unsigned int index)
 	ask_node(node, &request, "bringing up", dev);
 }
 
+static void enter_first(const struct node *node)
+{
+	char path[32];
+	int fd;
+
+	if (!node->process) {
+		if (unshare(CLONE_NEWNET))
+			die("making node", node->name, "the guest kernel needs CONFIG_NET_NS", "%s",
+			    strerror(errno));
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", node->process);
+	fd = open_here(path);
+	if (setns(fd, CLONE_NEWNET))
+		die("entering the namespace of node", node->name, "", "%s", strerror(errno));
+	close(fd);
+}
+
 void nodes_create(struct plan *plan)
 {
 	birth_namespace = open_here("/proc/self/ns/net");
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct node *node = &plan->nodes[i];
 
-		if (unshare(CLONE_NEWNET))
-			die("making node", node->name, "the guest kernel needs CONFIG_NET_NS", "%s",
-			    strerror(errno));
+		enter_first(node);
 		node->namespace_fd = open_here("/proc/self/ns/net");
 		node->snmp_fd = open_here("/proc/self/net/snmp");
-		node->rtnl_fd = netlink_open();
+		node->rtnl_fd = netlink_open(NETLINK_ROUTE);
 		node->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (node->inet_fd < 0)
 			die("making node", node->name, "the guest kernel needs CONFIG_INET", "%s",
@@ -111,14 +134,32 @@ void nodes_create(struct plan *plan)
 	leave_node();
 }
 
+/* What any device can be told at any time. */
+static void settle_end(struct request *request, const struct end *end)
+{
+	request_add(request, IFLA_ADDRESS, &end->mac, sizeof(end->mac));
+	request_add_u32(request, IFLA_MTU, end->mtu);
+	request_add_u32(request, IFLA_GSO_MAX_SEGS, GSO_MAX_SEGMENTS);
+}
+
 static void describe_end(struct request *request, const struct end *end)
 {
 	request_add_text(request, IFLA_IFNAME, end->dev);
-	request_add(request, IFLA_ADDRESS, &end->mac, sizeof(end->mac));
-	request_add_u32(request, IFLA_MTU, end->mtu);
 	request_add_u32(request, IFLA_NUM_TX_QUEUES, 1);
 	request_add_u32(request, IFLA_NUM_RX_QUEUES, 1);
-	request_add_u32(request, IFLA_GSO_MAX_SEGS, GSO_MAX_SEGMENTS);
+	settle_end(request, end);
+}
+
+static void complete_end(const struct end *end)
+{
+	struct ifinfomsg body = {.ifi_index = (int)end->index};
+	struct request request;
+
+	request_begin(&request, RTM_NEWLINK, 0, &body, sizeof(body));
+	settle_end(&request, end);
+	if (mark)
+		request_add_text(&request, IFLA_IFALIAS, mark);
+	ask_node(end->node, &request, "completing", end->dev);
 }
 
 static void make_wire(const struct wire *wire)
@@ -151,118 +192,6 @@ static void find_index(struct end *end)
 	if (ioctl_device(end->node->inet_fd, SIOCGIFINDEX, &ifreq))
 		refuse_reading(end, "device", "there", strerror(errno));
 	end->index = (unsigned int)ifreq.ifr_ifindex;
-}
-
-static void add_address(const struct end *end)
-{
-	struct ifaddrmsg body = {
-		.ifa_family = AF_INET, .ifa_prefixlen = end->prefix, .ifa_index = end->index};
-	struct request request;
-
-	request_begin(&request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
-	request_add(&request, IFA_LOCAL, &end->address, sizeof(end->address));
-	request_add(&request, IFA_ADDRESS, &end->address, sizeof(end->address));
-	ask_node(end->node, &request, "adding an address to", end->dev);
-}
-
-/* No ARP: nothing but the flows' own packets may be on a wire. */
-static void add_neighbour(const struct neighbour *neighbour)
-{
-	const struct end *end = neighbour->end;
-	struct ndmsg body = {
-		.ndm_family = AF_INET, .ndm_ifindex = (int)end->index, .ndm_state = NUD_PERMANENT};
-	struct request request;
-
-	request_begin(&request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &body, sizeof(body));
-	request_add(&request, NDA_DST, &neighbour->address, sizeof(neighbour->address));
-	request_add(&request, NDA_LLADDR, &neighbour->mac, sizeof(neighbour->mac));
-	ask_node(end->node, &request, "adding a neighbour to", end->dev);
-}
-
-static void add_route(const struct route *route)
-{
-	struct rtmsg body = {.rtm_family = AF_INET,
-			     .rtm_dst_len = route->prefix,
-			     .rtm_table = RT_TABLE_MAIN,
-			     .rtm_protocol = RTPROT_STATIC,
-			     .rtm_scope = RT_SCOPE_UNIVERSE,
-			     .rtm_type = RTN_UNICAST};
-	char name[INET_ADDRSTRLEN + 16];
-	const uint8_t *byte = (const uint8_t *)&route->to;
-	struct request request;
-	size_t metrics;
-
-	request_begin(&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
-	if (route->prefix)
-		request_add(&request, RTA_DST, &route->to, sizeof(route->to));
-	request_add(&request, RTA_GATEWAY, &route->via, sizeof(route->via));
-	metrics = request_nest(&request, RTA_METRICS);
-	if (route->initcwnd)
-		request_add_u32(&request, RTAX_INITCWND, route->initcwnd);
-	/* TCP takes a route's window for its clamp only where the route insists on it. */
-	if (route->cwnd_clamp) {
-		request_add_u32(&request, RTAX_LOCK, 1u << RTAX_CWND);
-		request_add_u32(&request, RTAX_CWND, route->cwnd_clamp);
-	}
-	if (route->quickack)
-		request_add_u32(&request, RTAX_QUICKACK, 1);
-	request_unnest(&request, metrics);
-	snprintf(name, sizeof(name), "route to %u.%u.%u.%u/%u", byte[0], byte[1], byte[2], byte[3],
-		 route->prefix);
-	ask_node(route->node, &request, "adding the", name);
-}
-
-struct route_search {
-	const struct route *route;
-	bool found;
-	struct attributes metrics;
-	_Alignas(struct rtattr) char metric_bytes[512];
-};
-
-static void visit_route(const struct nlmsghdr *message, void *context)
-{
-	const struct rtmsg *body = NLMSG_DATA(message);
-	struct route_search *search = context;
-	struct attributes attributes;
-	const struct rtattr *metrics;
-
-	attributes_of(&attributes, message, sizeof(*body));
-	if (body->rtm_table != RT_TABLE_MAIN || body->rtm_dst_len != search->route->prefix ||
-	    attribute_u32(attributes.table[RTA_DST]) != search->route->to.s_addr ||
-	    attribute_u32(attributes.table[RTA_GATEWAY]) != search->route->via.s_addr)
-		return;
-	search->found = true;
-	metrics = attributes.table[RTA_METRICS];
-	if (!metrics || RTA_PAYLOAD(metrics) > sizeof(search->metric_bytes))
-		return;
-	memcpy(search->metric_bytes, RTA_DATA(metrics), RTA_PAYLOAD(metrics));
-	attributes_parse(&search->metrics, search->metric_bytes, RTA_PAYLOAD(metrics));
-}
-
-static void check_metric(const struct route_search *search, int metric, const char *name,
-			 uint32_t asked)
-{
-	uint32_t found = attribute_u32(search->metrics.table[metric]);
-
-	if (found != asked)
-		die("reading back routes of node", search->route->node->name, "",
-		    "%s was asked to be %u and reads %u", name, asked, found);
-}
-
-static void check_route(const struct route *route)
-{
-	struct rtmsg body = {.rtm_family = AF_INET};
-	struct route_search search = {.route = route};
-	struct request request;
-
-	request_begin(&request, RTM_GETROUTE, 0, &body, sizeof(body));
-	netlink_dump(route->node->rtnl_fd, &request, visit_route, &search);
-	if (!search.found)
-		die("reading back routes of node", route->node->name, "",
-		    "one asked for is not there");
-	check_metric(&search, RTAX_INITCWND, "initcwnd", route->initcwnd);
-	check_metric(&search, RTAX_CWND, "the clamp of cwnd", route->cwnd_clamp);
-	check_metric(&search, RTAX_QUICKACK, "quickack", route->quickack);
 }
 
 struct device_visit {
@@ -410,25 +339,22 @@ void links_create(struct plan *plan)
 	for (size_t i = 0; i < plan->wire_count; i++) {
 		struct wire *wire = &plan->wires[i];
 
-		make_wire(wire);
+		if (!wire->ends[0].node->process)
+			make_wire(wire);
 		for (int side = 0; side < 2; side++)
 			find_index(&wire->ends[side]);
 		for (int side = 0; side < 2; side++) {
 			struct end *end = &wire->ends[side];
 
+			if (end->node->process)
+				complete_end(end);
 			set_up(end->node, end->dev, end->index);
-			if (end->prefix)
-				add_address(end);
+			address_set(end);
 			offloads_off(end);
 		}
 	}
 	bridges_create(plan);
-	for (size_t i = 0; i < plan->neighbour_count; i++)
-		add_neighbour(&plan->neighbours[i]);
-	for (size_t i = 0; i < plan->route_count; i++)
-		add_route(&plan->routes[i]);
-	for (size_t i = 0; i < plan->route_count; i++)
-		check_route(&plan->routes[i]);
+	addresses_tell(plan);
 	wait_for_carriers(plan);
 	visit_devices(plan, NULL);
 }

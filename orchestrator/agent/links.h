@@ -11,7 +11,10 @@ void enter_node(const struct node *node);
 /* Back to the namespace the agent was born in. */
 void leave_node(void);
 
-/* One namespace a node, each with its sockets, loopback up. */
+/* From here on devices of lent nodes get this alias. */
+void links_mark(const char *text);
+
+/* One namespace a node, or the one that was lent for it, each with its sockets, loopback up. */
 void nodes_create(struct plan *plan);
 /* Everything else, read back. */
 void links_create(struct plan *plan);

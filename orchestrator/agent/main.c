@@ -1,11 +1,13 @@
 /*
  * longhaul-agent: the program next to the packets. As the first process of a guest it carries out
- * one run; on a host it launches guests.
+ * one run; on a net of Mininet's it does the same from there; on a host it launches guests.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "able.h"
+#include "attach.h"
 #include "guard.h"
 #include "guest.h"
 #include "version.h"
@@ -16,11 +18,18 @@ int main(int count, char **arguments)
 		guest_run();
 	if (count >= 2 && !strcmp(arguments[1], "guard"))
 		return guard_run(count - 2, arguments + 2);
+	if (count >= 2 && !strcmp(arguments[1], "attach"))
+		attach_run(count - 2, arguments + 2);
+	if (count >= 2 && !strcmp(arguments[1], "settle"))
+		attach_settle(count - 2, arguments + 2);
+	if (count >= 2 && !strcmp(arguments[1], "able"))
+		return able_run(count - 2, arguments + 2);
 	if (count == 2 && !strcmp(arguments[1], "version")) {
 		puts("longhaul-agent " AGENT_VERSION);
 		return 0;
 	}
-	fputs("usage: longhaul-agent guard ... | version; as process 1 of a guest it needs no words\n",
+	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | version; as process 1 of a guest it "
+	      "needs no words\n",
 	      stderr);
 	return 2;
 }

@@ -1,7 +1,8 @@
-/* One request at a time from one thread: answers are awaited, so nothing needs numbering beyond one. */
+/* One request at a time: answers are awaited, so nothing needs numbering beyond one. */
 #include "netlink.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,12 @@
 
 #include "die.h"
 
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* the answer is one, and everybody's */
 static _Alignas(struct nlmsghdr) char answer[1 << 16];
 
-int netlink_open(void)
+int netlink_open(int protocol)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
 	int one = 1;
 
 	if (fd < 0)
@@ -104,7 +106,9 @@ void request_unnest(struct request *request, size_t nest)
 {
 	struct rtattr *attribute = (struct rtattr *)(request->bytes + nest);
 
-	attribute->rta_len = (uint16_t)(NLMSG_ALIGN(head(request)->nlmsg_len) - nest);
+	/* The padding of its last member is part of the nest, and so of the message. */
+	head(request)->nlmsg_len = NLMSG_ALIGN(head(request)->nlmsg_len);
+	attribute->rta_len = (uint16_t)(head(request)->nlmsg_len - nest);
 }
 
 static ssize_t transact(int fd, struct request *request)
@@ -112,14 +116,14 @@ static ssize_t transact(int fd, struct request *request)
 	ssize_t got;
 
 	if (send(fd, request->bytes, head(request)->nlmsg_len, 0) < 0)
-		die("talking to rtnetlink", "", "", "send: %s", strerror(errno));
+		die("talking to netlink", "", "", "send: %s", strerror(errno));
 	got = recv(fd, answer, sizeof(answer), 0);
 	if (got < 0)
-		die("talking to rtnetlink", "", "", "recv: %s", strerror(errno));
+		die("talking to netlink", "", "", "recv: %s", strerror(errno));
 	return got;
 }
 
-int netlink_ask(int fd, struct request *request, char *why, size_t size)
+static int ask(int fd, struct request *request, char *why, size_t size)
 {
 	const struct nlmsghdr *message = (const struct nlmsghdr *)answer;
 	const struct nlmsgerr *error = NLMSG_DATA(message);
@@ -128,7 +132,7 @@ int netlink_ask(int fd, struct request *request, char *why, size_t size)
 	head(request)->nlmsg_flags |= NLM_F_ACK;
 	transact(fd, request);
 	if (message->nlmsg_type != NLMSG_ERROR)
-		die("talking to rtnetlink", "", "", "answer of type %u", message->nlmsg_type);
+		die("talking to netlink", "", "", "answer of type %u", message->nlmsg_type);
 	if (!error->error)
 		return 0;
 	snprintf(why, size, "%s", strerror(-error->error));
@@ -141,7 +145,17 @@ int netlink_ask(int fd, struct request *request, char *why, size_t size)
 	return -error->error;
 }
 
-void netlink_dump(int fd, struct request *request, netlink_visit visit, void *context)
+int netlink_ask(int fd, struct request *request, char *why, size_t size)
+{
+	int problem;
+
+	pthread_mutex_lock(&asking);
+	problem = ask(fd, request, why, size);
+	pthread_mutex_unlock(&asking);
+	return problem;
+}
+
+static void dump(int fd, struct request *request, netlink_visit visit, void *context)
 {
 	ssize_t got;
 
@@ -154,15 +168,22 @@ void netlink_dump(int fd, struct request *request, netlink_visit visit, void *co
 			if (message->nlmsg_type == NLMSG_DONE)
 				return;
 			if (message->nlmsg_type == NLMSG_ERROR)
-				die("reading back through rtnetlink", "", "", "%s",
+				die("reading back through netlink", "", "", "%s",
 				    strerror(-((const struct nlmsgerr *)NLMSG_DATA(message))
 						      ->error));
 			visit(message, context);
 		}
 		got = recv(fd, answer, sizeof(answer), 0);
 		if (got < 0)
-			die("reading back through rtnetlink", "", "", "%s", strerror(errno));
+			die("reading back through netlink", "", "", "%s", strerror(errno));
 	}
+}
+
+void netlink_dump(int fd, struct request *request, netlink_visit visit, void *context)
+{
+	pthread_mutex_lock(&asking);
+	dump(fd, request, visit, context);
+	pthread_mutex_unlock(&asking);
 }
 
 void attributes_parse(struct attributes *attributes, const void *data, size_t size)

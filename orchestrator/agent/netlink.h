@@ -1,4 +1,4 @@
-/* rtnetlink: build a request, send it and hear the answer, or walk a dump. */
+/* Netlink: build a request, send it and hear the answer, or walk a dump. */
 #ifndef LONGHAUL_NETLINK_H
 #define LONGHAUL_NETLINK_H
 
@@ -16,7 +16,8 @@ struct attributes {
 	const struct rtattr *table[64];
 };
 
-int netlink_open(void);
+/* A socket for NETLINK_ROUTE or NETLINK_SOCK_DIAG, of the namespace the thread is in. */
+int netlink_open(int protocol);
 
 void request_begin(struct request *request, uint16_t type, uint16_t flags, const void *body,
 		   size_t size);

@@ -1,20 +1,13 @@
-/*
- * run.json into structures. The document stays in memory for the life of the agent: names and
- * texts point into it.
- */
+/* run.json into structures: names and texts point into the document. */
 #include "plan.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/pkt_sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "die.h"
+#include "document.h"
 #include "fields.h"
 #include "plan_parts.h"
 #include "plan_qdisc.h"
@@ -322,37 +315,31 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_refuse(item, "a web flow needs mean_bytes and a shape_milli above 1000");
 }
 
-static char *read_whole(const char *path, size_t *length)
+/* Which of two words a field says; the first one where it is left out. */
+static bool is_second(const struct json *root, const char *key, const char *text, const char *first,
+		      const char *second)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat info;
-	char *text;
-
-	if (fd < 0 || fstat(fd, &info))
-		die("reading the plan", path, "the backend puts it there", "%s", strerror(errno));
-	text = need_memory((size_t)info.st_size + 1, 1);
-	for (*length = 0; *length < (size_t)info.st_size;) {
-		ssize_t got = read(fd, text + *length, (size_t)info.st_size - *length);
-
-		if (got <= 0)
-			die("reading the plan", path, "", "%s",
-			    got ? strerror(errno) : "it shrank");
-		*length += (size_t)got;
-	}
-	close(fd);
-	return text;
+	if (!text || !strcmp(text, first))
+		return false;
+	if (strcmp(text, second))
+		fields_refuse(json_member(root, key), "'%s' is neither %s nor %s", text, first,
+			      second);
+	return true;
 }
 
 void plan_read(const char *path, struct plan *plan)
 {
 	struct reading {
 		uint64_t format, duration_us;
+		const char *where, *clock;
 		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
 			*flows, *schedule, *trace;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
 		NEED("duration_us", struct reading, duration_us, FIELD_U64),
+		MAYBE("where", struct reading, where, FIELD_TEXT, 0),
+		MAYBE("clock", struct reading, clock, FIELD_TEXT, 0),
 		MAYBE("sysctls", struct reading, sysctls, FIELD_VALUE, 0),
 		NEED("nodes", struct reading, nodes, FIELD_VALUE),
 		NEED("wires", struct reading, wires, FIELD_VALUE),
@@ -377,14 +364,8 @@ void plan_read(const char *path, struct plan *plan)
 		NEED("ack_us", struct plan, trace_ack_us, FIELD_U32),
 		NEED("tick_us", struct plan, trace_tick_us, FIELD_U32),
 	};
-	struct json_error error;
-	size_t length;
-	char *text = read_whole(path, &length);
-	const struct json *root = json_parse(text, length, &error);
+	const struct json *root = document_read(path, "reading the plan");
 
-	if (!root)
-		die("reading the plan", path, "", "line %zu, column %zu: %s", error.line,
-		    error.column, error.what);
 	fields_read(root, fields, COUNT(fields), &reading);
 	if (reading.format != 1)
 		fields_refuse(json_member(root, "format"),
@@ -393,6 +374,8 @@ void plan_read(const char *path, struct plan *plan)
 	plan->duration_us = reading.duration_us;
 	if (!plan->duration_us)
 		fields_refuse(json_member(root, "duration_us"), "nothing happens in no time");
+	plan->on_host = is_second(root, "where", reading.where, "guest", "host");
+	plan->real_clock = is_second(root, "clock", reading.clock, "virtual", "real");
 	if (reading.sysctls)
 		plan->sysctls = read_pairs(reading.sysctls, &plan->sysctl_count);
 	read_nodes(plan, reading.nodes);

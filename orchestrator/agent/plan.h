@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define NEVER	       UINT64_MAX /* a time or size that is null */
 #define QDISCS_PER_END 8
@@ -25,6 +26,7 @@ struct node {
 	struct pair *sysctls;
 	size_t sysctl_count;
 
+	pid_t process; /* its namespace is there already, as that of this process; 0: made here */
 	unsigned int bridge_index;
 	int namespace_fd;
 	int rtnl_fd; /* rtnetlink socket inside the namespace */
@@ -170,6 +172,8 @@ struct change {
 };
 
 struct plan {
+	bool on_host;	 /* the kernel is not ours alone: what it has only once is left as it is */
+	bool real_clock; /* time goes on while we work; the trace is sampled, not probed */
 	uint64_t duration_us;
 	struct pair *sysctls; /* of the whole guest */
 	size_t sysctl_count;

@@ -1,4 +1,4 @@
-/* The other side of kmod/lh_trace.c: modules in, lines to /proc/lh_trace. */
+/* What writes the trace: of the sockets and queues of the plan, and what the agent has to say. */
 #ifndef LONGHAUL_PROBE_H
 #define LONGHAUL_PROBE_H
 
@@ -14,10 +14,6 @@ enum event {
 };
 #define NO_FLOW 0xffff
 
-/* Loads lh_trace and then the plan's modules, in order. */
-void modules_load(const struct plan *plan);
-/* Sets parameters of a module that is there, and reads them back. */
-void module_set_parameters(const struct module *module);
 /* Names the queues to follow and the instant that is time zero. */
 void probe_start(const struct plan *plan, uint64_t epoch_ns);
 void probe_mark(enum event event, uint32_t id, uint64_t value);
@@ -27,7 +23,8 @@ void probe_flush(void);
 
 struct probe_report {
 	uint64_t records, bytes;
-	uint32_t *max_frame_bytes; /* by place in plan->links */
+	uint32_t *
+		max_frame_bytes; /* by place in plan->links; NULL where nobody looked at each frame */
 };
 void probe_report(const struct plan *plan, struct probe_report *report);
 

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "flows.h"
 #include "links.h"
+#include "modules.h"
 #include "probe.h"
 #include "qdisc.h"
 

@@ -1,16 +1,19 @@
 /*
  * Virtual time stands still while the agent works, and by now it is the last to work in its instant
- * (guest.c): so all counters are of one moment, however long the reading takes.
+ * (run.c): so all counters are of one moment, however long the reading takes.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "die.h"
 #include "facts.h"
 
 void facts_snapshot(const struct plan *plan, struct snapshot *snapshot)
 {
+	uint64_t begun_ns = plan->real_clock ? clock_now_ns() : 0;
+
 	snapshot->devices = need_memory(2 * plan->wire_count, sizeof(*snapshot->devices));
 	snapshot->nodes = need_memory(plan->node_count, sizeof(*snapshot->nodes));
 	links_count(plan, snapshot->devices);
@@ -22,4 +25,5 @@ void facts_snapshot(const struct plan *plan, struct snapshot *snapshot)
 			die("reading counters of node", plan->nodes[i].name, "", "%s",
 			    strerror(errno));
 	}
+	snapshot->took_us = plan->real_clock ? (clock_now_ns() - begun_ns) / NS_PER_US : 0;
 }

@@ -6,11 +6,11 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,7 +23,6 @@
 /* A peer that ended has sent its FIN; include/net/tcp_states.h is not for programs. */
 #define STATE_CLOSE_WAIT 8
 
-#define HOLE	      "/run/hole"
 #define SEND_BYTES    (8u << 20)
 #define RECEIVE_BYTES (1u << 30)
 #define WAKE_BYTES    (64u << 10)
@@ -272,9 +271,9 @@ static int hole(void)
 
 	pthread_mutex_lock(&once);
 	if (fd < 0) {
-		fd = open(HOLE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		fd = memfd_create("hole", MFD_CLOEXEC);
 		if (fd < 0 || ftruncate(fd, SEND_BYTES))
-			die("making the data to send", HOLE, "", "%s", strerror(errno));
+			die("making the data to send", "", "", "%s", strerror(errno));
 	}
 	pthread_mutex_unlock(&once);
 	return fd;

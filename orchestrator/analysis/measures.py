@@ -1,7 +1,8 @@
 """The measures: one formula each, the same everywhere.
 
 A flow is measured over the part of the run's window in which it was active; the path over the whole window. Where a
-measure has no meaning for a run (a completion time of a flow without a size), it is null.
+measure has no meaning for a run (a completion time of a flow without a size), it is null; so is what a run by the real clock
+cannot know, whose trace is sampled: which flow a dropped packet was of.
 """
 
 from __future__ import annotations
@@ -155,16 +156,10 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
     span = active(flow, fact, window)
     got = app_bytes(run, trace, flow)
     acks = span.of(of_flow(trace.acks, flow.id))
-    drops = span.of(trace.drops)
-    ours = drops["destination_port"] == flow.port
-    if flow.client_port:
-        # iperf3's other connection goes there too.
-        ours &= drops["source_port"] == flow.client_port
-    lost = int(np.count_nonzero(ours))
     goodput_bps = got.rate(span.begin_s, span.end_s) * 8
     per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
     delivered = _delivered(run, flow, trace, acks, span)
-    pdr = delivered / (delivered + lost) if delivered + lost else 1.0
+    pdr = _delivered_share(run, flow, trace, delivered, span)
     return {
         "name": flow.name,
         "kind": flow.kind,
@@ -180,10 +175,10 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "stability_sd_bps": float(per_second.std()) if len(per_second) > 1 else None,
         "rtt_ms": _rtt_ms(acks),
         "cwnd_packets": _cwnd(acks),
-        "retransmits": int(acks["retrans"][-1] - acks["retrans"][0]) if len(acks) else 0,
-        "loss_ratio": 1.0 - pdr,
+        "retransmits": _risen(acks, "retrans"),
+        "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,
-        "tpp": goodput_bps / 1e6 * pdr,
+        "tpp": None if pdr is None else goodput_bps / 1e6 * pdr,
         "bytes": int(fact["bytes_received"]),
         "completion_s": None
         if fact["completed_us"] is None or flow.bytes is None
@@ -197,6 +192,18 @@ def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) ->
     if flow.kind == "udp":
         return counter(of_flow(trace.flows, flow.id), "packets", run).rate(span.begin_s, span.end_s) * span.length_s
     return float(_risen(acks, "delivered"))
+
+
+def _delivered_share(run: Run, flow: Flow, trace: Trace, delivered: float, span: Span) -> float | None:
+    if run.clock == "real":
+        return None
+    drops = span.of(trace.drops)
+    ours = drops["destination_port"] == flow.port
+    if flow.client_port:
+        # iperf3's other connection goes there too.
+        ours &= drops["source_port"] == flow.client_port
+    lost = int(np.count_nonzero(ours))
+    return delivered / (delivered + lost) if delivered + lost else 1.0
 
 
 def _frame_bytes(run: Run, acks: Records) -> float:
@@ -257,14 +264,14 @@ def _path(run: Run, trace: Trace, window: Span) -> Document:
     t_s = ticks_s(run)
     inside = t_s[(t_s >= window.begin_s) & (t_s <= window.end_s)]
     at_ticks: Floats = held(records, "queue_packets", inside)
-    drops = window.of(of_flow(trace.drops, link.id))
     within = window.of(records)
+    dropped, lost = _path_drops(run, trace, window)
     return {
         "throughput_bps": throughput_bps,
         "utilisation": throughput_bps / capacity_bps,
         "efficiency": sent.rate(0, run.duration_us / 1e6) * 8 / link.rate_bps,
-        "drops": int(np.count_nonzero(drops["state"] == DROP_QUEUE)),
-        "losses": int(np.count_nonzero(drops["state"] != DROP_QUEUE)),
+        "drops": dropped,
+        "losses": lost,
         "marks": int(counter(records, "marks", run).rate(window.begin_s, window.end_s) * window.length_s + 0.5),
         "queue_packets": {
             "mean": queue_bytes / run.meaning.frame_bytes,
@@ -273,6 +280,18 @@ def _path(run: Run, trace: Trace, window: Span) -> Document:
         },
         "queue_delay_ms": queue_bytes * 8000 / capacity_bps,
     }
+
+
+def _path_drops(run: Run, trace: Trace, window: Span) -> tuple[int, int]:
+    """Packets that the bottleneck's queue dropped and that chance took; by the real clock, as the queue counts them."""
+    link = run.links[0].id
+    if run.clock == "real":
+        counters = [counter(of_flow(trace.links, link), name, run) for name in ("drops", "losses")]
+        dropped, lost = (one.rate(window.begin_s, window.end_s) * window.length_s for one in counters)
+        return round(dropped), round(lost)
+    drops = window.of(of_flow(trace.drops, link))
+    dropped = int(np.count_nonzero(drops["state"] == DROP_QUEUE))
+    return dropped, len(drops) - dropped
 
 
 # (from, to, bit/s), in microseconds.

@@ -172,7 +172,7 @@ def _flow_table(document: Document) -> str:
                 *(_number(rtt.get(name), " ms") for name in ("min", "p50", "p95")),
                 _number(cwnd.get("mean"), ""),
                 str(flow["retransmits"]),
-                format_share(float(f"{flow['loss_ratio']:.3g}")),
+                "" if flow["loss_ratio"] is None else format_share(float(f"{flow['loss_ratio']:.3g}")),
                 _number(flow["completion_s"], " s", 3),
             ]
         )
@@ -219,7 +219,7 @@ def _manifest(document: Document, run: Run) -> str:
         ("Seed", str(run.seed)),
         ("Trace SHA-256", document["trace_sha256"]),
         *((f"Program {name}", value) for name, value in document["identity"].items()),
-        ("Time", f"{document['virtual_s']:g} s virtual, {document['wall_s']:.2f} s wall"),
+        ("Time", f"{document['virtual_s']:g} s {document.get('clock', 'virtual')}, {document['wall_s']:.2f} s wall"),
     ]
     rows = [[escape(name), f"<code>{escape(value)}</code>"] for name, value in facts]
     return f"<details open><summary>How to repeat it</summary>{_table('Manifest', ('Fact', 'Value'), rows)}</details>"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from orchestrator.backends.base import Backend
+from orchestrator.backends.mininet import MininetBackend
 from orchestrator.backends.sandbox import Sandbox
 from orchestrator.errors import PlanError
 from orchestrator.settings import Settings
 
-BACKENDS: dict[str, type[Sandbox]] = {"sandbox": Sandbox}
+BACKENDS: dict[str, type[Sandbox | MininetBackend]] = {"sandbox": Sandbox, "mininet": MininetBackend}
 
 
 def open_backend(name: str, settings: Settings) -> Backend:

@@ -25,11 +25,11 @@ PYTHON = [file for file in TRACKED if file.suffix == ".py" and "tests" not in fi
 
 # Where a third party may be imported: everywhere else the module that wraps it is used.
 CONFINED = {
-    "subprocess": {"orchestrator/process.py"},
+    "subprocess": {"orchestrator/process.py", "orchestrator/backends/mininet_net.py"},
     "os.environ": {"orchestrator/settings.py", "orchestrator/process.py"},
     "sqlalchemy": {"orchestrator/results/catalog.py", "orchestrator/results/migrations"},
     "pyarrow": {"orchestrator/results/traces.py", "orchestrator/results/export.py"},
-    "mininet": {"topologies"},
+    "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
     "matplotlib": {"orchestrator/analysis/figure.py"},
 }
 

@@ -13,7 +13,7 @@ from orchestrator import airtime
 from orchestrator.analysis.aggregate import AGGREGATES
 from orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
 from orchestrator.backends import BACKENDS
-from orchestrator.backends.sandbox import AGENT
+from orchestrator.backends.guest import AGENT
 from orchestrator.catalogues import CATALOGUES
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends import sandbox
+from orchestrator.backends import guest, sandbox
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import Plan, compile_plan
@@ -85,7 +85,7 @@ def place_of_nobody(kernel_caches: Path) -> Iterator[Path]:
         heavy = shutil.ignore_patterns("tree", "build*")
         shutil.copytree(kernel_caches / "kernels", place / "cache" / "kernels", symlinks=True, ignore=heavy)
         shutil.copytree(kernel_caches / "modules", place / "cache" / "modules", symlinks=True)
-        shutil.copy(sandbox.AGENT, place / "agent")
+        shutil.copy(guest.AGENT, place / "agent")
         for folder, _, files in os.walk(place):
             for path in [folder, *(os.path.join(folder, file) for file in files)]:
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
@@ -110,7 +110,7 @@ def _run_as_nobody(plan: Plan, place: Path) -> None:
     os.setgid(NOBODY)
     os.setuid(NOBODY)
     os.chdir(place)
-    sandbox.AGENT = place / "agent"
+    guest.AGENT = place / "agent"
     settings = replace(load_settings(), home=place / "home", cache=place / "cache")
     found = traces(Pipeline(sandbox.Sandbox(settings), Store(settings)), plan, 1)
     (place / "traces.json").write_text(json.dumps(sorted(found)))

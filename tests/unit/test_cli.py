@@ -9,7 +9,20 @@ import pytest
 
 from tests.command import longhaul
 
-VERBS = ["run", "plan", "list", "show", "compare", "report", "export", "rerun", "doctor", "kernel", "modules"]
+VERBS = [
+    "run",
+    "plan",
+    "list",
+    "show",
+    "compare",
+    "report",
+    "export",
+    "rerun",
+    "doctor",
+    "kernel",
+    "modules",
+    "mininet",
+]
 
 
 def test_help_names_every_verb(tmp_path: Path) -> None:
@@ -24,7 +37,14 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["run", "nowhere"], 2, "neither a file nor a shipped experiment"),
         (["plan", "quick", "--set", "path.rtt=4"], 2, "path.rtt"),
         (["plan", "quick", "--backend", "moon"], 2, "moon"),
-        (["run", "quick", "--backend", "moon"], 2, "known: sandbox"),
+        (["run", "quick", "--backend", "moon"], 2, "known: mininet, sandbox"),
+        (["run", "quick", "--in", "guest"], 2, "--in guest is for the mininet backend"),
+        (["run", "quick", "--clock", "real"], 2, "--clock real is for the mininet backend"),
+        (["run", "quick", "--backend", "mininet", "--clock", "virtual"], 2, "cannot be virtual"),
+        (["run", "quick", "--backend", "mininet", "--in", "cloud"], 2, "known: guest, host"),
+        (["plan", "quick", "--backend", "mininet", "--in", "guest", "--clock", "slow"], 2, "known: real, virtual"),
+        (["mininet", "nowhere"], 2, "neither a file nor a shipped experiment"),
+        (["mininet", "--in", "cloud", "quick"], 2, "known: guest, host"),
         (["show", "abc"], 2, "no kept run"),
         (["compare", "a", "b"], 2, "no kept run"),
         (["rerun", "abc"], 2, "no kept run"),

@@ -1,0 +1,14 @@
+/* The road of one run, the same wherever the nodes come from: a guest makes them, Mininet lends them. */
+#ifndef LONGHAUL_RUN_H
+#define LONGHAUL_RUN_H
+
+#include "plan.h"
+
+/* What a process needs to keep the times of a plan and to hold its sockets. */
+void run_prepare(void);
+/* Modules, nodes, wires, settings and queues as the plan asks, all read back. */
+void run_set_up(struct plan *plan);
+/* Flows, schedule, counters, facts.json; whatever fails ends in status.json (die.h). */
+void run_carry_out(struct plan *plan);
+
+#endif

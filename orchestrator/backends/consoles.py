@@ -1,0 +1,184 @@
+"""Programs and nets for a person, in guests: a script whose output is this terminal's, and a prompt on a live net.
+
+A script gets no input, and its output comes through files of the run directory: nothing that happens on the terminal reaches
+the guest, so its virtual time stays the same. A prompt has a pseudo-terminal of its own; the person's terminal is put into raw
+mode and back, whatever happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import sys
+import termios
+import tty
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from orchestrator.backends.complaints import first_complaint
+from orchestrator.backends.cpus import claim_cpu
+from orchestrator.backends.deaths import name_death
+from orchestrator.backends.guest import AGENT, Guests, check_status, make_root, place, read_status
+from orchestrator.backends.mininet import NET
+from orchestrator.backends.programs import FILES, PYTHON, SHARED, ask_for, terminal
+from orchestrator.errors import KernelComplained, RunTimedOut
+from orchestrator.process import Guard, GuardReport
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+_MEMORY_MB = 1024
+_LOOK_EVERY_S = 0.05
+_PROMPT = b"mininet> "
+_END_OF_INPUT = b"\x04"
+# A prompt may stay open for as long as its person likes.
+_YEAR_S = 31_536_000
+_COLUMNS_AND_ROWS = (80, 24)
+
+
+def run_program(
+    settings: Settings, directory: Path, words: Sequence[str], *, kernel: str, seed: int, virtual: bool
+) -> int:
+    """Run a program of this host in a guest, from the current folder; its exit code."""
+    guests = Guests(settings, "mininet")
+    guest = make_root(directory)
+    modules = guests.congestion_controls(kernel)
+    for module in modules:
+        place(module, guest / "modules" / module.name)
+    folder = Path.cwd()
+    shown = [str(folder), *(str(Path(word).parent) for word in words if word.startswith("/"))]
+    ask_for(guest, words, FILES, str(folder), shown, [module.stem for module in modules])
+    with claim_cpu() as cpu:
+        guard = guests.start(
+            directory,
+            cpu,
+            kernel,
+            _MEMORY_MB,
+            seed,
+            virtual=virtual,
+            consoles=FILES.arguments,
+            guarding=FILES.guarding,
+        )
+        try:
+            report = _pass_output(guard, directory)
+        finally:
+            guard.close()
+    return _exit_code(" ".join(words), directory, report)
+
+
+def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
+    """The mininet> prompt on this run's net in a guest; the exit code of Mininet."""
+    (directory / "run.json").write_text(json.dumps(run.as_json()))
+    guests = Guests(settings, "mininet")
+    guest = make_root(directory)
+    guests.furnish_modules(run, guest)
+    for source, name in ((directory / "run.json", "run.json"), (AGENT, "agent"), (NET, NET.name)):
+        place(source, guest / name)
+    columns, rows = shutil.get_terminal_size(_COLUMNS_AND_ROWS)
+    console = terminal(rows, columns)
+    ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "live", SHARED, "guest"], console)
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    try:
+        with claim_cpu() as cpu:
+            guard = guests.start(
+                directory,
+                cpu,
+                run.kernel,
+                run.memory_mb,
+                run.seed,
+                virtual=False,
+                consoles=console.arguments,
+                guarding=console.guarding,
+                wall_s=_YEAR_S,
+                terminal=theirs,
+            )
+            try:
+                with _raw_terminal():
+                    report = _pass_both_ways(guard, ours)
+            finally:
+                guard.close()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    if (status := read_status(directory / "guest")) is not None:
+        check_status(status)
+    return _exit_code(run.experiment, directory, report)
+
+
+def _pass_output(guard: Guard, directory: Path) -> GuardReport:
+    with contextlib.ExitStack() as files:
+        pairs = []
+        for name, sink in (("output.txt", sys.stdout.buffer), ("errors.txt", sys.stderr.buffer)):
+            (directory / name).touch()
+            pairs.append((files.enter_context((directory / name).open("rb")), sink))
+        report = None
+        while report is None:
+            report = guard.wait(_LOOK_EVERY_S)
+            for source, sink in pairs:
+                _pass_on(source, sink)
+    return report
+
+
+def _pass_on(source: BinaryIO, sink: BinaryIO) -> None:
+    if text := source.read():
+        sink.write(text)
+        sink.flush()
+
+
+def _pass_both_ways(guard: Guard, terminal_fd: int) -> GuardReport:
+    """Between this process's standard input and output and the guest's terminal, until the guest has ended."""
+    keyboard = [sys.stdin.fileno()] if sys.stdin.isatty() else []
+    # What does not come from a person comes a line at each prompt: Mininet gives to a running command what is typed ahead.
+    lines = [] if keyboard else [*sys.stdin.buffer.readlines(), _END_OF_INPUT]
+    report, shown = None, b""
+    while report is None:
+        ready, _, _ = select.select([terminal_fd, *keyboard], [], [], _LOOK_EVERY_S)
+        if terminal_fd in ready:
+            shown = (shown + _show(terminal_fd))[-len(_PROMPT) :]
+        if keyboard and keyboard[0] in ready:
+            os.write(terminal_fd, os.read(keyboard[0], 4096))
+        if lines and shown == _PROMPT:
+            os.write(terminal_fd, lines.pop(0))
+            shown = b""
+        report = guard.wait(0)
+    while select.select([terminal_fd], [], [], 0)[0]:
+        _show(terminal_fd)
+    return report
+
+
+def _show(terminal_fd: int) -> bytes:
+    text = os.read(terminal_fd, 65536)
+    sys.stdout.buffer.write(text)
+    sys.stdout.buffer.flush()
+    return text
+
+
+@contextlib.contextmanager
+def _raw_terminal() -> Iterator[None]:
+    if not sys.stdin.isatty():
+        yield
+        return
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setraw(sys.stdin)
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _exit_code(subject: str, directory: Path, report: GuardReport) -> int:
+    if report.reason == "wall_limit":
+        raise RunTimedOut("running", subject, "it took longer than LONGHAUL_WALL_LIMIT_S", "shorten it, or raise that")
+    try:
+        code: int = json.loads((directory / "guest" / "exit.json").read_text())["code"]
+    except (FileNotFoundError, json.JSONDecodeError):
+        if (status := read_status(directory / "guest")) is not None:
+            check_status(status)
+        raise name_death(subject, report, directory / "log.txt") from None
+    if complaint := first_complaint(directory / "log.txt"):
+        raise KernelComplained("running", subject, f"the guest's kernel complained: {complaint}", "please report it")
+    return code

@@ -1,0 +1,304 @@
+"""Guests: User-Mode-Linux kernels as ordinary processes, whatever is done in them.
+
+    this process --pipe--> guard (longhaul-agent) --ptrace--> guest kernel
+                                                               `-- /init = longhaul-agent as PID 1
+
+It promises that the same Run in virtual time gives the same bytes: the kernel's command line depends on the Run alone (paths
+reach the guest through its working directory and inherited descriptors). It refuses to run without the kernel and agent it is
+told to use, and names the death of a guest that ends before its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.complaints import first_complaint
+from orchestrator.backends.cpus import claim_cpu
+from orchestrator.backends.deaths import RETRYABLE, name_death
+from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
+from orchestrator.iperf3 import IPERF3
+from orchestrator.process import Guard, GuardReport, start_guard
+from orchestrator.run import Module, Run
+from orchestrator.settings import Settings
+from orchestrator.toolchain import own_module
+from orchestrator.trace import TraceTail
+
+AGENT = Path(__file__).resolve().parent.parent / "agent" / "build" / "longhaul-agent"
+
+# An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
+_EPOCH_NS = 1_700_000_000_000_000_000
+# How often the trace's end is looked at while a guest runs. Only people see this; the end of a run is noticed at once.
+_LOOK_EVERY_S = 0.1
+
+# What Mininet may take for a node, with its shell and wires, before there is anything to follow.
+_SET_UP_S_PER_NODE = 5.0
+
+# The console: nothing comes in, the agent and the kernel write to the log.
+LOG_CONSOLE = ("con0=null,fd:1", "con=null")
+
+Furnish = Callable[[Run, Path], None]
+
+
+class Guests:
+    """What guests are made of on this machine, and how a Run is carried out in one."""
+
+    def __init__(self, settings: Settings, backend: str, furnish_more: Furnish = lambda run, guest: None) -> None:
+        self._settings = settings
+        self._backend = backend
+        self._furnish_more = furnish_more
+        self._hashes: dict[Path, str] = {}
+        self._brought: dict[tuple[str, str, str], Path] = {}
+        self._building = threading.Lock()
+
+    def missing(self, kernel: str) -> list[tuple[str, str]]:
+        """Every piece that is not there, each with the command that provides it."""
+        missing = []
+        if not AGENT.is_file():
+            missing.append(("the agent", "run `make agent`"))
+        if not (self.kernel(kernel) / "linux").is_file():
+            missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
+        elif not (self._modules(kernel) / "lh_trace.ko").is_file():
+            missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
+        memory = self._settings.guest_memory_dir
+        if os.statvfs(memory).f_flag & os.ST_NOEXEC:
+            missing.append(
+                (f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec")
+            )
+        return missing
+
+    def identity(self, run: Run) -> dict[str, str]:
+        """Hashes of the kernel, the agent and the modules that this run loads."""
+        manifest = json.loads((self.kernel(run.kernel) / "manifest.json").read_text())
+        return {
+            "kernel": manifest["hash"],
+            "agent": self.hash(AGENT),
+            **{module.name: self.hash(self._module_file(run, module)) for module in self._loaded(run)},
+        }
+
+    @staticmethod
+    def _loaded(run: Run) -> list[Module]:
+        probe = [Module("lh_trace", {})] if run.clock == "virtual" else []
+        return probe + [module for module in run.modules if not module.builtin]
+
+    def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        """Carry the run out in a guest; a death that says nothing about the experiment is tried once more."""
+        try:
+            return self._attempt(run, directory, progress)
+        except GuestDied as death:
+            if death.cause not in RETRYABLE:
+                raise
+        cost = self._attempt(run, directory, progress)
+        return Cost(cost.wall_s, cost.cpu_s, cost.max_rss_kb, retries=1)
+
+    def _attempt(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        self._furnish(run, directory)
+        with claim_cpu() as cpu:
+            guard = self.start(
+                directory,
+                cpu,
+                run.kernel,
+                run.memory_mb,
+                run.seed,
+                virtual=run.clock == "virtual",
+                consoles=LOG_CONSOLE,
+            )
+            try:
+                # A probe writes through an inherited descriptor, a sampling agent to the only folder it sees.
+                folder = directory if run.clock == "virtual" else directory / "guest"
+                set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
+                report = follow(run, folder / "trace.bin", guard, self._settings, progress, set_up_s)
+            finally:
+                guard.close()
+        self._collect(run, directory, report)
+        return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)
+
+    def start(
+        self,
+        directory: Path,
+        cpu: int,
+        kernel: str,
+        memory_mb: int,
+        seed: int,
+        *,
+        virtual: bool,
+        consoles: Sequence[str],
+        guarding: Sequence[str] = (),
+        wall_s: int | None = None,
+        terminal: int | None = None,
+    ) -> Guard:
+        """A guest whose root is `directory`/guest, behind its guard."""
+        guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
+        command = [
+            str(self.kernel(kernel) / "linux"),
+            f"mem={memory_mb}M",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/proc/self/cwd/guest",
+            "rw",
+            "init=/init",
+            *(("time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}") if virtual else ()),
+            f"rng-seed={seed}",
+            f"umid=lh-{os.urandom(8).hex()}",
+            *consoles,
+            "ssl=null",
+            "quiet",
+            # Down to warnings: what the kernel reports about itself must reach the log (complaints.py).
+            "loglevel=5",
+            "panic=-1",
+        ]
+        environment = {
+            "HOME": str(directory / "home"),
+            "TMPDIR": str(self._settings.guest_memory_dir),
+            "PATH": "/usr/bin:/bin",
+        }
+        words = [str(AGENT), *guard, "--dir", str(directory), "--remove", "--", *command]
+        return start_guard(words, directory / "log.txt", environment, terminal)
+
+    def _furnish(self, run: Run, directory: Path) -> None:
+        """Lay out what the guest will see; nothing of an earlier attempt stays."""
+        shutil.rmtree(directory / IPERF3, ignore_errors=True)
+        for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
+            (directory / file).unlink(missing_ok=True)
+        guest = make_root(directory)
+        place(directory / "run.json", guest / "run.json")
+        self.furnish_modules(run, guest)
+        if has_iperf3(run):
+            (guest / IPERF3).mkdir()
+        self._furnish_more(run, guest)
+
+    def furnish_modules(self, run: Run, guest: Path) -> None:
+        """Put the modules of a run where its guest's agent loads them from."""
+        for module in self._loaded(run):
+            place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
+
+    def congestion_controls(self, kernel: str) -> list[Path]:
+        """Every module of a congestion control, for programs that choose by themselves; one of ours hides the kernel's."""
+        folders = (self.kernel(kernel) / "modules", self._modules(kernel))
+        return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
+
+    def _collect(self, run: Run, directory: Path, report: GuardReport) -> None:
+        guest = directory / "guest"
+        for name in ("facts.json", "status.json", "trace.bin", IPERF3):
+            with contextlib.suppress(FileNotFoundError):
+                (guest / name).rename(directory / name)
+        check_end(run, directory, report)
+        shutil.rmtree(guest)
+        shutil.rmtree(directory / "home")
+
+    def kernel(self, version: str) -> Path:
+        """The folder of that kernel in the cache."""
+        return self._settings.cache / "kernels" / f"current-{version}"
+
+    def _modules(self, version: str) -> Path:
+        return self._settings.cache / "modules" / f"current-{version}"
+
+    def _module_file(self, run: Run, module: Module) -> Path:
+        if module.source:
+            key = (run.kernel, module.source, module.name)
+            with self._building:
+                if key not in self._brought:
+                    self._brought[key] = own_module(self._settings, *key)
+            return self._brought[key]
+        ours = self._modules(run.kernel) / f"{module.name}.ko"
+        return ours if ours.is_file() else self.kernel(run.kernel) / "modules" / f"{module.name}.ko"
+
+    def hash(self, file: Path) -> str:
+        """What a file holds, as 64 letters."""
+        if file not in self._hashes:
+            try:
+                self._hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
+            except FileNotFoundError as error:
+                raise BackendUnavailable(self._backend, [(str(file.name), "run `make kernel modules`")]) from error
+        return self._hashes[file]
+
+
+def has_iperf3(run: Run) -> bool:
+    """Whether a flow's traffic is made by iperf3."""
+    return any(flow.tool == IPERF3 for flow in run.flows)
+
+
+def make_root(directory: Path) -> Path:
+    """The folder that becomes a guest's root, new, with the agent as its first process."""
+    guest = directory / "guest"
+    for folder in (guest, directory / "home"):
+        shutil.rmtree(folder, ignore_errors=True)
+    for name in ("modules", "proc", "sys", "dev", "run"):
+        (guest / name).mkdir(parents=True)
+    (directory / "home").mkdir()
+    place(AGENT, guest / "init")
+    return guest
+
+
+def follow(
+    run: Run, trace: Path, guard: Guard, settings: Settings, progress: Progress, set_up_s: float = 0.0
+) -> GuardReport:
+    """Tell how far the trace has come until the guard reports the end; RunTimedOut where it comes no further.
+
+    It has `set_up_s` more before its first record.
+    """
+    tail = TraceTail(trace)
+    seen_ns, seen_at = -1, time.monotonic() + set_up_s
+    while (report := guard.wait(_LOOK_EVERY_S)) is None:
+        now_ns = tail.virtual_ns()
+        if now_ns > seen_ns:
+            seen_ns, seen_at = now_ns, time.monotonic()
+            progress(now_ns)
+        elif time.monotonic() - seen_at > settings.stall_limit_s:
+            raise RunTimedOut(
+                "running",
+                run.experiment,
+                f"no {run.clock} progress in {settings.stall_limit_s} s of wall time, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
+                "raise LONGHAUL_STALL_LIMIT_S if the machine is only slow",
+            )
+    if report.reason == "wall_limit":
+        raise RunTimedOut(
+            "running",
+            run.experiment,
+            f"not finished after {settings.wall_limit_s} s of wall time",
+            "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
+        )
+    return report
+
+
+def check_end(run: Run, directory: Path, report: GuardReport) -> None:
+    """Raise what went wrong in a run that has ended."""
+    status = read_status(directory)
+    if status is None:
+        raise name_death(run.experiment, report, directory / "log.txt")
+    if complaint := first_complaint(directory / "log.txt"):
+        raise KernelComplained(
+            "running guest", run.experiment, f"its kernel complained: {complaint}", "please report it with its log"
+        )
+    check_status(status)
+
+
+def check_status(status: Mapping[str, str]) -> None:
+    """Raise what the agent says went wrong."""
+    if status["status"] != "done":
+        raise BackendError(status["attempting"], status["subject"], status["what"], status["hint"])
+
+
+def place(source: Path, target: Path) -> None:
+    """A hard link where the file system allows one (it costs nothing), else a copy."""
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def read_status(directory: Path) -> dict[str, str] | None:
+    """What the agent left in status.json, or None."""
+    try:
+        found: dict[str, str] = json.loads((directory / "status.json").read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return found

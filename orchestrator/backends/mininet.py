@@ -1,0 +1,79 @@
+"""Real Mininet: the plan's net with Mininet's own nodes and wires, its traffic and trace by the same agent.
+
+    in a guest:  guest kernel -> agent (PID 1) -> the host's files -> python3 mininet_net.py -> agent attach
+    on a host:                            guard -> python3 mininet_net.py -> agent attach
+
+A guest needs no rights on this machine, and its clock may be virtual. On a host everything is in namespaces that carry the
+run's name; what a killed run left is taken away by the next one, and nothing else is ever touched.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.guest import AGENT, Guests, has_iperf3, place
+from orchestrator.backends.host import furnish, missing_on_host, run_on_host
+from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
+from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
+from orchestrator.errors import BackendUnavailable
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+NET = Path(__file__).resolve().parent / "mininet_net.py"
+
+_MININET = Path("/usr/lib/python3/dist-packages/mininet/net.py")
+_IPERF3 = Path("/usr/bin/iperf3")
+
+# Mininet and what it calls; each with Debian's package.
+_TOOLS = (
+    (PYTHON, "python3"),
+    (str(_MININET), "mininet"),
+    ("/usr/bin/mnexec", "mininet"),
+    ("/usr/sbin/ifconfig", "net-tools"),
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/bin/bash", "bash"),
+)
+
+
+class MininetBackend:
+    """Real Mininet, in a guest (virtual or real clock) or on this host as root (real clock)."""
+
+    name = "mininet"
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._guests = Guests(settings, self.name, _furnish)
+
+    def check(self, run: Run) -> list[tuple[str, str]]:
+        needed = missing_on_host(run) if run.where == "host" else self._guests.missing(run.kernel)
+        programs = [IPERF3_MISSING] if has_iperf3(run) and not _IPERF3.exists() else []
+        return [*_missing_tools(), *programs, *needed]
+
+    def identity(self, run: Run) -> dict[str, str]:
+        missing = self.check(run)
+        if missing:
+            raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
+        net = {"mininet_net": self._guests.hash(NET), "mininet": self._guests.hash(_MININET)}
+        if has_iperf3(run):
+            net["iperf3"] = self._guests.hash(_IPERF3)
+        if run.where == "host":
+            return {"kernel": os.uname().release, "agent": self._guests.hash(AGENT)} | net
+        return self._guests.identity(run) | net
+
+    def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        if run.where == "guest":
+            return self._guests.run(run, directory, progress)
+        furnish(directory, NET)
+        return run_on_host(run, directory, [PYTHON, str(directory / NET.name), "run"], self._settings, progress)
+
+
+def _missing_tools() -> list[tuple[str, str]]:
+    return [(file, f"run `apt-get install {package}`") for file, package in _TOOLS if not Path(file).exists()]
+
+
+def _furnish(run: Run, guest: Path) -> None:
+    place(AGENT, guest / "agent")
+    place(NET, guest / NET.name)
+    ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)

@@ -1,0 +1,150 @@
+"""The net of a plan as real Mininet: a program of its own, run by the system's Python, where Debian installs Mininet.
+
+    python3 mininet_net.py run  DIR MARK      builds the net, lets the agent carry the run out, takes the net down
+    python3 mininet_net.py live DIR MARK      the same net, settled, with the mininet> prompt
+
+DIR is the run directory: run.json is read from it, and the agent and everything it writes are there. MARK says whose the net
+is; on a host it is part of the name of every namespace. Only nodes, wires and addresses are Mininet's work: queues, offloads
+and settings are the plan's, put in place and read back by the agent, never Mininet's own defaults.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from mininet.cli import CLI
+from mininet.link import Link
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.node import Host, Switch
+from mininet.topo import Topo
+
+_PR_SET_PDEATHSIG = 1
+# What a namespace must not do before the agent has it: neighbour discovery would put packets of its own on the wires.
+_NO_IPV6 = "for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done 2>/dev/null"
+
+
+class PlanHost(Host):  # type: ignore[misc]
+    """A host without IPv6."""
+
+    def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802 (Mininet's name)
+        super().startShell(mnopts)
+        self.cmd(_NO_IPV6)
+
+
+class PlanBridge(Switch):  # type: ignore[misc]
+    """A switch in a namespace of its own; the agent makes its bridge, which learns and floods nothing."""
+
+    def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802
+        super().startShell(mnopts)
+        self.cmd(_NO_IPV6)
+
+    def start(self, controllers: object) -> None:
+        """The bridge is made when all wires are there."""
+
+
+class PlanTopo(Topo):  # type: ignore[misc]
+    """The graph of a run.json."""
+
+    def build(self, run: dict[str, Any]) -> None:
+        for number, node in enumerate(run["nodes"], 1):
+            if node["bridge"]:
+                self.addSwitch(node["name"], cls=PlanBridge, inNamespace=True, dpid=f"{number:x}")
+            else:
+                self.addHost(node["name"], ip=None)
+        for wire in run["wires"]:
+            near, far = wire["ends"]
+            self.addLink(
+                near["node"],
+                far["node"],
+                intfName1=near["dev"],
+                intfName2=far["dev"],
+                addr1=near["mac"],
+                addr2=far["mac"],
+                params1=_address(near),
+                params2=_address(far),
+            )
+
+
+def _address(end: dict[str, Any]) -> dict[str, str]:
+    return {"ip": end["address"]} if end["address"] else {}
+
+
+def _build(run: dict[str, Any]) -> Mininet:
+    # Mininet would raise limits of the whole machine; what a run needs is in its plan.
+    Mininet.inited = True
+    net = Mininet(PlanTopo(run), host=PlanHost, link=Link, controller=None, build=False)
+    net.build()
+    net.start()
+    return net
+
+
+def _agent(folder: Path, word: str, mark: str, net: Mininet) -> int:
+    nodes = [f"{node.name}={node.pid}" for node in (*net.hosts, *net.switches)]
+    return subprocess.run(
+        [str(folder / "agent"), word, str(folder), f"longhaul {mark}", *nodes], check=False
+    ).returncode
+
+
+def _name_namespaces(net: Mininet, mark: str) -> None:
+    """A name that says whose it is, so that the next start can take away what a killed run left."""
+    for node in (*net.hosts, *net.switches):
+        subprocess.run(["ip", "netns", "attach", f"lh-{mark}-{node.name}", str(node.pid)], check=True)
+
+
+def _say_failure(folder: Path, run: dict[str, Any], error: Exception) -> None:
+    status = {
+        "status": "failed",
+        "attempting": "building the net with Mininet for",
+        "subject": run["experiment"],
+        "what": str(error).strip() or type(error).__name__,
+        "hint": "its log may say more",
+    }
+    partial = folder / "status.json.partial"
+    partial.write_text(json.dumps(status))
+    partial.rename(folder / "status.json")
+
+
+def _print_help(run: dict[str, Any]) -> None:
+    print("This net is the experiment's, with its queues in place; nothing flows yet. Its flows by hand:")
+    for flow in run["flows"]:
+        port, kind = flow["port"], flow["kind"]
+        rate = f" -u -b {flow['rate_bps']}" if kind == "udp" else f" -C {flow['cc']}"
+        length = f" -n {flow['bytes']}" if flow.get("bytes") else f" -t {run['duration_us'] // 1_000_000}"
+        print(f"  {flow['to']} iperf3 -s -1 -D -p {port}")
+        print(f"  {flow['from']} iperf3 -c {flow['address']} -p {port}{rate}{length}")
+    print("`exit` ends it.", flush=True)
+
+
+def main(word: str, folder: Path, mark: str) -> int:
+    """Build the net, hand it to the agent or to a person, take it down."""
+    # Nobody would hear of it any more.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    run = json.loads((folder / "run.json").read_text())
+    # What commands print at the prompt is of the level above Mininet's own chatter.
+    setLogLevel("output" if word == "live" else "warning")
+    try:
+        net = _build(run)
+        if run["where"] == "host":
+            _name_namespaces(net, mark)
+    except Exception as error:  # Mininet raises plain exceptions.
+        _say_failure(folder, run, error)
+        return 1
+    code = _agent(folder, "attach" if word == "run" else "settle", mark, net)
+    if word == "live" and code == 0:
+        _print_help(run)
+        CLI(net)
+    # A guest powers off with all that is in it.
+    if run["where"] == "host":
+        net.stop()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))

@@ -1,0 +1,96 @@
+"""Programs of the host in a guest: what the agent as first process needs to know of them (agent/program.c).
+
+The program sees the host's files read-only and empty folders at /tmp and /run; its environment is fixed, so that what it does
+depends on its words and its files alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Where a program finds the run directory.
+SHARED = "/run/longhaul"
+
+PYTHON = "/usr/bin/python3"
+
+_ENVIRONMENT = (
+    "HOME=/tmp",
+    "LANG=C.UTF-8",
+    "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+    "PYTHONDONTWRITEBYTECODE=1",
+    "PYTHONHASHSEED=0",
+    "PYTHONUNBUFFERED=1",
+    "PYTHONWARNINGS=ignore",
+    "SHELL=/bin/bash",
+    "TERM=xterm",
+    "USER=root",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """The devices that a program reads and writes, and the kernel's arguments that make them."""
+
+    input: str
+    output: str
+    errors: str
+    arguments: tuple[str, ...]
+    guarding: tuple[str, ...] = ()
+    rows: int = 0
+    columns: int = 0
+
+
+# Everything to the log, as the agent does.
+LOG = Console("/dev/null", "/dev/console", "/dev/console", ("con0=null,fd:1", "con=null"))
+# Output and errors to files of their own, the kernel's words to the log; nothing comes in, so nothing depends on when.
+FILES = Console(
+    "/dev/null",
+    "/dev/tty0",
+    "/dev/tty2",
+    ("con0=null,fd:6", "con1=null,fd:1", "con2=null,fd:7", "con=null", "console=tty1"),
+    ("--output",),
+)
+
+
+def terminal(rows: int, columns: int) -> Console:
+    """Somebody's terminal, of this size."""
+    return Console(
+        "/dev/tty0",
+        "/dev/tty0",
+        "/dev/tty0",
+        ("con0=fd:6,fd:6", "con1=null,fd:1", "con=null", "console=tty1"),
+        ("--terminal",),
+        rows,
+        columns,
+    )
+
+
+def ask_for(
+    guest: Path,
+    arguments: Sequence[str],
+    console: Console,
+    folder: str = SHARED,
+    show: Sequence[str] = (),
+    modules: Sequence[str] = (),
+) -> None:
+    """Make this program the work of the guest whose root is `guest`.
+
+    `show` names folders it must see although they may lie under /tmp or /run; `modules` are loaded before it starts.
+    """
+    (guest / "host").mkdir(exist_ok=True)
+    document = {
+        "arguments": list(arguments),
+        "environment": list(_ENVIRONMENT),
+        "folder": folder,
+        "show": list(show),
+        "modules": list(modules),
+        "input": console.input,
+        "output": console.output,
+        "errors": console.errors,
+        "rows": console.rows,
+        "columns": console.columns,
+    }
+    (guest / "program.json").write_text(json.dumps(document))

@@ -1,0 +1,42 @@
+"""A run for this host's own kernel whichever it is: without netem, which many lack. As a program, the runner that a test kills.
+
+python -m tests.mininet.bare DIRECTORY
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.backends import open_backend
+from orchestrator.plan import Run, compile_plan
+from orchestrator.run import End, Qdisc, Wire
+from orchestrator.settings import load_settings
+from tests.guest.conftest import experiment
+
+
+def bare_run(duration: str) -> Run:
+    (run,) = compile_plan(
+        experiment(path={"bandwidth": "20 Mbit/s"}, duration=duration), backend="mininet", where="host"
+    ).runs
+    return replace(run, wires=tuple(Wire((_bare(wire.ends[0]), _bare(wire.ends[1]))) for wire in run.wires))
+
+
+def _bare(end: End) -> End:
+    return replace(end, qdiscs=tuple(_at_the_root(qdisc) for qdisc in end.qdiscs if qdisc.kind != "netem"))
+
+
+def _at_the_root(qdisc: Qdisc) -> Qdisc:
+    return replace(qdisc, parent="root") if qdisc.kind == "tbf" else qdisc
+
+
+def carry_out(run: Run, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "run.json").write_text(json.dumps(run.as_json()))
+    open_backend("mininet", load_settings()).run(run, directory, lambda now_ns: None)
+
+
+if __name__ == "__main__":
+    carry_out(bare_run("60 s"), Path(sys.argv[1]))

@@ -1,0 +1,33 @@
+"""One experiment on either backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.backends import open_backend
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import Settings
+from tests.guest.conftest import experiment, settings
+
+__all__ = ["settings"]
+
+# (placement, changes of the experiment) -> the documents of so many runs of it
+Carry = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def carry(settings: Settings) -> Carry:
+    store = Store(settings)
+
+    def carry_out(placement: dict[str, str], *, times: int = 1, **changes: Any) -> list[dict[str, Any]]:
+        plan = compile_plan(experiment(**changes), **placement)  # type: ignore[arg-type]
+        pipeline = Pipeline(open_backend(plan.runs[0].backend, settings), store, use_cache=False)
+        return pipeline.execute(replace(plan, runs=plan.runs * times), jobs=2)
+
+    return carry_out

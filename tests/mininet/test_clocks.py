@@ -1,0 +1,86 @@
+"""Mininet in a guest by both clocks: the sandbox's numbers in virtual time, near them in real time, none where it cannot keep up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.mininet.conftest import Carry
+
+SANDBOX = {"backend": "sandbox"}
+VIRTUAL = {"backend": "mininet", "where": "guest"}
+REAL = {"backend": "mininet", "where": "guest", "clock": "real"}
+
+RERUNS = 20
+# A neighbour on this machine may break a run's budget; a run that is void says nothing either way.
+REAL_TRIES = 4
+
+
+def only(documents: list[dict[str, Any]]) -> dict[str, Any]:
+    (document,) = documents
+    assert document["status"] == "done", document.get("error")
+    return document
+
+
+@pytest.mark.parametrize("bandwidth", ["20 Mbit/s", "100 Mbit/s", "622 Mbit/s"])
+def test_in_virtual_time_mininet_and_the_sandbox_agree(carry: Carry, bandwidth: str) -> None:
+    path = {"bandwidth": bandwidth, "rtt": "40 ms"}
+    sandbox, mininet = (only(carry(place, path=path))["flows"][0] for place in (SANDBOX, VIRTUAL))
+    assert mininet["goodput_bps"] == pytest.approx(sandbox["goodput_bps"], rel=0.005)
+    assert mininet["rtt_ms"]["min"] == pytest.approx(sandbox["rtt_ms"]["min"], abs=0.02)
+
+
+def test_reruns_in_virtual_time_are_identical(carry: Carry) -> None:
+    """Loss, jitter, background: whatever draws a random number, and Python with its shells around it."""
+    flows = [
+        {"name": "pair", "cc": "cubic", "count": 2},
+        {"name": "back", "on_off": {"rate": "4 Mbit/s", "on": "200 ms", "off": "300 ms"}},
+    ]
+    path = {"bandwidth": "20 Mbit/s", "rtt": "30 ms", "loss": 1e-3, "jitter": "2 ms"}
+    documents = carry(VIRTUAL, times=RERUNS, path=path, flows=flows, duration="2 s", start_jitter="1 RTT")
+    assert all(document["status"] == "done" for document in documents), documents
+    assert len({document["trace_sha256"] for document in documents}) == 1
+
+
+def test_mininet_does_all_that_an_experiment_asks_for(carry: Carry) -> None:
+    """A module, a schedule, AQM with marks, a web user, iperf3, and flows with a round trip of their own."""
+    flows = [
+        {"name": "a", "cc": "htcp", "rtt": "60 ms"},
+        {"name": "b", "cc": "vegas", "initial_window": 4},
+        {"name": "web", "web": {"mean": "100 kB", "shape": 1.2, "think": "100 ms"}, "cc": "cubic"},
+        {"name": "iperf", "cc": "cubic", "tool": "iperf3"},
+    ]
+    schedule = [{"at": "2 s", "path": {"rtt": "80 ms"}, "flows": {"b": {"cc": "reno"}}}]
+    path = {"queue": "fq_codel", "ecn": "on", "bandwidth": "30 Mbit/s"}
+    sandbox, mininet = (only(carry(place, path=path, flows=flows, schedule=schedule)) for place in (SANDBOX, VIRTUAL))
+    assert mininet["path"]["marks"] > 0
+    assert all(flow["bytes"] > 100_000 for flow in mininet["flows"])
+    # fq_codel draws where its flows go, so each backend has a run of its own.
+    assert mininet["path"]["utilisation"] == pytest.approx(sandbox["path"]["utilisation"], rel=0.15)
+
+
+def test_in_real_time_mininet_is_near_the_sandbox(carry: Carry) -> None:
+    path = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}
+    sandbox = only(carry(SANDBOX, path=path))["flows"][0]
+    for _ in range(REAL_TRIES):
+        (document,) = carry(REAL, path=path)
+        if document["status"] == "done":
+            break
+        assert "cpu budget" in document["error"]["what"], document["error"]
+    else:
+        pytest.fail("this machine has no time to spare: every run broke its CPU budget; run the test on a quieter one")
+    (flow,) = document["flows"]
+    assert flow["goodput_bps"] == pytest.approx(sandbox["goodput_bps"], rel=0.03)
+    assert flow["rtt_ms"]["min"] == pytest.approx(sandbox["rtt_ms"]["min"], abs=2)
+    assert flow["cwnd_packets"]["max"] > document["path"]["queue_packets"]["max"] > 0
+    assert (document["clock"], flow["loss_ratio"], flow["pdr"]) == ("real", None, None)
+    assert document["path"]["drops"] > 0
+
+
+def test_a_guest_that_cannot_keep_up_gives_no_numbers(carry: Carry) -> None:
+    """413 thousand packets a second are more than any guest forwards by the real clock."""
+    (document,) = carry(REAL, path={"bandwidth": "5 Gbit/s", "rtt": "40 ms"}, duration="3 s")
+    assert document["status"] == "failed"
+    assert document["error"]["error"] == "FidelityBroken"
+    assert "cpu budget" in document["error"]["what"]

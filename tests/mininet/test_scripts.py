@@ -1,0 +1,126 @@
+"""Mininet scripts of one's own, mn itself, and the prompt, in guests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from orchestrator.plan import compile_plan
+from orchestrator.spec import load_experiment
+
+RERUNS = 20
+
+SCRIPT = """
+import random, sys, time
+from mininet.link import TCLink
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.topo import Topo
+from words import greeting
+
+class Two(Topo):
+    def build(self):
+        self.addLink(self.addHost("h1"), self.addHost("h2"), cls=TCLink, bw=10)
+
+setLogLevel("critical")
+net = Mininet(topo=Two(), controller=None)
+net.start()
+h1, h2 = net["h1"], net["h2"]
+print(h1.cmd("ping -c 3", h2.IP()))
+h2.cmd("iperf3 -s -1 -D")
+time.sleep(0.1)
+print(h1.cmd("iperf3 -c", h2.IP(), "-t 1"))
+print(greeting, random.random(), time.time(), sys.argv[1:], sys.stdin.read())
+print("complaint", file=sys.stderr)
+net.stop()
+sys.exit(7)
+"""
+
+
+def mininet(*words: str, folder: Path, typed: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "orchestrator.cli", "mininet", *words],
+        cwd=folder,
+        env={**os.environ, "LONGHAUL_HOME": str(folder / "home")},
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "two.py").write_text(SCRIPT)
+    (tmp_path / "words.py").write_text("greeting = 'hello'\n")
+    return tmp_path
+
+
+def test_a_script_runs_as_it_would_here(script: Path) -> None:
+    done = mininet("two.py", "a", "--topo", "x", folder=script, typed="nobody hears this")
+    assert done.returncode == 7, done.stderr
+    assert done.stderr.endswith("complaint\n")
+    assert "3 packets transmitted, 3 received" in done.stdout
+    assert "iperf Done." in done.stdout
+    assert "hello" in done.stdout
+    assert "['a', '--topo', 'x'] \n" in done.stdout
+    assert "\r" not in done.stdout.replace("\r\n", "\n")
+    assert sorted(path.name for path in script.iterdir()) == ["home", "two.py", "words.py"]
+
+
+def test_reruns_of_a_script_are_identical(script: Path) -> None:
+    with ThreadPoolExecutor(2) as workers:
+        ends = list(workers.map(lambda _: mininet("two.py", folder=script), range(RERUNS)))
+    assert {end.returncode for end in ends} == {7}
+    assert len({end.stdout for end in ends}) == 1
+    assert mininet("--seed", "2", "two.py", folder=script).stdout != ends[0].stdout
+
+
+def test_mn_itself(tmp_path: Path) -> None:
+    words = ["mn", "--", "--topo", "single,2", "--switch", "lxbr", "--controller", "none", "--test", "pingall"]
+    done = mininet(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "0% dropped (2/2 received)" in done.stdout + done.stderr
+
+
+def test_open_vswitch_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    done = mininet("mn", "--", "--topo", "single,2", "--test", "pingall", folder=tmp_path)
+    assert done.returncode == 1
+    assert "this script asks for Open vSwitch, which no guest has" in done.stderr
+
+
+def test_the_prompt_on_an_experiments_net(tmp_path: Path) -> None:
+    run = compile_plan(load_experiment("quick"), backend="mininet", where="guest").runs[0]
+    (flow,), link = run.flows, run.links[0]
+    typed = f"nodes\n{link.node} tc qdisc show dev {link.dev}\n{flow.from_node} ping -c 1 {flow.address}\n"
+    done = mininet("quick", folder=tmp_path, typed=typed)
+    assert done.returncode == 0, done.stderr
+    for expected in (
+        f"{flow.from_node} iperf3 -c {flow.address} -p {flow.port} -C cubic",
+        "available nodes are",
+        "tbf 2: parent 1:1 rate 10Mbit",
+        "1 packets transmitted, 1 received",
+    ):
+        assert expected in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nosuch.py"], "there is no such file"),
+        (["--in", "host", "two.py"], "scripts run in guests only"),
+        (["--clock", "virtual", "quick"], "a prompt waits for a person"),
+        (["--clock", "slow", "two.py"], "known: real, virtual"),
+        (["quick", "more"], "takes no more words"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(script: Path, words: list[str], sentence: str) -> None:
+    done = mininet(*words, folder=script)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
