@@ -11,7 +11,7 @@ import datetime
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,16 @@ class Place:
     """Where and by which clock."""
 
     title: str
-    words: Mapping[str, str]
+    backend: str
+    where: str | None = None
+    clock: str | None = None
 
 
-REFERENCE = Place("sandbox", {"backend": "sandbox"})
+REFERENCE = Place("sandbox", "sandbox")
 PLACES = (
-    Place("Mininet in a guest, virtual time", {"backend": "mininet", "where": "guest", "clock": "virtual"}),
-    Place("Mininet in a guest, real time", {"backend": "mininet", "where": "guest", "clock": "real"}),
-    Place("Mininet on this host", {"backend": "mininet", "where": "host", "clock": "real"}),
+    Place("Mininet in a guest, virtual time", "mininet", "guest", "virtual"),
+    Place("Mininet in a guest, real time", "mininet", "guest", "real"),
+    Place("Mininet on this host", "mininet", "host", "real"),
 )
 
 # Units of what is printed: how a measure's number is scaled, and its unit.
@@ -104,8 +106,10 @@ def measured(name: str, place: Place, repeats: int | None) -> tuple[list[Documen
     """The runs that ended well there, and what became of the others."""
     print(f"{name}: {place.title}", file=sys.stderr)
     settings = load_settings()
-    backend = open_backend(place.words["backend"], settings)
-    plan = compile_plan(load_experiment(name), repeats=repeats, **place.words)
+    backend = open_backend(place.backend, settings)
+    plan = compile_plan(
+        load_experiment(name), repeats=repeats, backend=place.backend, where=place.where, clock=place.clock
+    )
     if missing := backend.check(plan.runs[0]):
         return [], "not measured, this machine lacks " + ", ".join(piece for piece, _ in missing) + "."
     documents = Pipeline(backend, Store(settings), use_cache=False).execute(plan, settings.jobs)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import topologies
 from orchestrator.plan import compile_plan
 from orchestrator.spec import load_experiment
+from topologies import CATALOG
 
 RERUNS = 20
 
@@ -86,6 +88,37 @@ def test_mn_itself(tmp_path: Path) -> None:
     done = mininet(*words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "0% dropped (2/2 received)" in done.stdout + done.stderr
+
+
+# Topologies at a size whose every pair is soon pinged; mixed_wireless too, as Mininet understands it.
+SMALL = {"parking_lot": "k=2", "mixed_wireless": "n=2", "long_path": "hops=3", "incast": "n=3", "evn": "n=3"}
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_a_topology_starts_in_stock_mininet(name: str, tmp_path: Path) -> None:
+    file = Path(topologies.__file__).parent / CATALOG[name].file
+    words = [
+        "--custom",
+        str(file),
+        "--topo",
+        f"{name},{SMALL.get(name, 'n=2' if name == 'dumbbell' else '')}".rstrip(","),
+    ]
+    done = mininet(
+        "mn",
+        "--",
+        *words,
+        "--link",
+        "tc",
+        "--switch",
+        "lxbr",
+        "--controller",
+        "none",
+        "--test",
+        "pingall",
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "*** Results: 0% dropped" in done.stdout + done.stderr
 
 
 def test_open_vswitch_is_refused_in_a_sentence(tmp_path: Path) -> None:
