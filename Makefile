@@ -100,8 +100,11 @@ dkms-uninstall: ## take them back
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
+trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
+	@$(PYTHON) -m tests.bench.trust $(TRUST)
+
 clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench trust clean
