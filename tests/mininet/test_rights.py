@@ -1,0 +1,76 @@
+"""Who has no rights on this machine has Mininet in a guest all the same; and what is missing is said at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from orchestrator.backends import guest, host, mininet
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import Plan, compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import Settings, load_settings
+from tests.guest.conftest import experiment, kernel_caches
+from tests.guest.test_determinism import NOBODY, place_of_nobody
+from tests.mininet.conftest import Carry
+
+__all__ = ["kernel_caches", "place_of_nobody"]
+
+
+def test_another_user_gets_the_same_trace(carry: Carry, place_of_nobody: Path) -> None:
+    (mine,) = carry({"backend": "mininet", "where": "guest"}, duration="2 s")
+    shutil.copy(mininet.NET, place_of_nobody / mininet.NET.name)
+    os.chown(place_of_nobody / mininet.NET.name, NOBODY, NOBODY)
+    plan = compile_plan(experiment(duration="2 s"), backend="mininet", where="guest")
+    # A fork, since the interpreter itself may lie where nobody cannot read; all it needs is loaded by now.
+    child = get_context("fork").Process(target=_run_as_nobody, args=(plan, place_of_nobody))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    told = json.loads((place_of_nobody / "told.json").read_text())
+    assert told["traces"] == [mine["trace_sha256"]]
+    assert "root" in told["missing"], "a host is not for nobody"
+
+
+def _run_as_nobody(plan: Plan, place: Path) -> None:
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    os.chdir(place)
+    for module in (guest, mininet, host):
+        vars(module)["AGENT"] = place / "agent"
+    mininet.NET = place / mininet.NET.name
+    settings = replace(load_settings(), home=place / "home", cache=place / "cache")
+    backend = mininet.MininetBackend(settings)
+    documents = Pipeline(backend, Store(settings)).execute(plan)
+    on_host = compile_plan(experiment(), backend="mininet", where="host").runs[0]
+    told = {
+        "traces": [one.get("trace_sha256") for one in documents],
+        "missing": [piece for piece, _ in backend.check(on_host)],
+    }
+    (place / "told.json").write_text(json.dumps(told))
+
+
+def test_everything_that_a_guest_lacks_is_said_at_once(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = compile_plan(
+        experiment(flows=[{"name": "a", "cc": "cubic", "tool": "iperf3"}]), backend="mininet", where="guest"
+    ).runs[0]
+    assert mininet.MininetBackend(settings).check(run) == []
+    for name in ("mnexec", "python3"):
+        monkeypatch.setattr(mininet, "_TOOLS", (*mininet._TOOLS, (str(tmp_path / name), name)))
+    monkeypatch.setattr(mininet, "_IPERF3", tmp_path / "iperf3")
+    missing = mininet.MininetBackend(replace(settings, cache=tmp_path)).check(run)
+    assert [remedy for _, remedy in missing] == [
+        "run `apt-get install mnexec`",
+        "run `apt-get install python3`",
+        "run `apt-get install iperf3`",
+        "run `longhaul kernel build 6.12`",
+    ]
