@@ -134,15 +134,22 @@ def _flow_cells(flow: Document) -> list[str]:
     ]
 
 
-def path_line(document: Document) -> str:
-    """The bottleneck in one line."""
-    path = document["path"]
-    queue = path["queue_packets"]
+def link_lines(document: Document) -> list[str]:
+    """Each followed link in one line, the first with what holds between flows."""
+    # What was kept before there were several has the first alone.
+    links = document.get("links") or [{"name": "bottleneck", **document["path"]}]
+    lines = [_link_line(link) for link in links[:MANY]]
+    if len(links) > MANY:
+        lines.append(f"and {len(links) - MANY} more links")
     jain = document.get("jain")
-    fair = "" if jain is None else f" · Jain {jain:.4f}"
+    return lines if jain is None else [f"{lines[0]} · Jain {jain:.4f}", *lines[1:]]
+
+
+def _link_line(link: Document) -> str:
+    queue = link["queue_packets"]
     return (
-        f"bottleneck: utilisation {path['utilisation']:.1%} · {path['drops']} drops · {path['marks']} marks · "
-        f"queue mean {queue['mean']:.1f}, p95 {queue['p95']:.0f}, max {queue['max']} packets{fair}"
+        f"{link['name']}: utilisation {link['utilisation']:.1%} · {link['drops']} drops · {link['marks']} marks · "
+        f"queue mean {queue['mean']:.1f}, p95 {queue['p95']:.0f}, max {queue['max']} packets"
     )
 
 

@@ -300,16 +300,19 @@ class Run:
         for wire in self.wires:
             yield from wire.ends
 
-    def bottleneck_rates(self) -> list[tuple[int, int, int]]:
-        """(from, to, bit/s) of the bottleneck, in microseconds, between its scheduled changes."""
-        bottleneck = self.links[0]
-        changes = [(0, bottleneck.rate_bps)]
+    def link_rates(self, link: Link) -> list[tuple[int, int, int]]:
+        """(from, to, bit/s) of a link, in microseconds, between its scheduled changes."""
+        changes = [(0, link.rate_bps)]
         for change in self.device_changes:
-            for qdisc in change.qdiscs if (change.node, change.dev) == (bottleneck.node, bottleneck.dev) else ():
+            for qdisc in change.qdiscs if change.dev == link.dev else ():
                 rate_bps = qdisc.options.get("rate_bps")
                 if isinstance(rate_bps, int):
                     changes.append((change.at_us, rate_bps))
         return self._spans(changes)
+
+    def bottleneck_rates(self) -> list[tuple[int, int, int]]:
+        """The same of the first bottleneck."""
+        return self.link_rates(self.links[0])
 
     def pacing_rates(self, flow: Flow) -> list[tuple[int, int, int]]:
         """(from, to, bit/s) of the rate that a flow's socket asks for, between its scheduled changes; 0: none."""

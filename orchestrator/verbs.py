@@ -119,7 +119,7 @@ def _print_run(console: Console, document: Document, store: Store) -> None:
     console.print(chart, highlight=False)
     console.print(screen.flow_table([document]))
     lines = [
-        screen.path_line(document),
+        *screen.link_lines(document),
         screen.fidelity_line(document),
         *screen.expectation_lines(document),
         screen.clock_line(document),

@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
 from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, ticks_s
-from orchestrator.run import Flow, Run
+from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import DROP_QUEUE, Records, Trace
 
 Document = dict[str, Any]
@@ -136,9 +136,11 @@ def summarise(run: Run, trace: Trace, facts: Document) -> Document:
     total = sum(flow["goodput_bps"] for flow in flows)
     for flow in flows:
         flow["share"] = flow["goodput_bps"] / total if total else None
+    links = [_link(run, trace, link, window) for link in run.links]
     return {
         "flows": flows,
-        "path": _path(run, trace, window),
+        "path": links[0],
+        "links": [{"name": link.name, **measured} for link, measured in zip(run.links, links, strict=True)],
         "jain": jain_index(run, trace, window.begin_s, window.end_s),
         "convergence_s": convergence_s(run, trace),
         "recovery_ratio": recovery_ratio(run, trace, window.begin_s, window.end_s),
@@ -254,18 +256,17 @@ def _cwnd(acks: Records) -> Document | None:
     return {"mean": mean, "max": int(cwnd.max())}
 
 
-def _path(run: Run, trace: Trace, window: Span) -> Document:
-    link = run.links[0]
+def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:
     records = of_flow(trace.links, link.id)
     sent = counter(records, "tx_bytes", run)
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
-    capacity_bps = _mean_bps(run.bottleneck_rates(), window)
+    capacity_bps = _mean_bps(run.link_rates(link), window)
     queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
     t_s = ticks_s(run)
     inside = t_s[(t_s >= window.begin_s) & (t_s <= window.end_s)]
     at_ticks: Floats = held(records, "queue_packets", inside)
     within = window.of(records)
-    dropped, lost = _path_drops(run, trace, window)
+    dropped, lost = _drops(run, trace, link, window)
     return {
         "throughput_bps": throughput_bps,
         "utilisation": throughput_bps / capacity_bps,
@@ -282,14 +283,13 @@ def _path(run: Run, trace: Trace, window: Span) -> Document:
     }
 
 
-def _path_drops(run: Run, trace: Trace, window: Span) -> tuple[int, int]:
-    """Packets that the bottleneck's queue dropped and that chance took; by the real clock, as the queue counts them."""
-    link = run.links[0].id
+def _drops(run: Run, trace: Trace, link: Link, window: Span) -> tuple[int, int]:
+    """Packets that a link's queue dropped and that chance took; by the real clock, as the queue counts them."""
     if run.clock == "real":
-        counters = [counter(of_flow(trace.links, link), name, run) for name in ("drops", "losses")]
+        counters = [counter(of_flow(trace.links, link.id), name, run) for name in ("drops", "losses")]
         dropped, lost = (one.rate(window.begin_s, window.end_s) * window.length_s for one in counters)
         return round(dropped), round(lost)
-    drops = window.of(of_flow(trace.drops, link))
+    drops = window.of(of_flow(trace.drops, link.id))
     dropped = int(np.count_nonzero(drops["state"] == DROP_QUEUE))
     return dropped, len(drops) - dropped
 

@@ -8,7 +8,7 @@ those of the trace: nothing here smooths, except that goodput is the mean of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,9 @@ from orchestrator.units import format_duration, format_rate, format_share
 # Goodput over less than this is a picture of single packets.
 _LEAST_BIN_S = 0.1
 _MOST_BINS = 200
+
+# More queues in one picture than this tell nobody anything.
+_MOST_QUEUES = 6
 
 # Values that a stretch of a thinned series keeps.
 _KEPT = 4
@@ -69,7 +72,7 @@ def run_panels(run: Run, trace: Trace, points: int = 2000) -> list[Panel]:
         Panel("Congestion window", "packets", _of_acks(acks, "cwnd", 1.0, points)),
         Panel("Goodput", "Mbit/s", [_goodput(run, trace, flow) for flow in run.flows]),
         Panel("Round trip", "ms", _of_acks(rtts, "rtt_us", 1000.0, points)),
-        Panel("Queue", "packets", [_queue(run, trace, points)] if run.links else []),
+        Panel("Queue", "packets", list(_queues(run, trace, points))),
     ]
     return [panel for panel in panels if panel.series]
 
@@ -117,10 +120,14 @@ def _goodput(run: Run, trace: Trace, flow: Flow) -> Series:
     return Series(flow_label(flow), (edges_s[:-1] + edges_s[1:]) / 2, rates_bps / 1e6)
 
 
-def _queue(run: Run, trace: Trace, points: int) -> Series:
-    link = run.links[0]
-    t_s = ticks_s(run)
-    return _thinned(link.name, t_s, held(of_flow(trace.links, link.id), "queue_packets", t_s), points)
+def _queues(run: Run, trace: Trace, points: int) -> Iterator[Series]:
+    """The first bottleneck's, and others in which anything waited."""
+    t_s, drawn = ticks_s(run), 0
+    for place, link in enumerate(run.links):
+        packets = held(of_flow(trace.links, link.id), "queue_packets", t_s)
+        if (place == 0 or packets.any()) and drawn < _MOST_QUEUES:
+            drawn += 1
+            yield _thinned(link.name, t_s, packets, points)
 
 
 def _thinned(label: str, x_s: Floats, y: Floats, points: int) -> Series:

@@ -1,4 +1,7 @@
-"""How far two places where a run can happen agree: of each measure the difference of the means, with its interval."""
+"""How far two places where a run can happen agree: of each measure the mean difference, with its interval.
+
+Runs are paired by their seeds: start times and the draws of chance are the same in both places, so that what is left is the places'.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.analysis.aggregate import with_interval
 from orchestrator.analysis.measures import value_of
-from orchestrator.analysis.series import Floats
-
-_RESAMPLES = 2000
-_INTERVAL = (2.5, 97.5)
 
 # Of every flow, of the path, of the run; a difference is a share of the reference, or of what stands beside it as it is.
 _FLOW_MEASURES = ("goodput", "rtt_min", "rtt_p50", "cwnd_mean", "retransmits")
@@ -22,7 +22,7 @@ _RUN_MEASURES = ("jain",)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`value` is that of the reference, `low` and `high` bound the difference of the other from it with 95 % confidence."""
+    """`value` is the reference's mean, `difference` the other's from it, between `low` and `high` with 95 % confidence."""
 
     measure: str
     flow: str | None
@@ -40,11 +40,11 @@ class Difference:
 def differences(reference: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]]) -> Iterator[Difference]:
     """Every measure that both have, of the repeats of one experiment in two places."""
     for flow, measure in _measured(reference[0]):
-        ours, theirs = (_values(documents, measure, flow) for documents in (reference, other))
-        if len(ours) and len(theirs):
-            low, high = _interval(ours, theirs)
-            value = float(ours.mean())
-            yield Difference(measure, flow, value, float(theirs.mean()) - value, low, high)
+        ours, theirs = (_by_seed(documents, measure, flow) for documents in (reference, other))
+        if seeds := sorted(ours.keys() & theirs.keys()):
+            apart = np.array([theirs[seed] - ours[seed] for seed in seeds])
+            difference, low, high = with_interval(apart, "mean")
+            yield Difference(measure, flow, float(np.mean([ours[seed] for seed in seeds])), difference, low, high)
 
 
 def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
@@ -55,14 +55,6 @@ def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
         yield from ((None, measure) for measure in _RUN_MEASURES)
 
 
-def _values(documents: Sequence[dict[str, Any]], measure: str, flow: str | None) -> Floats:
-    found = [value for document in documents if (value := value_of(document, measure, flow)) is not None]
-    return np.array(found, dtype=np.float64)
-
-
-def _interval(ours: Floats, theirs: Floats) -> tuple[float, float]:
-    """Bootstrap of the difference of two means, drawn from a fixed seed so that equal data give equal intervals."""
-    draw = np.random.default_rng(1)
-    means = [values[draw.integers(0, len(values), (_RESAMPLES, len(values)))].mean(axis=1) for values in (ours, theirs)]
-    low, high = np.percentile(means[1] - means[0], _INTERVAL)
-    return float(low), float(high)
+def _by_seed(documents: Sequence[dict[str, Any]], measure: str, flow: str | None) -> dict[int, float]:
+    found = ((document["seed"], value_of(document, measure, flow)) for document in documents)
+    return {seed: value for seed, value in found if value is not None}

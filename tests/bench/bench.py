@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed
+from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
 
 RESULT = Path(__file__).resolve().parents[2] / "build" / "bench.json"
@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "overhead": overhead,
     "memory": memory,
     "modules": modules,
+    "topologies": topologies,
     "ns-3": ns3,
 }
 

@@ -1,4 +1,4 @@
-"""The parts of the benchmark: speed, overhead, memory, modules, ns-3. Each gives rows: what was measured, its bar, both as numbers.
+"""The parts of the benchmark: speed, overhead, memory, modules, topologies, ns-3. Each gives rows: what was measured, its bar, both as numbers.
 
 A machine with other work on it is noisy, so a number is the median of a few repeats, and where two programs are compared
 they take turns.
@@ -169,6 +169,24 @@ def memory(bench: Bench) -> Iterator[Row]:
     """The most memory the guest's process held at once."""
     run = run_longhaul(one_flow("1 Gbit/s", "100 ms", 5 if bench.quick else 15), bench.home).run
     yield Row("memory", "1 Gbit/s × 100 ms", "MB", run["max_rss_kb"] / 1000, at_most=_MEMORY_MOST_MB, note="guest")
+
+
+# The largest graph that anybody has asked for so far, and how long its guest may take until packets can flow.
+_PAIRS, _READY_MOST_S = 250, 5.0
+
+
+def topologies(bench: Bench) -> Iterator[Row]:
+    """The wall time of a guest in which hardly a packet flows: boot, every node and wire with its read-back, power off."""
+    experiment = one_flow("100 Mbit/s", "1 ms", 1) | {"params": {"n": _PAIRS}, "duration": "50 ms"}
+    wall_s = median(float(one.run["wall_s"]) for one in bench.measure(experiment))
+    yield Row(
+        "topologies",
+        f"dumbbell of 2 × {_PAIRS} hosts, ready",
+        "wall s",
+        wall_s,
+        at_most=_READY_MOST_S,
+        note=f"{2 * _PAIRS + 2} namespaces, {2 * _PAIRS + 1} wires, and the end of the guest",
+    )
 
 
 @dataclass(frozen=True, slots=True)

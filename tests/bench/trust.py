@@ -40,6 +40,14 @@ class Place:
     clock: str | None = None
 
 
+@dataclass(frozen=True)
+class Lab:
+    """How often each experiment is repeated (None: as it says), and whether runs that were kept will do."""
+
+    repeats: int | None
+    kept: bool
+
+
 REFERENCE = Place("sandbox", "sandbox")
 PLACES = (
     Place("Mininet in a guest, virtual time", "mininet", "guest", "virtual"),
@@ -66,25 +74,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
     parser.add_argument("--repeats", type=int, help="of each experiment, instead of its own")
     parser.add_argument("--only", nargs="*", help="experiments, without trust/")
+    parser.add_argument("--kept", action="store_true", help="take runs that were kept earlier, by the same programs")
     parser.add_argument("--output", type=Path, default=PAGE)
     words = parser.parse_args()
     names = [name for name in shipped_experiments() if name.startswith("trust/")]
     names = [name for name in names if not words.only or name.removeprefix("trust/") in words.only]
-    sections = [line for name in names for line in section(name, words.repeats)]
+    lab = Lab(words.repeats, words.kept)
+    sections = [line for name in names for line in section(name, lab)]
     words.output.write_text("\n".join([GUIDE.read_text().rstrip(), "", *machine(), "", *sections]) + "\n")
     print(words.output)
     return 0
 
 
-def section(name: str, repeats: int | None) -> Iterator[str]:
+def section(name: str, lab: Lab) -> Iterator[str]:
     """One experiment: a row a measure, a column a place."""
     experiment = load_experiment(name)
     yield f"## {name.removeprefix('trust/')}\n"
     yield f"{experiment.about} `longhaul plan {name}` has every number.\n"
-    reference, _ = measured(name, REFERENCE, repeats)
+    reference, _ = measured(name, REFERENCE, lab)
     columns: dict[str, list[Difference]] = {}
     for place in PLACES:
-        documents, problem = measured(name, place, repeats)
+        documents, problem = measured(name, place, lab)
         if documents:
             columns[place.title] = list(differences(reference, documents))
         if problem:
@@ -102,17 +112,17 @@ def section(name: str, repeats: int | None) -> Iterator[str]:
     yield ""
 
 
-def measured(name: str, place: Place, repeats: int | None) -> tuple[list[Document], str]:
+def measured(name: str, place: Place, lab: Lab) -> tuple[list[Document], str]:
     """The runs that ended well there, and what became of the others."""
     print(f"{name}: {place.title}", file=sys.stderr)
     settings = load_settings()
     backend = open_backend(place.backend, settings)
     plan = compile_plan(
-        load_experiment(name), repeats=repeats, backend=place.backend, where=place.where, clock=place.clock
+        load_experiment(name), repeats=lab.repeats, backend=place.backend, where=place.where, clock=place.clock
     )
     if missing := backend.check(plan.runs[0]):
         return [], "not measured, this machine lacks " + ", ".join(piece for piece, _ in missing) + "."
-    documents = Pipeline(backend, Store(settings), use_cache=False).execute(plan, settings.jobs)
+    documents = Pipeline(backend, Store(settings), use_cache=lab.kept).execute(plan, settings.jobs)
     sound = [document for document in documents if document["status"] in ("done", "missed")]
     failed = [document["error"]["what"] for document in documents if document["status"] == "failed"]
     return sound, f"{len(failed)} of {len(documents)} runs void ({failed[0]})." if failed else ""
@@ -145,8 +155,8 @@ def machine() -> Sequence[str]:
     day = datetime.datetime.now(tz=datetime.UTC).date()
     return (
         "## As measured\n",
-        f"By `make trust` on {day}: {os.cpu_count()} cores of {model}, host kernel {platform.release()}. A difference is that of the means",
-        "from the sandbox's, with the 95 % interval of chance (bootstrap over the repeats); a star marks one that chance does not explain.",
+        f"By `make trust` on {day}: {os.cpu_count()} cores of {model}, host kernel {platform.release()}. A difference is the mean of",
+        "those from the sandbox's runs of the same seeds, with its 95 % interval (bootstrap); a star marks one that chance does not explain.",
     )
 
 

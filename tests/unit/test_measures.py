@@ -183,3 +183,10 @@ def test_a_measure_without_a_value_is_missed() -> None:
     (document, _) = documents()
     (verdict,) = evaluate([Expectation("completion_s", "first", None, 5.0, "completion")], document)
     assert verdict == {"ok": False, "text": "completion: has no value in this run", "value": None}
+
+
+def test_every_followed_link_has_its_measures() -> None:
+    run, trace, told = recorded("lossy_pair")
+    document = summarise(run, trace, told)
+    assert [link["name"] for link in document["links"]] == [link.name for link in run.links]
+    assert document["links"][0] == {"name": "bottleneck", **document["path"]}

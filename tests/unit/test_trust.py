@@ -14,9 +14,10 @@ def documents(goodputs: list[float], drops: int = 3) -> list[dict[str, Any]]:
     return [
         {
             "flows": [{"name": "a", "goodput_bps": goodput, "rtt_ms": None, "cwnd_packets": None, "retransmits": 0}],
+            "seed": seed,
             "path": {"utilisation": 1.0, "queue_packets": {"mean": 5.0}, "drops": drops},
         }
-        for goodput in goodputs
+        for seed, goodput in enumerate(goodputs)
     ]
 
 
@@ -29,13 +30,14 @@ def test_equal_runs_differ_in_nothing() -> None:
 
 def test_a_shift_beyond_chance_is_seen_with_its_size() -> None:
     draw = np.random.default_rng(7)
-    ours, theirs = (list(draw.normal(mean, 1, 40)) for mean in (100, 110))
+    ours = list(draw.normal(100, 20, 40))
+    theirs = [value + draw.normal(10, 1) for value in ours]
     (one,) = [one for one in differences(documents(ours), documents(theirs)) if one.measure == "goodput"]
     assert not one.agrees
     assert one.difference == pytest.approx(10, abs=1)
     assert one.low < one.difference < one.high
-    # Two standard errors of a difference of means of 40 values each, both ways.
-    assert one.high - one.low == pytest.approx(4 * np.sqrt(2 / 40), rel=0.3)
+    # Two standard errors of a mean of 40 differences, both ways: what both places share does not count.
+    assert one.high - one.low == pytest.approx(4 / np.sqrt(40), rel=0.3)
 
 
 def test_what_only_one_place_knows_is_left_out() -> None:
