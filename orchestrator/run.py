@@ -14,10 +14,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from functools import cache
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.plain import BESIDE, SELDOM, decode, encode, key
 
 FORMAT = 1
 
@@ -31,7 +31,7 @@ class Qdisc:
     kind: str
     handle: str
     parent: str
-    options: Mapping[str, Option]
+    options: Mapping[str, Option] = field(metadata=BESIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class End:
     address: str | None
     mtu: int
     qdiscs: tuple[Qdisc, ...] = ()
-    behind: tuple[str, ...] = ()
+    behind: tuple[str, ...] = field(default=(), metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Route:
     to: str
     via: str
     initcwnd: int = 0
-    cwnd_clamp: int = 0
-    quickack: bool = False
+    cwnd_clamp: int = field(default=0, metadata=SELDOM)
+    quickack: bool = field(default=False, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class Module:
 
     name: str
     params: Mapping[str, str]
-    builtin: bool = False
-    source: str = ""
+    builtin: bool = field(default=False, metadata=SELDOM)
+    source: str = field(default="", metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class Flow:
     kind: str
     cc: str | None
     variant: str | None
-    from_node: str = field(metadata={"key": "from"})
-    to_node: str = field(metadata={"key": "to"})
+    from_node: str = field(metadata=key("from"))
+    to_node: str = field(metadata=key("to"))
     address: str
     port: int
     start_us: int
@@ -157,19 +157,18 @@ class Flow:
     seed: int
     forward: tuple[str, ...]
     back: tuple[str, ...]
-    rate_bps: int = 0
-    payload_bytes: int = 0
-    on_off: OnOff | None = None
-    mean_bytes: int = 0
-    shape_milli: int = 0
-    think_us: int = 0
-    tool: str = "lh-flow"
-    client_port: int = 0
-    block_bytes: int = 0
-
-
-_TOOL_KEYS = ("tool", "client_port", "block_bytes")
-_KIND_KEYS = {"udp": ("rate_bps", "payload_bytes", "on_off"), "web": ("mean_bytes", "shape_milli", "think_us")}
+    # udp
+    rate_bps: int = field(default=0, metadata=SELDOM)
+    payload_bytes: int = field(default=0, metadata=SELDOM)
+    on_off: OnOff | None = field(default=None, metadata=SELDOM)
+    # web
+    mean_bytes: int = field(default=0, metadata=SELDOM)
+    shape_milli: int = field(default=0, metadata=SELDOM)
+    think_us: int = field(default=0, metadata=SELDOM)
+    # of iperf3
+    tool: str = field(default="lh-flow", metadata=SELDOM)
+    client_port: int = field(default=0, metadata=SELDOM)
+    block_bytes: int = field(default=0, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,14 +325,14 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """run.json as plain data."""
-        return dict(_encode(self))
+        return dict(encode(self))
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Run:
         """The Run of a run.json; ValueError for another format."""
         if data.get("format") != FORMAT:
             raise ValueError(f"run.json of format {data.get('format')!r}, this version reads {FORMAT}")
-        run: Run = _decode(Run, data)
+        run: Run = decode(Run, data)
         return run
 
 
@@ -341,63 +340,3 @@ def run_id(run: Run, identity: Mapping[str, str]) -> str:
     """The name of a result: a hash over all that determines it, the run and the programs that carry it out."""
     canonical = json.dumps([run.as_json(), dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:20]
-
-
-def _encode(value: Any) -> Any:
-    if isinstance(value, Qdisc):
-        return {"kind": value.kind, "handle": value.handle, "parent": value.parent, **_encode(value.options)}
-    if is_dataclass(value):
-        data = {part.metadata.get("key", part.name): _encode(getattr(value, part.name)) for part in fields(value)}
-        if isinstance(value, Module):
-            data = {key: item for key, item in data.items() if item or key == "params"}
-        if isinstance(value, Route):
-            data = {key: item for key, item in data.items() if item or key not in ("cwnd_clamp", "quickack")}
-        if isinstance(value, End) and not value.behind:
-            del data["behind"]
-        if isinstance(value, Flow):
-            for key in _TOOL_KEYS if value.tool == "lh-flow" else ():
-                del data[key]
-            for kind, keys in _KIND_KEYS.items():
-                for key in keys if kind != value.kind else ():
-                    del data[key]
-        return data
-    if isinstance(value, Mapping):
-        return {key: _encode(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_encode(item) for item in value]
-    return value
-
-
-def _chosen(kinds: Sequence[Any], value: Any) -> Any:
-    """The member of a union that a value is: of several structures, the one that has its keys."""
-    known = [kind for kind in kinds if kind is not type(None)]
-    return next(kind for kind in known if len(known) == 1 or set(value) <= {part.name for part in fields(kind)})
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _decode(kind: Any, value: Any) -> Any:
-    if kind is Qdisc:
-        head = ("kind", "handle", "parent")
-        options = {
-            key: tuple(item) if isinstance(item, list) else item for key, item in value.items() if key not in head
-        }
-        return Qdisc(value["kind"], value["handle"], value["parent"], options)
-    if is_dataclass(kind):
-        hints = _hints(kind)  # type: ignore[arg-type]
-        parts = {}
-        for part in fields(kind):
-            key = part.metadata.get("key", part.name)
-            if key in value or part.default is MISSING:
-                parts[part.name] = _decode(hints[part.name], value[key])
-        return kind(**parts)  # type: ignore[operator]
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        return None if value is None else _decode(_chosen(args, value), value)
-    if origin is tuple:
-        kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
-        return tuple(_decode(item_kind, item) for item_kind, item in zip(kinds, value, strict=True))
-    return value
