@@ -10,7 +10,6 @@ processes inside and thus with their wires. A namespace without such a name or w
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import time
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.errors import BackendError
+from orchestrator.locks import locked, take
 from orchestrator.process import run_script
 
 NETS = Path("/run/longhaul/nets")
@@ -30,10 +30,9 @@ def owned(mark: str) -> Iterator[None]:
     """Own the net of this mark; what of it is left in the end is taken away, and before that what the dead have left."""
     try:
         NETS.mkdir(parents=True, exist_ok=True)
-        with _locked(NETS / ".lock"):
+        with locked(NETS / ".lock"):
             sweep()
-            lock = os.open(NETS / mark, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock = take(NETS / mark)
     except OSError as error:
         raise BackendError("claiming a net in", str(NETS), error.strerror or str(error), "be root") from error
     try:
@@ -49,7 +48,7 @@ def sweep() -> None:
     for claim in NETS.iterdir():
         if claim.name.startswith("."):
             continue
-        with contextlib.suppress(BlockingIOError), _locked(claim, fcntl.LOCK_NB):
+        with contextlib.suppress(BlockingIOError), locked(claim, wait=False):
             remove_net(claim.name)
             claim.unlink(missing_ok=True)
 
@@ -77,13 +76,3 @@ def _processes(namespace: Path) -> Iterator[int]:
             found = (process / "ns" / "net").stat()
             if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
                 yield int(process.name)
-
-
-@contextlib.contextmanager
-def _locked(file: Path, how: int = 0) -> Iterator[None]:
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | how)
-        yield
-    finally:
-        os.close(handle)

@@ -35,6 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from orchestrator.errors import ResultsError
+from orchestrator.locks import locked
 
 # The newest revision in migrations/versions; a test holds the two equal.
 HEAD = "0001"
@@ -197,16 +198,13 @@ def _revision(engine: Engine) -> str | None:
 
 def _migrate(file: Path) -> None:
     """Bring an old or new database to HEAD; one process at a time."""
-    import fcntl
-
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("sqlalchemy.url", f"sqlite:///{file}")
-    with file.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(file.with_suffix(".lock")):
         command.upgrade(config, HEAD)
 
 

@@ -9,7 +9,6 @@ A process that dies leaves its lock free; the next process to stage anything rem
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from orchestrator.errors import ResultsError
+from orchestrator.locks import locked, take
 
 
 class Staging:
@@ -32,11 +32,10 @@ class Staging:
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             # Under one lock, so that a folder whose own lock is not yet taken is never swept.
-            with _locked(self._root / ".lock"):
+            with locked(self._root / ".lock"):
                 self._sweep()
                 self._folder.mkdir()
-                self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                self._lock = take(self._folder / "lock")
         except OSError as error:
             raise ResultsError(
                 "making a staging folder in",
@@ -66,15 +65,5 @@ class Staging:
         for folder in self._root.iterdir():
             if not folder.is_dir():
                 continue
-            with contextlib.suppress(BlockingIOError), _locked(folder / "lock", fcntl.LOCK_NB):
+            with contextlib.suppress(BlockingIOError), locked(folder / "lock", wait=False):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _locked(file: Path, how: int = 0) -> Iterator[None]:
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | how)
-        yield
-    finally:
-        os.close(handle)

@@ -1,0 +1,27 @@
+"""Files that are locked for as long as somebody lives: the kernel lets go of a lock when its holder ends, whatever way it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def take(file: Path) -> int:
+    """A lock held until the descriptor is closed; waits for whoever holds it."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    return handle
+
+
+@contextlib.contextmanager
+def locked(file: Path, *, wait: bool = True) -> Iterator[None]:
+    """The lock of a file for a while; BlockingIOError where it is held and nobody wants to wait."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
