@@ -27,6 +27,7 @@ Facts = dict[str, Any]
 _RTT_TOLERANCE = 0.001
 _RTT_GRACE_US = {"virtual": 20, "real": 2000}
 _LIMITED_SHARE = 0.01
+_SYN_AGAIN_US = 1_000_000
 _LATE_US = {"virtual": 100, "real": 10_000}
 # Counters go on while they are read: at most this much longer than it took, and what is in no queue at the moment.
 _READING_SLACK_US = 4000
@@ -56,6 +57,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_complete(trace, facts),
         *_budget(facts),
         *_congestion_controls(run, trace, facts),
+        *_ecn(run, facts),
         *_schedule(run, trace, facts),
         *_sysctls(run, facts),
         *_frames(run, facts),
@@ -112,6 +114,23 @@ def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check
             yield Check(
                 "congestion control in use", fact["cc"] == asked, f"{flow.name}: asked {asked}, found {fact['cc']}"
             )
+
+
+def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
+    """A connection has ECN exactly where its sender asks for it: a receiver that refuses does so without a word."""
+    asks = {node.name: dict(node.sysctls).get("net/ipv4/tcp_ecn") == "1" for node in run.nodes}
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        fact, asked = told[flow.id], asks[flow.from_node]
+        # A dctcp connection has it whatever the host says.
+        if flow.kind != "tcp" or fact["connected_us"] is None or flow.options.both_ends:
+            continue
+        # A SYN that is sent again asks for none (RFC 3168, section 6.1.1.1).
+        if fact["connected_us"] - flow.start_us >= _SYN_AGAIN_US:
+            continue
+        if fact["ecn"] != asked:
+            words = ("without", "with")
+            yield Check("ECN as asked", False, f"{flow.name}: asked {words[asked]}, found {words[fact['ecn']]}")
 
 
 def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:

@@ -88,6 +88,7 @@ def _device(facts: dict[str, Any], dev: str) -> dict[str, Any]:
         (_facts(lambda facts: facts["trace"].update(records=1)), "trace complete"),
         (lambda it: (it[0], replace(it[1], events=it[1].events[:0]), it[2]), "trace complete"),
         (_facts(lambda facts: facts["flows"][0].update(cc="reno")), "congestion control in use"),
+        (_facts(lambda facts: facts["flows"][0].update(ecn=True)), "ECN as asked"),
         (_facts(lambda facts: facts["flows"][0].update(error="connecting: timed out")), "flow"),
         (_facts(lambda facts: facts["nodes"][1]["sysctls"][0].__setitem__(1, "7")), "sysctls"),
         (_facts(lambda facts: facts["links"][0].update(max_frame_bytes=9000)), "no frame above the MTU"),
@@ -147,3 +148,15 @@ def test_iperf3_that_agrees_is_believed() -> None:
 )
 def test_iperf3_that_says_otherwise_breaks_the_run(said: dict[str, Any]) -> None:
     assert broken(*_with_iperf3(**said)) == {"iperf3 agrees"}
+
+
+def test_ecn_that_a_receiver_refuses_breaks_the_run() -> None:
+    run, trace, facts = recorded("lossy_pair")
+    asking = replace(
+        run, nodes=tuple(replace(node, sysctls=(*node.sysctls, ("net/ipv4/tcp_ecn", "1"))) for node in run.nodes)
+    )
+    assert "ECN as asked" in broken(asking, trace, facts)
+    late = copy.deepcopy(facts)
+    for fact in late["flows"]:
+        fact["connected_us"] = 1_200_000
+    assert "ECN as asked" not in broken(asking, trace, late)
