@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.analysis.aggregate import summarise_repeats
+from orchestrator.analysis.reproduction import verdict_line
 from orchestrator.analysis.verdicts import Verdict, judge_claim
 from orchestrator.backends import open_backend
+from orchestrator.describe import describe_plan
 from orchestrator.experiment import Experiment
 from orchestrator.papers import (
     Figure,
@@ -28,7 +30,7 @@ from orchestrator.papers import (
     quick_experiment,
 )
 from orchestrator.pipeline import Document, Pipeline
-from orchestrator.plan import compile_plan
+from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
 from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, execute
@@ -36,10 +38,14 @@ from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, execute
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """An experiment as it was carried out, and its documents."""
+    """An experiment as it was carried out: its plan and its documents."""
 
-    experiment: Experiment
+    plan: Plan
     documents: list[Document]
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.plan.experiment
 
 
 def reproduce(
@@ -60,7 +66,7 @@ def reproduce(
     else:
         _print(verdicts)
     if output is not None:
-        _write(result, chosen, verdicts, output, quick=quick)
+        _write(result, chosen, verdicts, carried, output, quick=quick)
     if any(document["status"] == "failed" for document in result["runs"]):
         return EXIT_FAILED
     return EXIT_MISSED if any(one.fails for told in verdicts.values() for one in told) else EXIT_DONE
@@ -90,7 +96,8 @@ def _experiments(chosen: Sequence[tuple[Paper, Sequence[Figure]]], *, quick: boo
 
 
 def _carry_out(experiment: Experiment, pipeline: Pipeline, jobs: int, *, quiet: bool) -> Carried:
-    return Carried(experiment, execute(pipeline, compile_plan(experiment), jobs, quiet=quiet))
+    plan = compile_plan(experiment)
+    return Carried(plan, execute(pipeline, plan, jobs, quiet=quiet))
 
 
 def _document(name: str, carried: Mapping[str, Carried], verdicts: Mapping[str, Sequence[Verdict]]) -> Document:
@@ -120,27 +127,31 @@ def _print(verdicts: Mapping[str, Sequence[Verdict]]) -> None:
         console.print(verdict_line(told), highlight=False)
 
 
-def verdict_line(verdicts: Sequence[Verdict]) -> str:
-    """How many of each verdict, and how many of those that gate differ."""
-    counts = ", ".join(
-        f"{sum(one.verdict == word for one in verdicts)} {word}"
-        for word in dict.fromkeys(one.verdict for one in verdicts)
-    )
-    return f"{counts}; of {sum(one.gate for one in verdicts)} that gate, {sum(one.fails for one in verdicts)} differ"
-
-
 def _write(
     result: Document,
     chosen: Sequence[tuple[Paper, Sequence[Figure]]],
     verdicts: Mapping[str, Sequence[Verdict]],
+    carried: Mapping[str, Carried],
     output: Path,
     *,
     quick: bool,
 ) -> None:
     from orchestrator.analysis.reproduction import markdown
+    from orchestrator.analysis.reproduction_page import Measured, reproduction_page
 
+    measured = {
+        name: Measured(one.documents, one.experiment.aggregate, describe_plan(one.plan))
+        for name, one in carried.items()
+    }
     output.mkdir(parents=True, exist_ok=True)
     (output / "result.json").write_text(json.dumps(result, indent=1))
     for paper, figures in chosen:
-        page = markdown(paper, figures, verdicts[paper.paper], quick=quick)
-        (output / f"{paper.paper}.md").write_text(page)
+        told, how = verdicts[paper.paper], _how(paper.paper, quick=quick)
+        (output / f"{paper.paper}.md").write_text(markdown(paper, figures, told, how=how))
+        (output / f"{paper.paper}.html").write_text(reproduction_page(paper, figures, told, measured, how=how))
+
+
+def _how(paper: str, *, quick: bool) -> str:
+    if quick:
+        return f"Measured by `longhaul reproduce {paper} --quick`: the fewest points that give the verdicts, once each."
+    return f"Measured by `longhaul reproduce {paper}`."

@@ -7,7 +7,7 @@ shown. Of several points the one farthest from agreeing is told. A claim is neve
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -40,6 +40,7 @@ class Reading:
     value: float
     low: float
     high: float
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +115,29 @@ def judge_claim(figure: str, claim: Claim, documents: Sequence[Document], aggreg
 
 def read_points(claim: Claim, documents: Sequence[Document], aggregate: str) -> list[Reading]:
     """What was measured at each point that the claim is about, in the order of the sweep; Unreadable."""
-    groups: dict[str, list[Document]] = {}
-    for document in documents:
-        if selects(claim.at, document["point"]):
-            groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
+    groups = by_point(document for document in documents if selects(claim.at, document["point"]))
     if not groups:
         raise Unreadable("no run was made at its points")
-    return [_reading(claim, group, aggregate) for group in groups.values()]
+    return [read_point(group, claim.measure, claim.flow, aggregate) for group in groups]
 
 
-def _reading(claim: Claim, group: Sequence[Document], aggregate: str) -> Reading:
+def by_point(documents: Iterable[Document]) -> list[list[Document]]:
+    """The repeats of each point together."""
+    groups: dict[str, list[Document]] = {}
+    for document in documents:
+        groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
+    return list(groups.values())
+
+
+def read_point(group: Sequence[Document], measure: str, flow: str | None, aggregate: str) -> Reading:
+    """What the repeats of one point say; Unreadable."""
     point = group[0]["point"]
     if failed := sum(document["status"] == "failed" for document in group):
         raise Unreadable(f"{failed} of {len(group)} runs failed{_where(point)}")
-    values = [value_of(document, claim.measure, claim.flow) for document in group]
+    values = [value_of(document, measure, flow) for document in group]
     if None in values:
-        raise Unreadable(f"{claim.measure} has no value{_where(point)}")
-    return Reading(point, *with_interval(np.array(values, dtype=float), aggregate))
+        raise Unreadable(f"{measure} has no value{_where(point)}")
+    return Reading(point, *with_interval(np.array(values, dtype=float), aggregate), len(values))
 
 
 def _value(claim: ValueClaim, readings: Sequence[Reading]) -> Iterator[Finding]:

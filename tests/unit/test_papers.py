@@ -107,7 +107,7 @@ def test_points_that_tables_cannot_tell_apart_are_refused() -> None:
         "duration": "10 s",
         "sweep": {"flows.a": [{"name": "a", "cc": "reno"}, {"name": "a", "cc": "reno", "initial_window": 2}]},
     }
-    with pytest.raises(SpecError, match="flows.a=reno; give flows that differ a `variant` each"):
+    with pytest.raises(SpecError, match="give flows that differ a `variant` each"):
         parse_experiment(written)
     parse_experiment(
         written | {"sweep": {"flows.a": [{"name": "a", "cc": "reno"}, {"name": "a", "cc": "reno", "variant": "r2"}]}}
