@@ -66,7 +66,9 @@ def draw_published(axes: PublishedAxes, readings: Sequence[Reading]) -> str:
             _draw_lines(canvas, axes, readings, dict(zip(names, places, strict=True)))
         canvas.set_xlabel(axes.x.label)
         canvas.set_ylabel(axes.y.label)
-        canvas.set_ylim(bottom=0)
+        canvas.set_ylim(0, 1.05 * canvas.get_ylim()[1])
+        if axes.curves and places is not None:
+            figure.legend(loc="outside right center", frameon=False, fontsize=8)
         page = io.StringIO()
         figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
     svg = page.getvalue()
@@ -110,8 +112,9 @@ def _draw_lines(canvas: Axes, axes: PublishedAxes, readings: Sequence[Reading], 
             canvas.set_xscale("symlog", linthresh=min(above))
         else:
             canvas.set_xscale("log")
-    if len(curves) > 1:
-        canvas.legend(frameon=False, fontsize=8)
+        # Every point by its own number: powers of ten would be drawn as formulas.
+        canvas.set_xticks(list(places.values()), [name.split()[0] for name in places])
+        canvas.minorticks_off()
 
 
 def _draw_bars(canvas: Axes, axes: PublishedAxes, readings: Sequence[Reading], names: Sequence[str]) -> None:
