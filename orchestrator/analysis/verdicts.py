@@ -79,7 +79,8 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict for JSON documents."""
-        return asdict(self)
+        told = asdict(self)
+        return {"figure": told.pop("figure"), "claim": told.pop("claim"), "class": told.pop("grade"), **told}
 
 
 class Unreadable(Exception):
