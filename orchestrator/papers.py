@@ -1,7 +1,7 @@
 """What papers published, as data: orchestrator/published/*.yaml, one file a paper, checked against the experiments it names.
 
     Paper --- Figure* --- Use*      the shipped experiments that carry it out, and the fewest points that still give the verdicts
-                      `-- Claim*    one published statement: its words, how it is computed from runs, its tolerance, whether it gates
+                      `-- Claim*    one published statement: what it says, how it is computed from runs, its tolerance, whether it gates
 
 A claim is one of CLAIMS, told apart by `kind`; analysis/verdicts.py says how each is judged. A file that names an unknown
 experiment, flow, field, value or measure is refused with the field's path. Published numbers are never code.
@@ -43,7 +43,7 @@ class _Claim(Part):
         alias="class",
         description="what was published: a stated number, who is ahead of whom, or a curve without numbers",
     )
-    words: str = Field(min_length=1, description="the paper's words")
+    words: str = Field(min_length=1, description="what the paper states, in short")
     published: str = Field(min_length=1, description="the value or order, as tables show it")
     gate: bool = Field(False, description="whether the exit code depends on it")
     why: str = Field("", description="what explains a difference; shown only where there is one")

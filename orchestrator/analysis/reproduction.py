@@ -28,7 +28,7 @@ def _lines(paper: Paper, figures: Sequence[Figure], verdicts: Sequence[Verdict],
         yield "|---" * len(HEADER) + "|"
         for one in told:
             cells = (
-                f'{one.claim}: "{one.words}"',
+                f"{one.claim}: {one.words}",
                 one.published,
                 one.measured,
                 outcome(one),

@@ -73,7 +73,7 @@ def _section(figure: Figure, verdicts: Sequence[Verdict], measured: Mapping[str,
 def _row(verdict: Verdict) -> str:
     kind = {AGREES: "good", DIFFERS: "bad"}.get(verdict.verdict, "help")
     return (
-        f"<tr><td>{escape(verdict.claim)}: “{escape(verdict.words)}”</td><td>{escape(verdict.published)}</td>"
+        f"<tr><td>{escape(verdict.claim)}: {escape(verdict.words)}</td><td>{escape(verdict.published)}</td>"
         f'<td>{escape(verdict.measured)}</td><td><span class="{kind}">{escape(outcome(verdict))}</span></td>'
         f"<td>{'yes' if verdict.gate else ''}</td></tr>"
     )

@@ -74,5 +74,5 @@ def test_the_page_of_a_paper_tells_every_claim() -> None:
     page = markdown(PAPER, [FIGURE], verdicts, how="Measured.")
     assert [verdict.verdict for verdict in verdicts] == ["agrees", "agrees", "not checkable"]
     for claim in FIGURE.claims:
-        assert f'| {claim.name}: "{claim.words}" |' in page
+        assert f"| {claim.name}: {claim.words} |" in page
     assert "2 agrees, 1 not checkable; of 2 that gate, 0 differ" in page
