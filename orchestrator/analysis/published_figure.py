@@ -125,3 +125,4 @@ def _draw_bars(canvas: Axes, axes: PublishedAxes, readings: Sequence[Reading], n
     )
     canvas.set_xticks(range(len(names)), names)
     canvas.grid(visible=False, axis="x")
+    canvas.set_axisbelow(True)
