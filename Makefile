@@ -12,6 +12,8 @@ C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stoc
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
 SEED := 1
+# make reproduce: a paper or a figure, and options; quick by default, as a whole paper takes hours
+REPRODUCE := --quick
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -103,8 +105,11 @@ bench: setup ## measure speed, as ratios within one run (BENCH=--help for its op
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
+reproduce: setup ## hold what papers published against fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
+	@$(LONGHAUL) reproduce $(REPRODUCE) -o build/reproduce
+
 clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench trust clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench trust reproduce clean

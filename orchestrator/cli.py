@@ -93,6 +93,27 @@ def run(
     )  # fmt: skip
 
 
+@app.command()
+def reproduce(
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER[/FIGURE]]", help="A paper, or one figure of it; every paper by default."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The fewest points that still give the verdicts.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
+    as_json: JsonOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write the documents and a page a paper into this folder."),
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")] = False,
+) -> None:
+    """Run a paper's experiments and hold the published values against them; exit code 1 if a claim that gates differs."""
+    from orchestrator.reproduce import reproduce as carry_out
+
+    raise typer.Exit(carry_out(target, quick=quick, jobs=jobs, as_json=as_json, output=output, use_cache=not no_cache))
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 def mininet(
     words: Annotated[

@@ -10,9 +10,13 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
+from rich.text import Text
 
+from orchestrator.analysis.reproduction import outcome
+from orchestrator.analysis.verdicts import Verdict
 from orchestrator.describe import control_text
 from orchestrator.pipeline import Document, Watcher
 from orchestrator.plan import Plan
@@ -257,6 +261,21 @@ def _cell(value: object) -> str:
 def point_text(document: Document) -> str:
     """The sweep's point of this run."""
     return ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in document["point"].items())
+
+
+def verdict_table(paper: str, verdicts: Sequence[Verdict]) -> Table:
+    """One line a published claim."""
+    table = Table(title=None, header_style="bold", pad_edge=False, box=None)
+    for column in ("figure", "claim", "class", "published", "measured", "verdict", "gates"):
+        table.add_column(column)
+    for one in verdicts:
+        style = {"agrees": "green", "differs": "red" if one.gate else "yellow"}.get(one.verdict, "")
+        table.add_row(
+            *(escape(cell) for cell in (f"{paper}/{one.figure}", one.claim, one.grade, one.published, one.measured)),
+            Text(outcome(one), style),
+            "yes" if one.gate else "",
+        )
+    return table
 
 
 def _number(value: float | None, unit: str, digits: int = 1) -> str:

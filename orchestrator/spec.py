@@ -27,7 +27,7 @@ from orchestrator.own_modules import by_name, clashing, own_controls
 from orchestrator.presets import spelt_out
 from orchestrator.rules import breaches
 from orchestrator.schedule import schedule_breaches
-from orchestrator.sweep import MOST_POINTS, Point, below, check_field, count_points, expand, part_of
+from orchestrator.sweep import MOST_POINTS, Point, alike, below, check_field, count_points, expand, part_of
 from orchestrator.topology import own_topology
 
 __all__ = ["Experiment", "at_point", "load_experiment", "parse_experiment", "shipped_experiments"]
@@ -163,6 +163,10 @@ def _check_sweep(experiment: Experiment, document: Document) -> None:
     problems: list[str] = []
     if count_points(sweep) * experiment.repeats > MOST_POINTS:
         problems.append(_problem(document, ("sweep",), None, f"more than {MOST_POINTS} runs"))
+    if same := alike(sweep):
+        problems.append(
+            _problem(document, ("sweep",), None, f"two points are both {same}; give flows that differ a `variant` each")
+        )
     fields = dict.fromkeys(path for point in sweep for path in point) if isinstance(sweep, list) else sweep
     for path in fields:
         try:

@@ -41,9 +41,32 @@ def count_points(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -
 
 def point_text(point: Point) -> dict[str, str]:
     """A point as tables show it."""
-    return {
-        path: ("on" if value else "off") if isinstance(value, bool) else str(value) for path, value in point.items()
-    }
+    return {path: value_text(value) for path, value in point.items()}
+
+
+def value_text(value: object) -> str:
+    """A value of a sweep as tables show it: of a whole flow, the name that a study or else the kernel has for what it runs."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return str(next((value[name] for name in ("variant", "preset", "cc") if value.get(name)), dict(value)))
+    return str(value)
+
+
+def alike(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> str | None:
+    """The text of two different points that tables would not tell apart; results of such points would be taken for repeats."""
+    if not isinstance(sweep, list):
+        values = {path: [value_text(value) for value in listed] for path, listed in (sweep or {}).items()}
+        twice = ((path, text) for path, texts in values.items() for text in texts if texts.count(text) > 1)
+        return next((f"{path}={text}" for path, text in twice), None)
+    seen: dict[tuple[tuple[str, str], ...], Point] = {}
+    for point in sweep:
+        texts = point_text(point)
+        key = tuple(sorted(texts.items()))
+        if key in seen:
+            return ", ".join(f"{path}={text}" for path, text in texts.items())
+        seen[key] = point
+    return None
 
 
 def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:

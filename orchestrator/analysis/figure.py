@@ -38,7 +38,7 @@ _MOST_LEGEND = 14
 # Of a mark's text, as a part of the time axis.
 _LETTER_WIDTH = 0.0065
 
-_STYLE: Any = {
+STYLE: Any = {
     "svg.hashsalt": "longhaul",
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -63,7 +63,7 @@ def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str) -> bytes:
 
     drawn = [(run, run_panels(run, trace, _POINTS)) for run, trace in runs]
     heights_in = [_HEAD_IN + _PANEL_IN * max(1, len(panels)) for _, panels in drawn]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH_IN, sum(heights_in)), dpi=_DPI, layout="constrained")
         parts = figure.subfigures(len(drawn), 1, squeeze=False, height_ratios=heights_in)[:, 0]
         for part, (run, panels) in zip(parts, drawn, strict=True):

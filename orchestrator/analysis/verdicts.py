@@ -1,0 +1,255 @@
+"""Published claims against measured runs: agrees, differs and by how much, or not checkable and why.
+
+A point's value is the aggregate of its repeats with its 95 % interval, as in every summary; the value decides, the interval is
+shown. Of several points the one farthest from agreeing is told. A claim is never judged on runs that failed or were not made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from orchestrator.analysis.aggregate import with_interval
+from orchestrator.analysis.measures import value_of
+from orchestrator.expectation import MEASURES, read_amount
+from orchestrator.papers import (
+    Claim,
+    ErrorClaim,
+    FlatClaim,
+    OrderingClaim,
+    TrendClaim,
+    ValueClaim,
+    selects,
+)
+from orchestrator.units import format_rate, parse_share
+
+Document = dict[str, Any]
+AGREES, DIFFERS, NOT_CHECKABLE = "agrees", "differs", "not checkable"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was measured at a point."""
+
+    point: Mapping[str, str]
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How far a claim is from agreeing at one place: `off` above 0 differs, as a share; `told` is what was measured there."""
+
+    off: float
+    told: str
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`value`, `low` and `high` are the measure's at `point`, the one that decides; `off` is by how much it differs, as a share."""
+
+    figure: str
+    claim: str
+    grade: str
+    kind: str
+    words: str
+    published: str
+    gate: bool
+    verdict: str
+    measured: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    off: float | None = None
+    point: Mapping[str, str] | None = None
+    why: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the exit code has to say so."""
+        return self.gate and self.verdict == DIFFERS
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict for JSON documents."""
+        told = asdict(self)
+        return {"figure": told.pop("figure"), "claim": told.pop("claim"), "class": told.pop("grade"), **told}
+
+
+class Unreadable(Exception):
+    """Why a claim cannot be judged."""
+
+
+def judge_claim(figure: str, claim: Claim, documents: Sequence[Document], aggregate: str) -> Verdict:
+    """The verdict on a claim, given every document of its experiment."""
+    blank = Verdict(
+        figure, claim.name, claim.grade, claim.kind, claim.words, claim.published, claim.gate, NOT_CHECKABLE, ""
+    )
+    try:
+        findings = list(_JUDGES[claim.kind](claim, read_points(claim, documents, aggregate)))
+        if not findings:
+            raise Unreadable("the points that it compares were not all run")
+    except Unreadable as reason:
+        return replace(blank, measured=str(reason))
+    worst = max(findings, key=lambda finding: finding.off)
+    differs = worst.off > 0
+    reading = worst.reading
+    return replace(
+        blank,
+        verdict=DIFFERS if differs else AGREES,
+        measured=worst.told,
+        value=reading.value,
+        low=reading.low,
+        high=reading.high,
+        off=worst.off if differs else 0.0,
+        point=dict(reading.point),
+        why=claim.why if differs else "",
+    )
+
+
+def read_points(claim: Claim, documents: Sequence[Document], aggregate: str) -> list[Reading]:
+    """What was measured at each point that the claim is about, in the order of the sweep; Unreadable."""
+    groups = by_point(document for document in documents if selects(claim.at, document["point"]))
+    if not groups:
+        raise Unreadable("no run was made at its points")
+    return [read_point(group, claim.measure, claim.flow, aggregate) for group in groups]
+
+
+def by_point(documents: Iterable[Document]) -> list[list[Document]]:
+    """The repeats of each point together."""
+    groups: dict[str, list[Document]] = {}
+    for document in documents:
+        groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
+    return list(groups.values())
+
+
+def read_point(group: Sequence[Document], measure: str, flow: str | None, aggregate: str) -> Reading:
+    """What the repeats of one point say; Unreadable."""
+    point = group[0]["point"]
+    if failed := sum(document["status"] == "failed" for document in group):
+        raise Unreadable(f"{failed} of {len(group)} runs failed{_where(point)}")
+    values = [value_of(document, measure, flow) for document in group]
+    if None in values:
+        raise Unreadable(f"{measure} has no value{_where(point)}")
+    return Reading(point, *with_interval(np.array(values, dtype=float), aggregate), len(values))
+
+
+def _value(claim: ValueClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    low, high = (
+        None if bound is None else read_amount(claim.measure, bound) for bound in (claim.at_least, claim.at_most)
+    )
+    if claim.of is not None and claim.within is not None:
+        middle, within = read_amount(claim.measure, claim.of), parse_share(claim.within)
+        low, high = middle * (1 - within), middle * (1 + within)
+    for reading in readings:
+        below = 0.0 if low is None else _beyond(low - reading.value, low)
+        above = 0.0 if high is None else _beyond(reading.value - high, high)
+        yield Finding(max(below, above), f"{_shown(claim, reading.value)}{_where(reading.point)}", reading)
+
+
+def _flat(claim: FlatClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    if len(readings) < 2:
+        return
+    lowest, highest = (pick(readings, key=lambda one: one.value) for pick in (min, max))
+    mean = float(np.mean([reading.value for reading in readings]))
+    spread = _beyond(highest.value - lowest.value, mean)
+    told = f"{_percent(spread)}: {_shown(claim, lowest.value)}{_where(lowest.point)} to {_shown(claim, highest.value)}{_where(highest.point)}"
+    yield Finding(spread - parse_share(claim.at_most), told, lowest)
+
+
+def _error(claim: ErrorClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    for reading in readings:
+        asked = read_amount(claim.measure, reading.point[claim.asked])
+        error = abs(reading.value - asked) / asked
+        told = f"{_percent(error)}: {_shown(claim, reading.value)}{_where(reading.point)}"
+        yield Finding(error - parse_share(claim.at_most), told, reading)
+
+
+def _trend(claim: TrendClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    slack, by = parse_share(claim.slack), parse_share(claim.by)
+    sign = 1.0 if claim.direction == "falls" else -1.0
+    for group in _apart(readings, claim.along):
+        if len(group) < 2:
+            continue
+        first, last = group[0], group[-1]
+        change = _beyond(sign * (first.value - last.value), first.value)
+        told = f"{_shown(claim, first.value)} to {_shown(claim, last.value)}{_where(last.point)}"
+        yield Finding(by - change, told, last)
+        for before, after in pairwise(group):
+            step = _beyond(sign * (after.value - before.value), before.value)
+            told = f"{_shown(claim, before.value)} to {_shown(claim, after.value)}{_where(after.point)}"
+            yield Finding(step - slack, told, after)
+
+
+def _ordering(claim: OrderingClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    slack, level = parse_share(claim.slack), 0.0 if claim.level is None else read_amount(claim.measure, claim.level)
+    sign = 1.0 if claim.best == "highest" else -1.0
+    for group in _apart(readings, claim.over):
+        ranked = {reading.point[claim.over]: reading for reading in group}
+        for ahead, behind in _pairs(claim, list(ranked)):
+            one, other = ranked[ahead], ranked[behind]
+            lead = _beyond(sign * (one.value - other.value) + level, max(abs(one.value), abs(other.value)))
+            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{_where(_without(one.point, claim.over))}"
+            yield Finding(-lead - slack, told, one)
+
+
+def _pairs(claim: OrderingClaim, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Who has to be ahead of whom; Unreadable where one that the claim names was not run."""
+    if missing := [name for name in (*claim.first, *claim.last, *claim.ranking) if name not in names]:
+        raise Unreadable(f"{', '.join(missing)} was not run")
+    if claim.ranking:
+        yield from pairwise(claim.ranking)
+    chosen = claim.first or claim.last
+    for one in chosen:
+        for other in names:
+            if other not in chosen:
+                yield (one, other) if claim.first else (other, one)
+
+
+_JUDGES: Mapping[str, Callable[[Any, Sequence[Reading]], Iterator[Finding]]] = {
+    "value": _value,
+    "flat": _flat,
+    "error": _error,
+    "trend": _trend,
+    "ordering": _ordering,
+}
+
+
+def _apart(readings: Sequence[Reading], field: str) -> list[list[Reading]]:
+    """Readings that differ in this field alone, together."""
+    groups: dict[str, list[Reading]] = {}
+    for reading in readings:
+        groups.setdefault(json.dumps(_without(reading.point, field), sort_keys=True), []).append(reading)
+    return list(groups.values())
+
+
+def _without(point: Mapping[str, str], field: str) -> dict[str, str]:
+    return {name: value for name, value in point.items() if name != field}
+
+
+def _beyond(difference: float, base: float) -> float:
+    """A difference as a share; of nothing, all or nothing."""
+    return difference / abs(base) if base else float(np.sign(difference))
+
+
+def _shown(claim: Claim, value: float) -> str:
+    kind = MEASURES[claim.measure][1]
+    if kind == "rate":
+        return format_rate(value)
+    return _percent(value) if kind == "share" else f"{value:.4g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def _where(point: Mapping[str, str]) -> str:
+    told = ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())
+    return f" at {told}" if told else ""

@@ -1,0 +1,326 @@
+"""What papers published, as data: orchestrator/published/*.yaml, one file a paper, checked against the experiments it names.
+
+    Paper --- Figure* --- Use*      the shipped experiments that carry it out, and the fewest points that still give the verdicts
+                      `-- Claim*    one published statement: what it says, how it is computed from runs, its tolerance, whether it gates
+
+A claim is one of CLAIMS, told apart by `kind`; analysis/verdicts.py says how each is judged. A file that names an unknown
+experiment, flow, field, value or measure is refused with the field's path. Published numbers are never code.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from orchestrator.document import Document, path_of, read_document
+from orchestrator.errors import PlanError, SpecError
+from orchestrator.expectation import MEASURES, known_measure, read_amount
+from orchestrator.experiment import Experiment
+from orchestrator.fields import Amount, Duration, Name, Period, Share
+from orchestrator.spec import load_experiment
+from orchestrator.sweep import Point, expand, point_text, value_text
+
+_PUBLISHED = Path(__file__).parent / "published"
+
+# Fields of a sweep, and the values (as tables show them) that are meant; fields that are not named may have any.
+Selector = dict[str, Any]
+
+
+class Part(BaseModel):
+    """Every part of a published file: no unknown keys, no changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class _Claim(Part):
+    name: Name = Field(description="what tables call it")
+    grade: Literal["number", "ordering", "curve"] = Field(
+        alias="class",
+        description="what was published: a stated number, who is ahead of whom, or a curve without numbers",
+    )
+    words: str = Field(min_length=1, description="what the paper states, in short")
+    published: str = Field(min_length=1, description="the value or order, as tables show it")
+    gate: bool = Field(False, description="whether the exit code depends on it")
+    why: str = Field("", description="what explains a difference; shown only where there is one")
+    experiment: str | None = Field(None, description="whose runs, where the figure has several experiments")
+    measure: str = Field(description="a measure's name")
+    flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    at: Selector = Field(default_factory=dict, description="points that count; without it, all")
+
+    @model_validator(mode="after")
+    def _measured(self) -> _Claim:
+        known_measure(self.measure)
+        scope = MEASURES[self.measure][0]
+        if (self.flow is None) == (scope == "flow") and scope != "either":
+            raise ValueError(
+                f"{self.measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"
+            )
+        return self
+
+
+class ValueClaim(_Claim):
+    """The measure has this value at every point: `of` with `within`, or bounds."""
+
+    kind: Literal["value"]
+    of: Amount = Field(None, description="the published value")
+    within: Share | None = Field(None, description="largest deviation, as a share of `of`")
+    at_least: Amount = Field(None, description="lowest value that agrees")
+    at_most: Amount = Field(None, description="highest value that agrees")
+
+    @model_validator(mode="after")
+    def _bounded(self) -> ValueClaim:
+        bounds = [bound for bound in (self.of, self.at_least, self.at_most) if bound is not None]
+        if not bounds or (self.of is None) != (self.within is None) or (self.of is not None and len(bounds) > 1):
+            raise ValueError("`of` and `within`, or `at_least` and `at_most`, are needed")
+        for bound in bounds:
+            read_amount(self.measure, bound)
+        return self
+
+
+class FlatClaim(_Claim):
+    """The measure hardly changes between the points: (largest - smallest) / mean."""
+
+    kind: Literal["flat"]
+    at_most: Share = Field(description="largest spread that agrees")
+
+
+class ErrorClaim(_Claim):
+    """The measure is what the point asks for: |measured - asked| / asked at every point."""
+
+    kind: Literal["error"]
+    asked: str = Field(description="field of the sweep that asks")
+    at_most: Share = Field(description="largest error that agrees")
+
+
+class TrendClaim(_Claim):
+    """The measure falls or rises from each point to the next along a field, in the order of the sweep."""
+
+    kind: Literal["trend"]
+    along: str = Field(description="field of the sweep")
+    direction: Literal["falls", "rises"]
+    by: Share = Field(0.0, description="least change from the first to the last point, as a share of the first")
+    slack: Share = Field(0.02, description="step the other way that still counts as level, as a share")
+
+
+class OrderingClaim(_Claim):
+    """Who is ahead at every point: values of a field in the order of the measure."""
+
+    kind: Literal["ordering"]
+    over: str = Field(description="field of the sweep whose values are ranked")
+    best: Literal["highest", "lowest"] = Field("highest", description="which end of the measure is ahead")
+    first: list[str] = Field(default_factory=list, description="values ahead of all others, in any order")
+    last: list[str] = Field(default_factory=list, description="values behind all others, in any order")
+    ranking: list[str] = Field(default_factory=list, description="values from the best to the worst")
+    slack: Share = Field(0.0, description="values that differ by up to this share are level, which agrees")
+    level: Amount = Field(None, description="so are values that differ by up to this much, in the measure's unit")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> OrderingClaim:
+        if self.level is not None:
+            read_amount(self.measure, self.level)
+        if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
+            raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
+        return self
+
+
+Claim = Annotated[
+    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim, Field(discriminator="kind")
+]  # fmt: skip
+CLAIMS: Mapping[str, type[_Claim]] = {
+    "value": ValueClaim, "flat": FlatClaim, "error": ErrorClaim, "trend": TrendClaim, "ordering": OrderingClaim
+}  # fmt: skip
+
+
+class Quick(Part):
+    """The fewest points that still give the verdicts, and how long each takes."""
+
+    points: list[Selector] = Field(min_length=1, description="points that are kept: those that any of these select")
+    duration: Period | None = Field(None, description="instead of the experiment's")
+    warmup: Duration | None = Field(None, description="instead of the experiment's")
+    repeats: int = Field(1, ge=1, le=1000, description="instead of the experiment's")
+
+
+class Use(Part):
+    """An experiment of a figure."""
+
+    experiment: str = Field(description="a shipped name")
+    quick: Quick = Field(description="what --quick runs")
+
+
+class Axis(Part):
+    """One axis of the published figure."""
+
+    label: str = Field(description="as the paper has it")
+    field: str | None = Field(None, description="field of the sweep, for the horizontal axis")
+    measure: str | None = Field(None, description="measure, for the vertical axis")
+    flow: Name | None = Field(None, description="whose measure")
+
+
+class Axes(Part):
+    """What the figure shows over what."""
+
+    x: Axis
+    y: Axis
+    curves: str | None = Field(None, description="field of the sweep with a curve a value")
+
+
+class Figure(Part):
+    """A published figure or table."""
+
+    name: Name
+    about: str = Field(min_length=1, description="what it shows")
+    uses: list[Use] = Field(min_length=1, description="experiments it needs")
+    axes: Axes
+    claims: list[Claim] = Field(min_length=1, description="what was published")
+
+
+class Paper(Part):
+    """The whole file."""
+
+    paper: Name | str = Field(description="its short name, the file's")
+    citation: str = Field(min_length=1, description="where it was published")
+    about: str = Field(min_length=1, description="what it is about, and what its text leaves open")
+    figures: list[Figure] = Field(min_length=1)
+
+
+def published_papers() -> list[str]:
+    """The names of the papers."""
+    return sorted(path.stem for path in _PUBLISHED.glob("*.yaml"))
+
+
+def load_paper(name: str) -> Paper:
+    """A paper by its name; PlanError for an unknown one, SpecError where its file does not hold together."""
+    if name not in published_papers():
+        raise PlanError("reproducing", name, "no such paper", f"known: {', '.join(published_papers())}")
+    return read_paper(read_document(_PUBLISHED / f"{name}.yaml"))
+
+
+def read_paper(document: Document) -> Paper:
+    """The paper in a document; SpecError with a line a mistake."""
+    try:
+        paper = Paper.model_validate(document.data)
+    except ValidationError as error:
+        raise SpecError(document.subject, [_line(document, one) for one in error.errors(include_url=False)]) from None
+    problems = [f"{place}: {what}" for figure in paper.figures for place, what in _breaches(figure)]
+    if problems:
+        raise SpecError(document.subject, problems)
+    return paper
+
+
+def find_figures(paper: Paper, name: str | None) -> list[Figure]:
+    """The figure of that name, or all; PlanError says what is known."""
+    found = [figure for figure in paper.figures if name in (None, figure.name)]
+    if not found:
+        known = [figure.name for figure in paper.figures]
+        near = difflib.get_close_matches(str(name), known, 1)
+        hint = f"known: {', '.join(known)}{f', nearest: {near[0]}' if near else ''}"
+        raise PlanError("reproducing", f"{paper.paper}/{name}", "no such figure", hint)
+    return found
+
+
+@cache
+def experiment_of(name: str) -> Experiment:
+    """A shipped experiment."""
+    return load_experiment(name)
+
+
+def quick_experiment(use: Use) -> Experiment:
+    """The experiment cut down to what --quick runs."""
+    changes = [f"{name}={value}" for name in ("duration", "warmup") if (value := getattr(use.quick, name)) is not None]
+    experiment = load_experiment(use.experiment, changes)
+    points = [
+        dict(point)
+        for point in expand(experiment.sweep)
+        if any(selects(one, point_text(point)) for one in use.quick.points)
+    ]
+    return experiment.model_copy(update={"sweep": points if experiment.sweep else None, "repeats": use.quick.repeats})
+
+
+def selects(selector: Selector, texts: Mapping[str, str]) -> bool:
+    """Whether a point, as tables show it, is meant."""
+    return all(texts.get(field) in wanted(values) for field, values in selector.items())
+
+
+def wanted(values: object) -> list[str]:
+    """The values of a selector's field as tables show them."""
+    return [value_text(value) for value in (values if isinstance(values, list) else [values])]
+
+
+def experiment_name(figure: Figure, claim: _Claim) -> str:
+    """Whose runs a claim is about."""
+    return claim.experiment or figure.uses[0].experiment
+
+
+def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
+    """What does not fit the experiments that are named."""
+    here = f"figures.{figure.name}"
+    experiments: dict[str, Experiment] = {}
+    for use in figure.uses:
+        try:
+            experiments[use.experiment] = experiment_of(use.experiment)
+        except SpecError as error:
+            yield f"{here}.uses", str(error)
+            continue
+        for position, selector in enumerate(use.quick.points):
+            yield from _unselected(
+                f"{here}.uses.{use.experiment}.quick.points.{position}", selector, experiments[use.experiment]
+            )
+    for claim in figure.claims:
+        place, name = f"{here}.claims.{claim.name}", experiment_name(figure, claim)
+        if name not in experiments:
+            yield (
+                f"{place}.experiment",
+                f"read {name!r}; allowed: {', '.join(experiments) or 'an experiment of the figure'}",
+            )
+            continue
+        experiment = experiments[name]
+        flows = [flow for written in experiment.flows for flow in written.names]
+        if claim.flow is not None and claim.flow not in flows:
+            yield f"{place}.flow", f"read {claim.flow!r}; allowed: {', '.join(flows)}"
+        yield from _unselected(f"{place}.at", claim.at, experiment)
+        for field in ("asked", "along", "over"):
+            swept = getattr(claim, field, None)
+            if swept is not None:
+                ranked = [value for name in ("first", "last", "ranking") for value in getattr(claim, name, [])]
+                yield from _unselected(f"{place}.{field}", {swept: ranked} if ranked else {}, experiment)
+                if swept not in _texts(experiment):
+                    yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(_texts(experiment))}"
+
+
+def _unselected(place: str, selector: Selector, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """The fields and values of a selector that the sweep does not have."""
+    known = _texts(experiment)
+    for field, values in selector.items():
+        if field not in known:
+            yield place, f"read {field!r}; allowed: {', '.join(known) or 'nothing, there is no sweep'}"
+            continue
+        for value in wanted(values):
+            if value not in known[field]:
+                yield f"{place}.{field}", f"read {value!r}; allowed: {', '.join(known[field])}"
+
+
+def _texts(experiment: Experiment) -> dict[str, Sequence[str]]:
+    """The fields of a sweep with their values as tables show them, in order."""
+    found: dict[str, dict[str, None]] = {}
+    points: Iterator[Point] = expand(experiment.sweep)
+    for point in points:
+        for field, text in point_text(point).items():
+            found.setdefault(field, {})[text] = None
+    return {field: list(texts) for field, texts in found.items()}
+
+
+def _line(document: Document, error: Any) -> str:
+    """One mistake: the field's path without the kind of claim that pydantic puts into it, and what is allowed."""
+    location = tuple(
+        part
+        for index, part in enumerate(error["loc"])
+        if not (index > 2 and error["loc"][index - 2] == "claims" and part in CLAIMS)
+    )
+    line = document.line(location)
+    said = error["msg"].removeprefix("Value error, ")
+    return f"{path_of(document.data, location)}{f' (line {line})' if line else ''}: {said}"

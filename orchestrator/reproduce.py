@@ -1,0 +1,157 @@
+"""`longhaul reproduce`: a paper's experiments through the ordinary pipeline, then its published claims against what was measured.
+
+    PAPER[/FIGURE] --papers.py--> figures, their experiments --pipeline--> documents --analysis/verdicts.py--> verdicts
+
+An experiment that several figures name is run once. What is printed with --json is the document of `run --json` with `verdicts`
+added; rows of its `summary` say which experiment they are of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.analysis.aggregate import summarise_repeats
+from orchestrator.analysis.reproduction import verdict_line
+from orchestrator.analysis.verdicts import Verdict, judge_claim
+from orchestrator.backends import open_backend
+from orchestrator.describe import describe_plan
+from orchestrator.experiment import Experiment
+from orchestrator.papers import (
+    Figure,
+    Paper,
+    experiment_name,
+    experiment_of,
+    find_figures,
+    load_paper,
+    published_papers,
+    quick_experiment,
+)
+from orchestrator.pipeline import Document, Pipeline
+from orchestrator.plan import Plan, compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
+from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, execute
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """An experiment as it was carried out: its plan and its documents."""
+
+    plan: Plan
+    documents: list[Document]
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.plan.experiment
+
+
+def reproduce(
+    target: str | None, *, quick: bool, jobs: int | None, as_json: bool, output: Path | None, use_cache: bool
+) -> int:
+    """Run, judge, print; the exit code: 4 where a run failed, 1 where a claim that gates differs."""
+    chosen = _chosen(target)
+    settings = load_settings()
+    pipeline = Pipeline(open_backend("sandbox", settings), Store(settings), use_cache)
+    carried = {
+        name: _carry_out(experiment, pipeline, jobs or settings.jobs, quiet=as_json)
+        for name, experiment in _experiments(chosen, quick=quick).items()
+    }
+    verdicts = {paper.paper: judge_figures(figures, carried) for paper, figures in chosen}
+    result = _document(target or "all", carried, verdicts)
+    if as_json:
+        print(json.dumps(result))
+    else:
+        _print(verdicts)
+    if output is not None:
+        _write(result, chosen, verdicts, carried, output, quick=quick)
+    if any(document["status"] == "failed" for document in result["runs"]):
+        return EXIT_FAILED
+    return EXIT_MISSED if any(one.fails for told in verdicts.values() for one in told) else EXIT_DONE
+
+
+def judge_figures(figures: Sequence[Figure], carried: Mapping[str, Carried]) -> list[Verdict]:
+    """A verdict a claim, in the order of the paper."""
+    verdicts = []
+    for figure in figures:
+        for claim in figure.claims:
+            one = carried[experiment_name(figure, claim)]
+            verdicts.append(judge_claim(figure.name, claim, one.documents, one.experiment.aggregate))
+    return verdicts
+
+
+def _chosen(target: str | None) -> list[tuple[Paper, list[Figure]]]:
+    if target is None:
+        return [(paper, list(paper.figures)) for paper in map(load_paper, published_papers())]
+    name, _, figure = target.partition("/")
+    paper = load_paper(name)
+    return [(paper, find_figures(paper, figure or None))]
+
+
+def _experiments(chosen: Sequence[tuple[Paper, Sequence[Figure]]], *, quick: bool) -> dict[str, Experiment]:
+    uses = [use for _, figures in chosen for figure in figures for use in figure.uses]
+    return {use.experiment: quick_experiment(use) if quick else experiment_of(use.experiment) for use in uses}
+
+
+def _carry_out(experiment: Experiment, pipeline: Pipeline, jobs: int, *, quiet: bool) -> Carried:
+    plan = compile_plan(experiment)
+    return Carried(plan, execute(pipeline, plan, jobs, quiet=quiet))
+
+
+def _document(name: str, carried: Mapping[str, Carried], verdicts: Mapping[str, Sequence[Verdict]]) -> Document:
+    return {
+        "experiment": name,
+        "runs": [document for one in carried.values() for document in one.documents],
+        "summary": [
+            {"experiment": one.experiment.experiment, **row}
+            for one in carried.values()
+            for row in summarise_repeats(
+                [document for document in one.documents if document["status"] != "failed"], one.experiment.aggregate
+            )
+        ],
+        "verdicts": [{"paper": paper, **one.as_dict()} for paper, told in verdicts.items() for one in told],
+    }
+
+
+def _print(verdicts: Mapping[str, Sequence[Verdict]]) -> None:
+    from orchestrator.console import results_console, verdict_table
+
+    console = results_console()
+    for paper, told in verdicts.items():
+        console.print(verdict_table(paper, told))
+        for one in told:
+            if one.why:
+                console.print(f"{one.figure} {one.claim}: {one.why}", highlight=False, markup=False)
+        console.print(verdict_line(told), highlight=False)
+
+
+def _write(
+    result: Document,
+    chosen: Sequence[tuple[Paper, Sequence[Figure]]],
+    verdicts: Mapping[str, Sequence[Verdict]],
+    carried: Mapping[str, Carried],
+    output: Path,
+    *,
+    quick: bool,
+) -> None:
+    from orchestrator.analysis.reproduction import markdown
+    from orchestrator.analysis.reproduction_page import Measured, reproduction_page
+
+    measured = {
+        name: Measured(one.documents, one.experiment.aggregate, describe_plan(one.plan))
+        for name, one in carried.items()
+    }
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "result.json").write_text(json.dumps(result, indent=1))
+    for paper, figures in chosen:
+        told, how = verdicts[paper.paper], _how(paper.paper, quick=quick)
+        (output / f"{paper.paper}.md").write_text(markdown(paper, figures, told, how=how))
+        (output / f"{paper.paper}.html").write_text(reproduction_page(paper, figures, told, measured, how=how))
+
+
+def _how(paper: str, *, quick: bool) -> str:
+    if quick:
+        return f"Measured by `longhaul reproduce {paper} --quick`: the fewest points that give the verdicts, once each."
+    return f"Measured by `longhaul reproduce {paper}`."

@@ -1,0 +1,114 @@
+"""Published files: each loads, what it names compiles, its quick points give every verdict; what is wrong is refused with its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator import papers
+from orchestrator.analysis.verdicts import NOT_CHECKABLE, judge_claim
+from orchestrator.document import parse_document
+from orchestrator.errors import PlanError, SpecError
+from orchestrator.papers import (
+    Figure,
+    experiment_name,
+    experiment_of,
+    find_figures,
+    load_paper,
+    published_papers,
+    quick_experiment,
+    read_paper,
+)
+from orchestrator.plan import compile_plan
+from orchestrator.run import Run
+from orchestrator.spec import parse_experiment
+from orchestrator.sweep import point_text
+
+PUBLISHED = Path(papers.__file__).parent / "published"
+FIGURES = [(name, figure) for name in published_papers() for figure in load_paper(name).figures]
+IDS = [f"{name}/{figure.name}" for name, figure in FIGURES]
+
+
+def measured(run: Run) -> dict[str, object]:
+    """A document in which every measure of a flow has some value."""
+    flows = [
+        {"name": flow.name, "goodput_bps": 1e6, "goodput_cv": 0.1, "stability_sd_bps": 1e5, "share": 0.5}
+        for flow in run.flows
+    ]
+    return {"status": "done", "seed": run.seed, "point": dict(run.point), "flows": flows}
+
+
+@pytest.mark.parametrize(("paper", "figure"), FIGURES, ids=IDS)
+def test_its_experiments_compile(paper: str, figure: Figure) -> None:
+    for use in figure.uses:
+        assert compile_plan(experiment_of(use.experiment), repeats=1).runs
+
+
+@pytest.mark.parametrize(("paper", "figure"), FIGURES, ids=IDS)
+def test_quick_is_shorter_and_still_gives_every_verdict(paper: str, figure: Figure) -> None:
+    runs = {use.experiment: compile_plan(quick_experiment(use)).runs for use in figure.uses}
+    for use in figure.uses:
+        whole = compile_plan(experiment_of(use.experiment)).runs
+        assert sum(run.duration_us for run in runs[use.experiment]) < 0.5 * sum(run.duration_us for run in whole)
+    for claim in figure.claims:
+        documents = [measured(run) for run in runs[experiment_name(figure, claim)]]
+        assert judge_claim(figure.name, claim, documents, "mean").verdict != NOT_CHECKABLE, claim.name
+
+
+def test_names_are_known() -> None:
+    assert "apptcp" in published_papers()
+    with pytest.raises(PlanError, match="known: apptcp"):
+        load_paper("nobody")
+    with pytest.raises(PlanError, match="nearest: fig3"):
+        find_figures(load_paper("apptcp"), "fig33")
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("of: 600 Mbit/s", "of: 600", "figures.fig4.claims.level"),
+        ("kind: flat", "kind: flatt", "figures.fig4.claims.flat"),
+        ("at_most: 5 %", "at_most: five", "figures.fig4.claims.flat.at_most"),
+        ("along: path.rtt", "along: path.loss", "figures.fig4.claims.others-fall.along: read 'path.loss'"),
+        ("at: {flows.app: apptcp}", "at: {flows.app: apptpc}", "figures.fig4.claims.level.at.flows.app: read 'apptpc'"),
+        ("flow: rival", "flow: rivla", "figures.fig6.claims.required.flow: read 'rivla'; allowed: rival, bic"),
+        ("measure: share", "measure: shares", "nearest: share"),
+        ("experiment: apptcp/fig3-rate", "experiment: apptcp/fig3-rat", "nearest: apptcp/fig3-rate"),
+        ("class: curve", "class: curved", "figures.fig3.claims.tracking.class"),
+        ("path.rtt: [2 ms, 512 ms]", "path.rtt: [2 ms, 513 ms]", "quick.points.1.path.rtt: read '513 ms'"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_path(written: str, instead: str, said: str) -> None:
+    text = (PUBLISHED / "apptcp.yaml").read_text()
+    start = text.index("name: fig6") if "rival" in written else text.index("name: fig4") if "apptcp}" in written else 0
+    assert written in text[start:]
+    changed = text[:start] + text[start:].replace(written, instead)
+    with pytest.raises(SpecError) as refused:
+        read_paper(parse_document("apptcp.yaml", changed))
+    assert said in str(refused.value)
+
+
+def test_whole_flows_in_a_sweep_are_shown_by_what_they_run() -> None:
+    flows = [
+        {"name": "a", "cc": "ccp", "variant": "ccp-4"},
+        {"name": "a", "preset": "unpa/vegas"},
+        {"name": "a", "cc": "bic"},
+    ]
+    shown = [point_text({"flows.a": flow})["flows.a"] for flow in flows]
+    assert shown == ["ccp-4", "unpa/vegas", "bic"]
+
+
+def test_points_that_tables_cannot_tell_apart_are_refused() -> None:
+    written = {
+        "experiment": "made",
+        "path": {"bandwidth": "8 Mbit/s", "rtt": "40 ms"},
+        "flows": [{"name": "a", "cc": "reno"}],
+        "duration": "10 s",
+        "sweep": {"flows.a": [{"name": "a", "cc": "reno"}, {"name": "a", "cc": "reno", "initial_window": 2}]},
+    }
+    with pytest.raises(SpecError, match="give flows that differ a `variant` each"):
+        parse_experiment(written)
+    parse_experiment(
+        written | {"sweep": {"flows.a": [{"name": "a", "cc": "reno"}, {"name": "a", "cc": "reno", "variant": "r2"}]}}
+    )

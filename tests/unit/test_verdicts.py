@@ -1,0 +1,133 @@
+"""Verdicts: made-up documents whose verdict is known, for every kind of claim, on both sides of its tolerance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from orchestrator.analysis.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
+from orchestrator.papers import CLAIMS, Claim
+
+RATE, VARIANT = "flows.app.params.rate", "flows.app"
+ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)
+
+
+def document(goodput_mbps: float | None, *, seed: int = 1, status: str = "done", **point: str) -> dict[str, Any]:
+    flow = {"name": "app", "goodput_bps": None if goodput_mbps is None else goodput_mbps * 1e6, "goodput_cv": 0.01}
+    fields = {{"rate": RATE, "variant": VARIANT, "rtt": "path.rtt"}[name]: value for name, value in point.items()}
+    return {"status": status, "seed": seed, "point": fields, **({"flows": [flow]} if status != "failed" else {})}
+
+
+def judged(documents: list[dict[str, Any]], aggregate: str = "mean", **claim: Any) -> Verdict:
+    written = {
+        "name": "made", "class": "number", "words": "as it says", "published": "a value", "gate": True,
+        "measure": "goodput", "flow": "app", "why": "a reason",
+    }  # fmt: skip
+    return judge_claim("fig0", ADAPTER.validate_python(written | claim), documents, aggregate)
+
+
+def rtts(*goodputs_mbps: float, variant: str = "apptcp") -> list[dict[str, Any]]:
+    return [document(value, rtt=f"{2**power} ms", variant=variant) for power, value in enumerate(goodputs_mbps, 1)]
+
+
+def variants(**goodputs_mbps: float) -> list[dict[str, Any]]:
+    return [document(value, variant=name) for name, value in goodputs_mbps.items()]
+
+
+CASES: list[tuple[list[dict[str, Any]], dict[str, Any], str, float]] = [
+    ([document(570.1)], {"kind": "value", "of": "600 Mbit/s", "within": "5 %"}, AGREES, 0.0),
+    ([document(513.0)], {"kind": "value", "of": "600 Mbit/s", "within": "5 %"}, DIFFERS, 0.1),
+    ([document(693.0)], {"kind": "value", "of": "600 Mbit/s", "within": "5 %"}, DIFFERS, 0.1),
+    ([document(900.0)], {"kind": "value", "at_least": "900 Mbit/s"}, AGREES, 0.0),
+    ([document(810.0)], {"kind": "value", "at_least": "900 Mbit/s"}, DIFFERS, 0.1),
+    ([document(673.2)], {"kind": "value", "at_least": "590 Mbit/s", "at_most": "612 Mbit/s"}, DIFFERS, 0.1),
+    (rtts(100, 102, 104), {"kind": "flat", "at_most": "5 %"}, AGREES, 0.0),
+    (rtts(95, 100, 105), {"kind": "flat", "at_most": "5 %"}, DIFFERS, 0.05),
+    ([document(98.0, rate="100 Mbit/s")], {"kind": "error", "asked": RATE, "at_most": "2 %"}, AGREES, 0.0),
+    ([document(102.5, rate="100 Mbit/s")], {"kind": "error", "asked": RATE, "at_most": "2 %"}, DIFFERS, 0.005),
+    ([document(90.0, rate="100 Mbit/s")], {"kind": "error", "asked": RATE, "at_most": "2 %"}, DIFFERS, 0.08),
+    (rtts(500, 505, 300), {"kind": "trend", "along": "path.rtt", "direction": "falls", "by": "30 %"}, AGREES, 0.0),
+    (rtts(500, 505, 400), {"kind": "trend", "along": "path.rtt", "direction": "falls", "by": "30 %"}, DIFFERS, 0.1),
+    (rtts(500, 300, 330), {"kind": "trend", "along": "path.rtt", "direction": "falls"}, DIFFERS, 0.08),
+    (rtts(300, 400, 500), {"kind": "trend", "along": "path.rtt", "direction": "rises"}, AGREES, 0.0),
+    (rtts(500, 400, 300), {"kind": "trend", "along": "path.rtt", "direction": "rises"}, DIFFERS, 0.4),
+    (variants(a=100, b=90, c=10), {"kind": "ordering", "over": VARIANT, "first": ["a"]}, AGREES, 0.0),
+    (variants(a=90, b=100, c=10), {"kind": "ordering", "over": VARIANT, "first": ["a"]}, DIFFERS, 0.1),
+    (variants(a=99, b=100, c=10), {"kind": "ordering", "over": VARIANT, "first": ["a"], "slack": "2 %"}, AGREES, 0.0),
+    (variants(a=1, b=100, c=2), {"kind": "ordering", "over": VARIANT, "last": ["a", "c"]}, AGREES, 0.0),
+    (variants(a=100, b=50, c=2), {"kind": "ordering", "over": VARIANT, "last": ["a", "c"]}, DIFFERS, 0.5),
+    (variants(a=3, b=2, c=1), {"kind": "ordering", "over": VARIANT, "ranking": ["a", "b", "c"]}, AGREES, 0.0),
+    (variants(a=3, b=1, c=2), {"kind": "ordering", "over": VARIANT, "ranking": ["a", "b", "c"]}, DIFFERS, 0.5),
+    (variants(a=1, b=2), {"kind": "ordering", "over": VARIANT, "first": ["a"], "best": "lowest"}, AGREES, 0.0),
+    (variants(a=2, b=1), {"kind": "ordering", "over": VARIANT, "first": ["a"], "best": "lowest"}, DIFFERS, 0.5),
+    (
+        variants(a=1.05, b=1),
+        {"kind": "ordering", "over": VARIANT, "first": ["a"], "best": "lowest", "level": "100 Kbit/s"},
+        AGREES,
+        0.0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("documents", "claim", "verdict", "off"), CASES)
+def test_a_known_verdict(documents: list[dict[str, Any]], claim: dict[str, Any], verdict: str, off: float) -> None:
+    found = judged(documents, **claim)
+    assert found.verdict == verdict
+    assert found.off == pytest.approx(off, abs=1e-9)
+    assert found.fails == (verdict == DIFFERS)
+    assert found.why == ("a reason" if verdict == DIFFERS else "")
+
+
+def test_every_kind_has_a_case_on_both_sides() -> None:
+    seen = {(claim["kind"], verdict) for _, claim, verdict, _ in CASES}
+    assert seen == {(kind, verdict) for kind in CLAIMS for verdict in (AGREES, DIFFERS)}
+
+
+def test_repeats_count_by_the_experiments_aggregate_with_its_interval() -> None:
+    documents = [document(value, seed=seed) for seed, value in enumerate([1, 100, 101, 102, 1000])]
+    found = judged(documents, "trimmed_mean", kind="value", of="101 Mbit/s", within="1 %")
+    assert found.verdict == AGREES
+    assert found.value == pytest.approx(101e6)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 101e6 < found.high
+
+
+def test_the_point_farthest_from_agreeing_decides() -> None:
+    found = judged(rtts(600, 500, 550), kind="value", of="600 Mbit/s", within="5 %")
+    assert found.point == {"path.rtt": "4 ms", VARIANT: "apptcp"}
+    assert found.value == pytest.approx(500e6)
+
+
+def test_only_the_points_that_are_meant_count() -> None:
+    documents = [*rtts(600, 600), *rtts(1, 1, variant="bic")]
+    assert judged(documents, kind="flat", at_most="5 %", at={VARIANT: "apptcp"}).verdict == AGREES
+    assert judged(documents, kind="flat", at_most="5 %").verdict == DIFFERS
+
+
+def test_each_group_is_ranked_by_itself() -> None:
+    documents = [*rtts(100, 100), *rtts(90, 110, variant="bic")]
+    found = judged(documents, kind="ordering", over=VARIANT, first=["apptcp"])
+    assert found.verdict == DIFFERS
+    assert "at rtt=4 ms" in found.measured
+
+
+@pytest.mark.parametrize(
+    ("documents", "claim", "reason"),
+    [
+        ([], {"kind": "value", "at_least": "1 Mbit/s"}, "no run"),
+        ([document(None)], {"kind": "value", "at_least": "1 Mbit/s"}, "no value"),
+        ([document(5), document(5, seed=2, status="failed")], {"kind": "value", "at_least": "1 Mbit/s"}, "1 of 2 runs"),
+        (rtts(100), {"kind": "flat", "at_most": "5 %"}, "not all run"),
+        (rtts(100), {"kind": "trend", "along": "path.rtt", "direction": "falls"}, "not all run"),
+        (variants(a=1, b=2), {"kind": "ordering", "over": VARIANT, "first": ["c"]}, "c was not run"),
+        (variants(a=1), {"kind": "ordering", "over": VARIANT, "first": ["a"]}, "not all run"),
+    ],
+)
+def test_what_was_not_measured_is_not_judged(documents: list[Any], claim: dict[str, Any], reason: str) -> None:
+    found = judged(documents, **claim)
+    assert found.verdict == NOT_CHECKABLE
+    assert reason in found.measured
+    assert not found.fails
