@@ -19,7 +19,7 @@ from typing import Any
 
 from orchestrator.analysis.measures import value_of
 from orchestrator.errors import PlanError
-from orchestrator.expectation import MEASURES, read_amount
+from orchestrator.expectation import MEASURES, read_amount, write_amount
 
 _LONGEST = 400
 _OPERATIONS: Mapping[type[ast.AST], Callable[..., float]] = {
@@ -121,7 +121,7 @@ def read_claim(text: str, flows: Collection[str]) -> Claim:
         measure = _read(left, flows)
         if not isinstance(measure, Measure):
             raise ValueError("a claim is about one measure, so that it can become a line of `expect`")
-        return Claim(text.strip(), measure, sign == ">=", _bound(measure.name, right, flows))
+        return Claim(text.strip(), measure, sign == ">=", _allowed(measure.name, _bound(measure.name, right, flows)))
     except ValueError as error:
         raise PlanError("reading the claim", repr(text), str(error)) from None
 
@@ -145,6 +145,17 @@ def _bound(measure: str, text: str, flows: Collection[str]) -> float:
         raise ValueError(f"the bound cannot be computed: {error}") from None
 
 
+def _allowed(measure: str, bound: float) -> float:
+    """The bound as a line of `expect` has it."""
+    try:
+        read = read_amount(measure, write_amount(measure, bound))
+    except ValueError as error:
+        raise ValueError(f"the bound of {measure} is {bound:g}; allowed: {error}") from None
+    if abs(read - bound) > 1e-3 * abs(bound):
+        raise ValueError(f"the bound of {measure} is {bound:g}, and `expect` would make {read:g} of it")
+    return read
+
+
 def _read(text: str, flows: Collection[str]) -> _Expression:
     if len(text) > _LONGEST:
         raise ValueError(f"longer than {_LONGEST} characters")
@@ -156,7 +167,7 @@ def _read(text: str, flows: Collection[str]) -> _Expression:
 
 
 def _translate(node: ast.AST, text: str, flows: Collection[str]) -> _Expression:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return _number(node.value)
     if isinstance(node, ast.Name):
         return _measure(node.id, None, flows)

@@ -62,9 +62,7 @@ class Study:
 
     def know(self, point: dict[str, Value], score: float) -> None:
         """A point whose score is known without having been asked for."""
-        self._study.add_trial(
-            optuna.trial.create_trial(params=point, distributions=self._distributions, value=score)
-        )
+        self._study.add_trial(optuna.trial.create_trial(params=point, distributions=self._distributions, value=score))
 
 
 def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:

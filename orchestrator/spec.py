@@ -30,7 +30,15 @@ from orchestrator.schedule import schedule_breaches
 from orchestrator.sweep import MOST_POINTS, Point, below, check_field, count_points, expand, part_of
 from orchestrator.topology import own_topology
 
-__all__ = ["Experiment", "at_point", "load_experiment", "parse_experiment", "plain_data", "shipped_experiments", "with_sweep"]
+__all__ = [
+    "Experiment",
+    "at_point",
+    "load_experiment",
+    "parse_experiment",
+    "plain_data",
+    "shipped_experiments",
+    "with_sweep",
+]
 
 _SHIPPED = Path(__file__).parent / "experiments"
 _LONGEST_READ = 60
