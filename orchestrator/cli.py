@@ -186,7 +186,7 @@ def search(
         list[str],
         typer.Option(metavar="FIELD=BENIGN..HARSH", help="A field and its range, as in path.rtt=1ms..500ms."),
     ],
-    trials: Annotated[int, typer.Option(min=5, help="Conditions to try at most, before the confirmation.")] = 40,
+    trials: Annotated[int, typer.Option(min=5, help="Conditions to try at most, before the confirmation.")] = 24,
     confirm: ConfirmOption = 3,
     changes: SetOption = None,
     seed: SeedOption = None,

@@ -31,6 +31,7 @@ _LAST_CUT = 6
 _DRAWN_IN = 0.9
 # Next to the boundary the claim breaks on some seeds and holds on others: so many are tried from there outwards.
 _MOST_CONFIRMED = 12
+_FARTHER = (1.03, 1.06, 1.1, 1.2, 1.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def search(
     claim: Claim,
     carry_out: CarryOut,
     *,
-    trials: int = 40,
+    trials: int = 24,
     confirm: int = 3,
 ) -> Found:
     """Search, then confirm on `confirm` seeds after those of the search."""
@@ -174,16 +175,25 @@ def search(
         raise BackendError(
             "searching", experiment.experiment, tried[0].fault, "run the experiment by itself to see more"
         )
-    breaking = sorted((condition for condition in tried if condition.breaks), key=lambda one: one.distance)
     first = experiment.seed + experiment.repeats
     seeds = tuple(range(first, first + confirm))
-    for rejected, condition in enumerate(breaking[:_MOST_CONFIRMED]):
-        data = searcher.written(condition, seeds)
-        documents = carry_out(compile_plan(parse_experiment(data, experiment.experiment)))
-        if all(document["status"] == "missed" for document in documents):
-            values = tuple(one["expect"][0]["value"] for one in documents)
+    candidates = _candidates(tried)
+    for rejected, position in enumerate(candidates):
+        data, condition, values = searcher.confirm(position, seeds)
+        if condition.breaks:
             return Found(tried, condition, data, seeds, values, rejected)
-    return Found(tried, None, None, seeds, (), min(len(breaking), _MOST_CONFIRMED))
+    return Found(tried, None, None, seeds, (), len(candidates))
+
+
+def _candidates(tried: Sequence[Condition]) -> list[Position]:
+    """What may be a counterexample, the closest first: what broke, and the best one's line farther out."""
+    breaking = [condition.position for condition in tried if condition.breaks]
+    if not breaking:
+        return []
+    best = min(breaking, key=distance)
+    farther = [_part(best, factor) for factor in _FARTHER]
+    inside = [position for position in farther if max(position) <= 1]
+    return sorted(dict.fromkeys([*breaking, *inside]), key=distance)[:_MOST_CONFIRMED]
 
 
 class _Searcher:
@@ -220,10 +230,19 @@ class _Searcher:
                 return Condition(position, values, fault=f"run {document['run'][:8]}: {error}")
         return Condition(position, values, tuple(margins))
 
-    def written(self, condition: Condition, seeds: Sequence[int]) -> Document:
-        """The experiment at that condition, expecting what is claimed, with the seeds that are to show that it breaks."""
+    def confirm(self, position: Position, seeds: Sequence[int]) -> tuple[Document, Condition, tuple[float, ...]]:
+        """The counterexample as an experiment, and what became of it when it was run as it stands there."""
+        values = self._values(position)
+        data = self._written(values, seeds)
+        documents = self._carry_out(compile_plan(parse_experiment(data, self._experiment.experiment)))
+        condition = self._condition(position, values, documents)
+        measured = () if condition.fault else tuple(float(one["expect"][0]["value"]) for one in documents)
+        return data, condition, measured
+
+    def _written(self, values: Document, seeds: Sequence[int]) -> Document:
+        """The experiment at a condition, expecting what is claimed, with the seeds that are to show that it breaks."""
         data = plain_data(self._experiment)
-        for path, value in condition.values.items():
+        for path, value in values.items():
             put(data, path, value)
         return data | {"seed": seeds[0], "repeats": len(seeds), "expect": [expected(self._claim)]}
 
