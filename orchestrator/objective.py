@@ -74,10 +74,8 @@ class Objective:
         """Its value for a run; ValueError, saying why, where it has none."""
         try:
             value = _evaluate(self._root, document)
-        except ZeroDivisionError:
-            raise ValueError(f"{self.text} divides by 0") from None
-        except OverflowError:
-            raise ValueError(f"{self.text} is too large") from None
+        except ArithmeticError as error:
+            raise ValueError(f"{self.text} cannot be computed: {error}") from None
         if not math.isfinite(value):
             raise ValueError(f"{self.text} is not a number")
         return value
@@ -234,7 +232,11 @@ def _evaluate(root: _Expression, document: Mapping[str, Any]) -> float:
     if isinstance(root, Measure):
         return _measured(root, document)
     if isinstance(root, _Operation):
-        return root.apply(*(_evaluate(part, document) for part in root.parts))
+        parts = [_evaluate(part, document) for part in root.parts]
+        try:
+            return root.apply(*parts)
+        except ValueError as error:
+            raise ArithmeticError(error) from None
     return root
 
 

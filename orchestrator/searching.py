@@ -17,7 +17,7 @@ from orchestrator.expectation import write_amount
 from orchestrator.objective import Claim
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.ranges import Position, Range, distance
-from orchestrator.sampling import Axis, Study
+from orchestrator.sampling import BATCH, Axis, Study
 from orchestrator.spec import Experiment, parse_experiment, plain_data, with_sweep
 
 Document = dict[str, Any]
@@ -125,7 +125,9 @@ def anywhere(hunt: Hunt, axes: int, seed: int, most: int) -> None:
     idle = 0
     while len(hunt.known) < most - _LAST_CUT and idle < most:
         before = len(hunt.known)
-        asked = [tuple(float(point[name]) for name in names) for point in study.ask()]
+        asked = [
+            tuple(float(point[name]) for name in names) for point in study.ask(min(BATCH, most - _LAST_CUT - before))
+        ]
         study.tell([None] * len(asked))
         for condition in hunt.look([_drawn_in(position, hunt.best) for position in asked]):
             study.know(dict(zip(names, condition.position, strict=True)), _score(condition))
