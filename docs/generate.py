@@ -40,7 +40,7 @@ PARTS = (
 
 EXIT_CODES = (
     (0, "done, and every expectation is met"),
-    (1, "an expectation is missed, or a rerun differs"),
+    (1, "an expectation is missed, a rerun differs, a claim breaks, or tuning is not confirmed"),
     (2, "bad input: one line a mistake, with the field's name"),
     (3, "a backend lacks something: the message says what, and the command that provides it"),
     (4, "a run failed"),
