@@ -90,8 +90,8 @@ docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
 	@$(PYTHON) docs/generate.py
 
 lock: ## pin the dependencies anew (needs uv)
-	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
-	uv pip compile --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
+	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
+	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
 
 dkms-install: ## let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
 	@$(MAKE) --no-print-directory -C kmod $@

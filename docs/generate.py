@@ -40,7 +40,10 @@ PARTS = (
 
 EXIT_CODES = (
     (0, "done, and every expectation is met"),
-    (1, "an expectation is missed, a rerun differs, or a published claim that gates does"),
+    (
+        1,
+        "an expectation is missed, a rerun or a published claim that gates differs, a claim breaks, or tuning is not confirmed",
+    ),
     (2, "bad input: one line a mistake, with the field's name"),
     (3, "a backend lacks something: the message says what, and the command that provides it"),
     (4, "a run failed"),

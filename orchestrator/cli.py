@@ -61,6 +61,8 @@ ClockOption = Annotated[
     str | None,
     typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
 ]
+JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")]
+ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds to confirm on.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
@@ -75,7 +77,7 @@ def run(
     clock: ClockOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
+    jobs: JobsOption = None,
     out: Annotated[Path | None, typer.Option(help="Also write the documents and traces into this folder.")] = None,
     as_json: JsonOption = False,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test a run.")] = None,
@@ -162,6 +164,69 @@ def plan(
         picture=picture,
         as_json=as_json,
     )
+
+
+@app.command()
+def tune(
+    experiment: ExperimentArgument,
+    objective: Annotated[
+        str, typer.Option("--for", metavar="OBJECTIVE", help="What to make large, as in goodput(app)/1e6 - queue_mean.")
+    ],
+    params: Annotated[
+        list[str],
+        typer.Option("--param", metavar="FLOW.NAME=VALUES", help="A parameter: values 1,2,4, or a range 1..16."),
+    ],
+    sampler: Annotated[str, typer.Option(help="How to search: grid, tpe, random or cmaes.")] = "grid",
+    trials: Annotated[int, typer.Option(min=1, help="Candidates of a sampler; a grid tries all.")] = 40,
+    over: Annotated[str, typer.Option(help="Over the points of a sweep: mean or worst.")] = "mean",
+    confirm: ConfirmOption = 5,
+    changes: SetOption = None,
+    seed: SeedOption = None,
+    repeats: RepeatsOption = None,
+    jobs: JobsOption = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the tuned experiment as YAML.")] = None,
+    heat_map: Annotated[Path | None, typer.Option(help="Draw the surface of two parameters as SVG.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search module parameters for an objective, and confirm the best on fresh seeds; exit code 1 if it is not better."""
+    from orchestrator.seeking import tune_experiment
+
+    raise typer.Exit(
+        tune_experiment(
+            experiment, changes or [], params, objective, sampler=sampler, trials=trials, over=over, confirm=confirm,
+            seed=seed, repeats=repeats, jobs=jobs, output=output, heat_map=heat_map, as_json=as_json,
+        )
+    )  # fmt: skip
+
+
+@app.command()
+def search(
+    experiment: ExperimentArgument,
+    claim: Annotated[str, typer.Option(metavar="CLAIM", help="What should hold, as in goodput(app) >= 0.9 * 622e6.")],
+    over: Annotated[
+        list[str],
+        typer.Option(metavar="FIELD=BENIGN..HARSH", help="A field and its range, as in path.rtt=1ms..500ms."),
+    ],
+    trials: Annotated[int, typer.Option(min=5, help="Conditions to try at most, before the confirmation.")] = 24,
+    confirm: ConfirmOption = 3,
+    changes: SetOption = None,
+    seed: SeedOption = None,
+    repeats: RepeatsOption = None,
+    jobs: JobsOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the counterexample as an experiment.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the mildest condition that breaks a claim, and confirm it on fresh seeds; exit code 1 if there is one."""
+    from orchestrator.seeking import search_experiment
+
+    raise typer.Exit(
+        search_experiment(
+            experiment, changes or [], over, claim, trials=trials, confirm=confirm, seed=seed, repeats=repeats,
+            jobs=jobs, output=output, as_json=as_json,
+        )
+    )  # fmt: skip
 
 
 @app.command("list")

@@ -215,3 +215,9 @@ class _Reader:
 
     def _refuse(self, line: int, what: str) -> None:
         self._problems.append(f"line {line}: {what}")
+
+
+def document_text(data: Mapping[str, Any], remarks: Sequence[str] = ()) -> str:
+    """Plain data as a file that reads back as the same data, with remarks on top."""
+    top = "".join(f"# {' '.join(line.split())}\n" for line in remarks)
+    return top + yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, width=120)

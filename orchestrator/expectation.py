@@ -10,7 +10,17 @@ from collections.abc import Mapping
 
 from orchestrator.experiment import Expected
 from orchestrator.run import Expectation
-from orchestrator.units import format_share, parse_duration, parse_packets, parse_rate, parse_share, parse_size
+from orchestrator.units import (
+    format_duration,
+    format_rate,
+    format_share,
+    format_size,
+    parse_duration,
+    parse_packets,
+    parse_rate,
+    parse_share,
+    parse_size,
+)
 
 # Measure -> (whose it is, a flow's, the path's, either's or the run's; what kind of quantity). Bounds become bit/s, seconds, milliseconds, packets, bytes or plain numbers.
 MEASURES: Mapping[str, tuple[str, str]] = {
@@ -69,6 +79,25 @@ def read_amount(measure: str, written: object) -> float:
     if isinstance(written, bool) or not isinstance(written, int | float):
         raise ValueError("a plain number")
     return written
+
+
+def write_amount(measure: str, bound: float) -> str | float:
+    """A bound as a person would write it; what read_amount gives for that is the bound, to the unit's last step."""
+    kind = MEASURES[measure][1]
+    if kind == "packets":
+        return f"{round(bound)} packets"
+    if kind in _FORMS:
+        form, scale = _FORMS[kind]
+        return form(round(bound * scale))
+    return bound
+
+
+_FORMS = {
+    "rate": (format_rate, 1),
+    "seconds": (format_duration, 10**6),
+    "milliseconds": (format_duration, 10**3),
+    "size": (format_size, 1),
+}
 
 
 def known_measure(name: str) -> None:

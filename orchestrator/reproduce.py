@@ -33,7 +33,7 @@ from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
-from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, execute
+from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, carry_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _experiments(chosen: Sequence[tuple[Paper, Sequence[Figure]]], *, quick: boo
 
 def _carry_out(experiment: Experiment, pipeline: Pipeline, jobs: int, *, quiet: bool) -> Carried:
     plan = compile_plan(experiment)
-    return Carried(plan, execute(pipeline, plan, jobs, quiet=quiet))
+    return Carried(plan, carry_out(pipeline, plan, jobs, quiet=quiet))
 
 
 def _document(name: str, carried: Mapping[str, Carried], verdicts: Mapping[str, Sequence[Verdict]]) -> Document:

@@ -30,7 +30,15 @@ from orchestrator.schedule import schedule_breaches
 from orchestrator.sweep import MOST_POINTS, Point, alike, below, check_field, count_points, expand, part_of
 from orchestrator.topology import own_topology
 
-__all__ = ["Experiment", "at_point", "load_experiment", "parse_experiment", "shipped_experiments"]
+__all__ = [
+    "Experiment",
+    "at_point",
+    "load_experiment",
+    "parse_experiment",
+    "plain_data",
+    "shipped_experiments",
+    "with_sweep",
+]
 
 _SHIPPED = Path(__file__).parent / "experiments"
 _LONGEST_READ = 60
@@ -94,6 +102,16 @@ def at_point(experiment: Experiment, point: Point) -> Experiment:
         put(data, path, value)
     where = ", ".join(f"{path}={value}" for path, value in point.items())
     return _validate(Document(f"{experiment.experiment} at {where}" if point else experiment.experiment, data))
+
+
+def with_sweep(experiment: Experiment, sweep: list[dict[str, Any]] | None) -> Experiment:
+    """The experiment with these points instead of its own; each is read when it is compiled."""
+    return _validate(Document(experiment.experiment, {**deepcopy(experiment._data), "sweep": sweep}))
+
+
+def plain_data(experiment: Experiment) -> dict[str, Any]:
+    """The fields as they were written, to be changed and written again."""
+    return deepcopy(experiment._data)
 
 
 def _load(document: Document, overrides: Sequence[str]) -> Experiment:

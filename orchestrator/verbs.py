@@ -54,7 +54,7 @@ def run_experiment(
     pipeline = Pipeline(open_backend(backend, settings), store, use_cache)
     # By the real clock two runs at a time would be in each other's way.
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
-    documents = execute(pipeline, plan, jobs, quiet=as_json)
+    documents = carry_out(pipeline, plan, jobs, quiet=as_json)
     result = {
         "experiment": plan.experiment.experiment,
         "runs": documents,
@@ -68,8 +68,8 @@ def run_experiment(
     return _exit_code(documents)
 
 
-def execute(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list[Document]:
-    """The documents of a plan's runs, with progress on the terminal unless it has to be quiet."""
+def carry_out(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list[Document]:
+    """The documents of a plan, with its progress on a terminal unless nothing is to be shown."""
     if quiet:
         return pipeline.execute(plan, jobs)
     from orchestrator.console import RunProgress, progress_console

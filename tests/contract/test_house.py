@@ -30,6 +30,7 @@ CONFINED = {
     "sqlalchemy": {"orchestrator/results/catalog.py", "orchestrator/results/migrations"},
     "pyarrow": {"orchestrator/results/traces.py", "orchestrator/results/export.py"},
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
+    "optuna": {"orchestrator/sampling.py"},
     "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/published_figure.py"},
 }
 

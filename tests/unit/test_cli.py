@@ -22,6 +22,8 @@ VERBS = [
     "kernel",
     "modules",
     "mininet",
+    "tune",
+    "search",
 ]
 
 
@@ -45,6 +47,12 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["plan", "quick", "--backend", "mininet", "--in", "guest", "--clock", "slow"], 2, "known: real, virtual"),
         (["mininet", "nowhere"], 2, "neither a file nor a shipped experiment"),
         (["mininet", "--in", "cloud", "quick"], 2, "known: guest, host"),
+        (["tune", "quick", "--param", "app.beta=600,700", "--for", "godput(app)"], 2, "nearest: goodput"),
+        (["tune", "quick", "--param", "app.kp=1", "--for", "jain"], 2, "has no parameter 'kp'"),
+        (["search", "quick", "--over", "path.rtt=1ms..2ms", "--claim", "goodput(app)"], 2, "a claim is a measure"),
+        (["search", "quick", "--over", "path.rtt=1", "--claim", "jain >= 1"], 2, "the benign end first"),
+        (["search", "quick", "--over", "path.rt=1ms..2ms", "--claim", "jain >= 1"], 2, "path.rt"),
+        (["search", "aqm", "--over", "path.rtt=1ms..2ms", "--claim", "jain >= 1"], 2, "a sweep of its own"),
         (["show", "abc"], 2, "no kept run"),
         (["compare", "a", "b"], 2, "no kept run"),
         (["rerun", "abc"], 2, "no kept run"),

@@ -1,0 +1,74 @@
+"""Optuna, and nothing else of the project knows it: axes go in, batches of points to try come out, their scores go back.
+
+A study is seeded, and asked for batches of one size, so that the same scores give the same points however many runs go on at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+SAMPLERS = ("tpe", "random", "cmaes")
+BATCH = 4
+
+Value = float | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What may vary: one of `choices`, or a number from `low` to `high`, by its logarithm where it is above 0."""
+
+    name: str
+    choices: tuple[Value, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    whole: bool = False
+
+    @property
+    def distribution(self) -> BaseDistribution:
+        if self.choices:
+            return CategoricalDistribution(self.choices)
+        if self.whole:
+            return IntDistribution(int(self.low), int(self.high), log=self.low > 0)
+        return FloatDistribution(self.low, self.high, log=self.low > 0)
+
+
+class Study:
+    """Looks for the point with the highest score."""
+
+    def __init__(self, axes: Sequence[Axis], sampler: str, seed: int) -> None:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._distributions = {axis.name: axis.distribution for axis in axes}
+        self._study = optuna.create_study(direction="maximize", sampler=_sampler(sampler, seed))
+        self._asked: list[Any] = []
+
+    def ask(self, count: int = BATCH) -> list[dict[str, Value]]:
+        """The next points to try."""
+        self._asked = [self._study.ask(self._distributions) for _ in range(count)]
+        return [dict(trial.params) for trial in self._asked]
+
+    def tell(self, scores: Sequence[float | None]) -> None:
+        """The scores of the points last asked for; None where there is none."""
+        for trial, score in zip(self._asked, scores, strict=True):
+            if score is None or not math.isfinite(score):
+                self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                self._study.tell(trial, score)
+
+    def know(self, point: dict[str, Value], score: float) -> None:
+        """A point whose score is known without having been asked for."""
+        self._study.add_trial(optuna.trial.create_trial(params=point, distributions=self._distributions, value=score))
+
+
+def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
+    if name == "random":
+        return optuna.samplers.RandomSampler(seed=seed)
+    if name == "cmaes":
+        # Where its own law has no say, in choices and on a single axis, it draws at random.
+        return optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+    return optuna.samplers.TPESampler(seed=seed, n_startup_trials=2 * BATCH)
