@@ -9,9 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from orchestrator import cost
+from orchestrator.plan import compile_plan
+from orchestrator.spec import at_point, load_experiment, shipped_experiments
+from orchestrator.sweep import expand
 from tests import command
 
 SHORT = ["--set", "duration=3 s"]
+SLOW_S = 4
 
 
 @pytest.fixture
@@ -90,9 +95,18 @@ def test_out_holds_everything_for_another_program(home: Path, tmp_path: Path) ->
 
 
 def test_every_shipped_experiment_runs_at_its_first_point(home: Path) -> None:
-    names = [row["experiment"] for row in json.loads(longhaul(home, "list", "--json"))]
-    for name in set(names) - {"demo"}:
-        points = json.loads(longhaul(home, "plan", name, "--json"))["runs"][0]["point"]
-        first = [word for path, value in points.items() for word in ("--set", f"{path}={value}")]
+    for name in set(shipped_experiments()) - {"demo"}:
+        experiment = load_experiment(name)
+        point = next(iter(expand(experiment.sweep)))
+        first = [word for path, value in point.items() for word in ("--set", f"{path}={json.dumps(value)}")]
+        run_of = compile_plan(at_point(experiment, point)).runs[0]
+        # Whether it runs is the question here: papers' paths of a gigabit, minutes long, run slowed down.
+        if cost.wall_estimate_s(run_of) > SLOW_S:
+            first += [
+                "--set",
+                f"path.bandwidth={run_of.meaning.bandwidth_bps // 50_000_000} Mbit/s",
+                "--set",
+                "expect=[]",
+            ]
         document = run(home, name, *first, "--set", "repeats=1", "--set", "sweep=null")
         assert document["runs"][0]["status"] == "done", name
