@@ -3,137 +3,29 @@
     Paper --- Figure* --- Use*      the shipped experiments that carry it out, and the fewest points that still give the verdicts
                       `-- Claim*    one published statement: what it says, how it is computed from runs, its tolerance, whether it gates
 
-A claim is one of CLAIMS, told apart by `kind`; analysis/verdicts.py says how each is judged. A file that names an unknown
-experiment, flow, field, value or measure is refused with the field's path. Published numbers are never code.
+The kinds of claim are in claims.py. A file that names an unknown experiment, flow, field, value or measure is refused with the
+field's path. Published numbers are never code.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
+from orchestrator.claims import CLAIMS, AnyClaim, Claim, Part, Selector, selects, wanted
 from orchestrator.document import Document, path_of, read_document
 from orchestrator.errors import PlanError, SpecError
-from orchestrator.expectation import MEASURES, known_measure, read_amount
 from orchestrator.experiment import Experiment
-from orchestrator.fields import Amount, Duration, Name, Period, Share
+from orchestrator.fields import Duration, Name, Period
 from orchestrator.spec import load_experiment
-from orchestrator.sweep import Point, expand, point_text, value_text
+from orchestrator.sweep import Point, expand, point_text
 
 _PUBLISHED = Path(__file__).parent / "published"
-
-# Fields of a sweep, and the values (as tables show them) that are meant; fields that are not named may have any.
-Selector = dict[str, Any]
-
-
-class Part(BaseModel):
-    """Every part of a published file: no unknown keys, no changes afterwards."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
-
-
-class _Claim(Part):
-    name: Name = Field(description="what tables call it")
-    grade: Literal["number", "ordering", "curve"] = Field(
-        alias="class",
-        description="what was published: a stated number, who is ahead of whom, or a curve without numbers",
-    )
-    words: str = Field(min_length=1, description="what the paper states, in short")
-    published: str = Field(min_length=1, description="the value or order, as tables show it")
-    gate: bool = Field(False, description="whether the exit code depends on it")
-    why: str = Field("", description="what explains a difference; shown only where there is one")
-    experiment: str | None = Field(None, description="whose runs, where the figure has several experiments")
-    measure: str = Field(description="a measure's name")
-    flow: Name | None = Field(None, description="whose, for a measure of a flow")
-    at: Selector = Field(default_factory=dict, description="points that count; without it, all")
-
-    @model_validator(mode="after")
-    def _measured(self) -> _Claim:
-        known_measure(self.measure)
-        scope = MEASURES[self.measure][0]
-        if (self.flow is None) == (scope == "flow") and scope != "either":
-            raise ValueError(
-                f"{self.measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"
-            )
-        return self
-
-
-class ValueClaim(_Claim):
-    """The measure has this value at every point: `of` with `within`, or bounds."""
-
-    kind: Literal["value"]
-    of: Amount = Field(None, description="the published value")
-    within: Share | None = Field(None, description="largest deviation, as a share of `of`")
-    at_least: Amount = Field(None, description="lowest value that agrees")
-    at_most: Amount = Field(None, description="highest value that agrees")
-
-    @model_validator(mode="after")
-    def _bounded(self) -> ValueClaim:
-        bounds = [bound for bound in (self.of, self.at_least, self.at_most) if bound is not None]
-        if not bounds or (self.of is None) != (self.within is None) or (self.of is not None and len(bounds) > 1):
-            raise ValueError("`of` and `within`, or `at_least` and `at_most`, are needed")
-        for bound in bounds:
-            read_amount(self.measure, bound)
-        return self
-
-
-class FlatClaim(_Claim):
-    """The measure hardly changes between the points: (largest - smallest) / mean."""
-
-    kind: Literal["flat"]
-    at_most: Share = Field(description="largest spread that agrees")
-
-
-class ErrorClaim(_Claim):
-    """The measure is what the point asks for: |measured - asked| / asked at every point."""
-
-    kind: Literal["error"]
-    asked: str = Field(description="field of the sweep that asks")
-    at_most: Share = Field(description="largest error that agrees")
-
-
-class TrendClaim(_Claim):
-    """The measure falls or rises from each point to the next along a field, in the order of the sweep."""
-
-    kind: Literal["trend"]
-    along: str = Field(description="field of the sweep")
-    direction: Literal["falls", "rises"]
-    by: Share = Field(0.0, description="least change from the first to the last point, as a share of the first")
-    slack: Share = Field(0.02, description="step the other way that still counts as level, as a share")
-
-
-class OrderingClaim(_Claim):
-    """Who is ahead at every point: values of a field in the order of the measure."""
-
-    kind: Literal["ordering"]
-    over: str = Field(description="field of the sweep whose values are ranked")
-    best: Literal["highest", "lowest"] = Field("highest", description="which end of the measure is ahead")
-    first: list[str] = Field(default_factory=list, description="values ahead of all others, in any order")
-    last: list[str] = Field(default_factory=list, description="values behind all others, in any order")
-    ranking: list[str] = Field(default_factory=list, description="values from the best to the worst")
-    slack: Share = Field(0.0, description="values that differ by up to this share are level, which agrees")
-    level: Amount = Field(None, description="so are values that differ by up to this much, in the measure's unit")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> OrderingClaim:
-        if self.level is not None:
-            read_amount(self.measure, self.level)
-        if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
-            raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
-        return self
-
-
-Claim = Annotated[
-    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim, Field(discriminator="kind")
-]  # fmt: skip
-CLAIMS: Mapping[str, type[_Claim]] = {
-    "value": ValueClaim, "flat": FlatClaim, "error": ErrorClaim, "trend": TrendClaim, "ordering": OrderingClaim
-}  # fmt: skip
 
 
 class Quick(Part):
@@ -149,7 +41,7 @@ class Use(Part):
     """An experiment of a figure."""
 
     experiment: str = Field(description="a shipped name")
-    quick: Quick = Field(description="what --quick runs")
+    quick: Quick | None = Field(None, description="what --quick runs; without it, all")
 
 
 class Axis(Part):
@@ -207,6 +99,7 @@ def read_paper(document: Document) -> Paper:
     except ValidationError as error:
         raise SpecError(document.subject, [_line(document, one) for one in error.errors(include_url=False)]) from None
     problems = [f"{place}: {what}" for figure in paper.figures for place, what in _breaches(figure)]
+    problems += [f"{place}: {what}" for place, what in _quick_twice(paper)]
     if problems:
         raise SpecError(document.subject, problems)
     return paper
@@ -231,6 +124,8 @@ def experiment_of(name: str) -> Experiment:
 
 def quick_experiment(use: Use) -> Experiment:
     """The experiment cut down to what --quick runs."""
+    if use.quick is None:
+        return experiment_of(use.experiment)
     changes = [f"{name}={value}" for name in ("duration", "warmup") if (value := getattr(use.quick, name)) is not None]
     experiment = load_experiment(use.experiment, changes)
     points = [
@@ -241,19 +136,19 @@ def quick_experiment(use: Use) -> Experiment:
     return experiment.model_copy(update={"sweep": points if experiment.sweep else None, "repeats": use.quick.repeats})
 
 
-def selects(selector: Selector, texts: Mapping[str, str]) -> bool:
-    """Whether a point, as tables show it, is meant."""
-    return all(texts.get(field) in wanted(values) for field, values in selector.items())
-
-
-def wanted(values: object) -> list[str]:
-    """The values of a selector's field as tables show them."""
-    return [value_text(value) for value in (values if isinstance(values, list) else [values])]
-
-
-def experiment_name(figure: Figure, claim: _Claim) -> str:
+def experiment_name(figure: Figure, claim: AnyClaim) -> str:
     """Whose runs a claim is about."""
     return claim.experiment or figure.uses[0].experiment
+
+
+def _quick_twice(paper: Paper) -> Iterator[tuple[str, str]]:
+    """Figures that would run an experiment which is run once in different ways."""
+    first: dict[str, tuple[str, Quick | None]] = {}
+    for figure in paper.figures:
+        for use in figure.uses:
+            other, quick = first.setdefault(use.experiment, (figure.name, use.quick))
+            if quick != use.quick:
+                yield f"figures.{figure.name}.uses.{use.experiment}.quick", f"differs from that of {other}"
 
 
 def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
@@ -266,7 +161,7 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
         except SpecError as error:
             yield f"{here}.uses", str(error)
             continue
-        for position, selector in enumerate(use.quick.points):
+        for position, selector in enumerate(use.quick.points if use.quick else ()):
             yield from _unselected(
                 f"{here}.uses.{use.experiment}.quick.points.{position}", selector, experiments[use.experiment]
             )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.analysis.figure import PALETTE, STYLE
-from orchestrator.analysis.verdicts import Reading, Unreadable, by_point, read_point
+from orchestrator.analysis.readings import Reading, Unreadable, by_point, read_point
 from orchestrator.expectation import MEASURES
 from orchestrator.papers import Axes as PublishedAxes
 

@@ -7,40 +7,20 @@ shown. Of several points the one farthest from agreeing is told. A claim is neve
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.aggregate import with_interval
-from orchestrator.analysis.measures import value_of
+from orchestrator.analysis.readings import Reading, Unreadable, place_text, read_points
+from orchestrator.claims import Claim, ErrorClaim, FlatClaim, OrderingClaim, TrendClaim, ValueClaim
 from orchestrator.expectation import MEASURES, read_amount
-from orchestrator.papers import (
-    Claim,
-    ErrorClaim,
-    FlatClaim,
-    OrderingClaim,
-    TrendClaim,
-    ValueClaim,
-    selects,
-)
 from orchestrator.units import format_rate, parse_share
 
 Document = dict[str, Any]
 AGREES, DIFFERS, NOT_CHECKABLE = "agrees", "differs", "not checkable"
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What was measured at a point."""
-
-    point: Mapping[str, str]
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +63,6 @@ class Verdict:
         return {"figure": told.pop("figure"), "claim": told.pop("claim"), "class": told.pop("grade"), **told}
 
 
-class Unreadable(Exception):
-    """Why a claim cannot be judged."""
-
-
 def judge_claim(figure: str, claim: Claim, documents: Sequence[Document], aggregate: str) -> Verdict:
     """The verdict on a claim, given every document of its experiment."""
     blank = Verdict(
@@ -114,33 +90,6 @@ def judge_claim(figure: str, claim: Claim, documents: Sequence[Document], aggreg
     )
 
 
-def read_points(claim: Claim, documents: Sequence[Document], aggregate: str) -> list[Reading]:
-    """What was measured at each point that the claim is about, in the order of the sweep; Unreadable."""
-    groups = by_point(document for document in documents if selects(claim.at, document["point"]))
-    if not groups:
-        raise Unreadable("no run was made at its points")
-    return [read_point(group, claim.measure, claim.flow, aggregate) for group in groups]
-
-
-def by_point(documents: Iterable[Document]) -> list[list[Document]]:
-    """The repeats of each point together."""
-    groups: dict[str, list[Document]] = {}
-    for document in documents:
-        groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
-    return list(groups.values())
-
-
-def read_point(group: Sequence[Document], measure: str, flow: str | None, aggregate: str) -> Reading:
-    """What the repeats of one point say; Unreadable."""
-    point = group[0]["point"]
-    if failed := sum(document["status"] == "failed" for document in group):
-        raise Unreadable(f"{failed} of {len(group)} runs failed{_where(point)}")
-    values = [value_of(document, measure, flow) for document in group]
-    if None in values:
-        raise Unreadable(f"{measure} has no value{_where(point)}")
-    return Reading(point, *with_interval(np.array(values, dtype=float), aggregate), len(values))
-
-
 def _value(claim: ValueClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     low, high = (
         None if bound is None else read_amount(claim.measure, bound) for bound in (claim.at_least, claim.at_most)
@@ -151,7 +100,7 @@ def _value(claim: ValueClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     for reading in readings:
         below = 0.0 if low is None else _beyond(low - reading.value, low)
         above = 0.0 if high is None else _beyond(reading.value - high, high)
-        yield Finding(max(below, above), f"{_shown(claim, reading.value)}{_where(reading.point)}", reading)
+        yield Finding(max(below, above), f"{_shown(claim, reading.value)}{place_text(reading.point)}", reading)
 
 
 def _flat(claim: FlatClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
@@ -160,7 +109,7 @@ def _flat(claim: FlatClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     lowest, highest = (pick(readings, key=lambda one: one.value) for pick in (min, max))
     mean = float(np.mean([reading.value for reading in readings]))
     spread = _beyond(highest.value - lowest.value, mean)
-    told = f"{_percent(spread)}: {_shown(claim, lowest.value)}{_where(lowest.point)} to {_shown(claim, highest.value)}{_where(highest.point)}"
+    told = f"{_percent(spread)}: {_shown(claim, lowest.value)}{place_text(lowest.point)} to {_shown(claim, highest.value)}{place_text(highest.point)}"
     yield Finding(spread - parse_share(claim.at_most), told, lowest)
 
 
@@ -168,7 +117,7 @@ def _error(claim: ErrorClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     for reading in readings:
         asked = read_amount(claim.measure, reading.point[claim.asked])
         error = abs(reading.value - asked) / asked
-        told = f"{_percent(error)}: {_shown(claim, reading.value)}{_where(reading.point)}"
+        told = f"{_percent(error)}: {_shown(claim, reading.value)}{place_text(reading.point)}"
         yield Finding(error - parse_share(claim.at_most), told, reading)
 
 
@@ -180,11 +129,11 @@ def _trend(claim: TrendClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
             continue
         first, last = group[0], group[-1]
         change = _beyond(sign * (first.value - last.value), first.value)
-        told = f"{_shown(claim, first.value)} to {_shown(claim, last.value)}{_where(last.point)}"
+        told = f"{_shown(claim, first.value)} to {_shown(claim, last.value)}{place_text(last.point)}"
         yield Finding(by - change, told, last)
         for before, after in pairwise(group):
             step = _beyond(sign * (after.value - before.value), before.value)
-            told = f"{_shown(claim, before.value)} to {_shown(claim, after.value)}{_where(after.point)}"
+            told = f"{_shown(claim, before.value)} to {_shown(claim, after.value)}{place_text(after.point)}"
             yield Finding(step - slack, told, after)
 
 
@@ -196,7 +145,7 @@ def _ordering(claim: OrderingClaim, readings: Sequence[Reading]) -> Iterator[Fin
         for ahead, behind in _pairs(claim, list(ranked)):
             one, other = ranked[ahead], ranked[behind]
             lead = _beyond(sign * (one.value - other.value) + level, max(abs(one.value), abs(other.value)))
-            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{_where(_without(one.point, claim.over))}"
+            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(_without(one.point, claim.over))}"
             yield Finding(-lead - slack, told, one)
 
 
@@ -248,8 +197,3 @@ def _shown(claim: Claim, value: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
-
-
-def _where(point: Mapping[str, str]) -> str:
-    told = ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())
-    return f" at {told}" if told else ""

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from orchestrator.analysis.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
-from orchestrator.papers import CLAIMS, Claim
+from orchestrator.claims import CLAIMS, Claim
 
 RATE, VARIANT = "flows.app.params.rate", "flows.app"
 ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)
