@@ -238,7 +238,7 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
 @app.command()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE} to compare with.")],
-    b: Annotated[str | None, typer.Argument(metavar="[B]", help=f"{_SIDE} that is compared.")] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help=f"{_SIDE} that is compared.")] = None,
     by: Annotated[
         str | None,
         typer.Option(

@@ -165,6 +165,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
             yield f"{_count(len(alone), 'run')} of {side} without a partner: {_named(alone)}"
     if failed := _failed(comparison):
         yield f"{_count(len(failed), 'failed run')}: {_named(failed)}"
+    for one, other in ((0, 1), (1, 0)):
+        if unmatched := _flows(comparison, one) - _flows(comparison, other):
+            yield f"flows that only {'AB'[one]} has: {', '.join(sorted(unmatched))}"
     first, second = pairing.pairs[0]
     if run_text(first) != run_text(second):
         yield f"one run each, taken as a pair: {run_text(first)} with {run_text(second)}"
@@ -172,6 +175,10 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"the kernels differ: {', '.join(f'{one} and {other}' for one, other in sorted(mixed))}"
     if any(row.n == 1 for row in comparison.rows):
         yield "of one pair no interval can be given: its difference counts as it is (other seeds may differ otherwise)"
+
+
+def _flows(comparison: Comparison, side: int) -> set[str]:
+    return {flow["name"] for pair in comparison.pairing.pairs for flow in pair[side].get("flows", [])}
 
 
 def _kernels_differ(one: Document, other: Document) -> bool:

@@ -171,6 +171,14 @@ def test_runs_pair_by_point_and_seed_and_the_rest_is_named() -> None:
         pair_runs(a, [run(9, 1e8), run(8, 1e8)])
 
 
+def test_flows_that_one_side_has_are_named_and_the_others_compared() -> None:
+    one, other = run(1, 1e8), run(1, 1e8, trace="t")
+    other["flows"].append({**other["flows"][0], "name": "guest"})
+    comparison = compare("a", "b", pair_runs([one], [other]), [], 0.02)
+    assert "flows that only B has: guest" in [*notes(comparison)]
+    assert {row.flow for row in comparison.rows} == {"app", None}
+
+
 def test_one_sweep_is_compared_with_itself_by_a_field() -> None:
     documents = [
         run(seed, goodput, cc=cc, rtt=rtt)
