@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
-from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, ticks_s
+from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, queue_delays_ms, ticks_s
 from orchestrator.analysis.windows import backoff, peak_s, window_packets
 from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import DROP_QUEUE, Records, Trace
@@ -97,7 +97,7 @@ FORMULAS: dict[str, str] = {
     "jain": "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
     "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 mean round trips of the slowest",
     "recovery_ratio": "goodput of the flows that stay: after the visitors left / before the first one came",
-    "fct_mean": "mean completion_s of the flows with a size, null until all of them are complete",
+    "fct_mean": "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
     "fct_p50": "median completion_s of the flows with a size, null until all of them are complete",
     "fct_p95": "95th percentile of completion_s of the flows with a size, null until all of them are complete",
     "fct_p99": "99th percentile of completion_s of the flows with a size, null until all of them are complete",
@@ -314,9 +314,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:
             "max": int(within["queue_max_packets"].max()) if len(within) else 0,
         },
         "queue_delay_ms": queue_bytes * 8000 / capacity_bps,
-        "queue_delay_percentiles_ms": _percentiles(
-            held(records, "queue_bytes", inside) * 8000 / _rates_at(run.link_rates(link), inside)
-        ),
+        "queue_delay_percentiles_ms": _percentiles(queue_delays_ms(run, trace, link, window.begin_s, window.end_s)),
     }
 
 
@@ -346,10 +344,3 @@ def _mean_bps(rates: Rates, window: Span) -> float:
     """A rate that the schedule may change, averaged over the window."""
     parts = _within(rates, window)
     return sum((end - begin) * bps for begin, end, bps in parts) / sum(end - begin for begin, end, _ in parts)
-
-
-def _rates_at(rates: Rates, t_s: Floats) -> Floats:
-    """The rate at each of these times."""
-    begins_s = np.array([begin_us for begin_us, _, _ in rates]) / 1e6
-    bps = np.array([bps for _, _, bps in rates], dtype=np.float64)
-    return np.asarray(bps[np.searchsorted(begins_s, t_s, side="right") - 1])
