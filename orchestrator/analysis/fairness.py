@@ -43,7 +43,7 @@ def jain_index(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | 
 def convergence_s(run: Run, trace: Trace) -> float | None:
     """Seconds from the last start until every flow stays within 10 % of the mean for 10 round trips; null if never.
 
-    The round trip is that of the slowest flow with its queue, the mean of the ACKs while all are there: behind a standing
+    The round trip is that of the slowest flow with its queue, the mean of its ACKs while all are there: behind a standing
     queue, 10 of the bare path would hold a handful of packets.
     """
     flows, begin_s, end_s = together_s(run, 0.0, run.duration_us / 1e6)
@@ -60,10 +60,10 @@ def convergence_s(run: Run, trace: Trace) -> float | None:
 
 
 def _mean_rtt_s(run: Run, trace: Trace, flow: Flow, begin_s: float, end_s: float) -> float:
-    """Of a flow without a measured round trip, the path's own."""
+    """TCP's own smoothed round trip, which a sender without RACK has too; of a flow without ACKs, the path's."""
     acks = of_flow(trace.acks, flow.id)
-    inside = (acks["t_ns"] >= begin_s * 1e9) & (acks["t_ns"] <= end_s * 1e9) & (acks["rtt_us"] > 0)
-    return float(acks["rtt_us"][inside].mean()) / 1e6 if inside.any() else run.meaning.rtt_us / 1e6
+    inside = (acks["t_ns"] >= begin_s * 1e9) & (acks["t_ns"] <= end_s * 1e9) & (acks["srtt_us"] > 0)
+    return float(acks["srtt_us"][inside].mean()) / 1e6 if inside.any() else run.meaning.rtt_us / 1e6
 
 
 def recovery_ratio(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:

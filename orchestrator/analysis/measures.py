@@ -95,7 +95,7 @@ FORMULAS: dict[str, str] = {
     "queue_delay_p95": "95th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
     "queue_delay_p99": "99th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
     "jain": "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
-    "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 mean round trips of the slowest",
+    "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 mean smoothed round trips of the slowest",
     "recovery_ratio": "goodput of the flows that stay: after the visitors left / before the first one came",
     "fct_mean": "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
     "fct_p50": "median completion_s of the flows with a size, null until all of them are complete",

@@ -68,7 +68,7 @@ def test_convergence_waits_for_ten_round_trips_with_their_queue() -> None:
     """The flows take turns of 0.4 s: over 4 s that is fair at once, over 10 bare round trips of 40 ms from the middle of a turn."""
     run = plain_run()
     flows = turns(0) + turns(1)
-    queued = [{"t_ns": tick * 10**8, "id": flow, "rtt_us": 400_000} for flow in (0, 1) for tick in range(100)]
+    queued = [{"t_ns": tick * 10**8, "id": flow, "srtt_us": 400_000} for flow in (0, 1) for tick in range(100)]
     assert convergence_s(run, trace_of(flow=flows)) == pytest.approx(0.2, abs=0.03)
     assert convergence_s(run, trace_of(flow=flows, ack=queued)) == 0
 
