@@ -39,6 +39,7 @@ class AnyClaim(Part):
     experiment: str | None = Field(None, description="whose runs, where the figure has several experiments")
     measure: str = Field(description="a measure's name")
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
     at: Selector = Field(default_factory=dict, description="points that count; without it, all")
 
     @model_validator(mode="after")
@@ -110,6 +111,14 @@ class OrderingClaim(AnyClaim):
         if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
             raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
         return self
+
+
+class Matrix(Part):
+    """A published table of pairs: a CSV file beside the published file, its header and first column as the sweep's values."""
+
+    file: str = Field(pattern=r"^[a-z0-9_]+\.csv$", description="the file's name")
+    rows: str = Field(description="field of the sweep whose values the rows are")
+    columns: str = Field(description="field of the sweep whose values the columns are")
 
 
 Claim = Annotated[

@@ -10,6 +10,7 @@ field's path. Published numbers are never code.
 
 from __future__ import annotations
 
+import csv
 import difflib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -18,12 +19,12 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from orchestrator.claims import CLAIMS, AnyClaim, Claim, Part, Selector, selects, unselected
+from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, Part, Selector, selects, unselected
 from orchestrator.document import Document, path_of, read_document
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.experiment import Experiment
 from orchestrator.fields import Duration, Name, Period
-from orchestrator.pictures import PICTURES, AnyPicture, Picture, breaches
+from orchestrator.pictures import PICTURES, AnyPicture, Map, Picture, breaches
 from orchestrator.spec import load_experiment
 from orchestrator.sweep import expand, point_text, swept_texts
 
@@ -88,6 +89,14 @@ def read_paper(document: Document) -> Paper:
     if problems:
         raise SpecError(document.subject, problems)
     return paper
+
+
+@cache
+def load_matrix(matrix: Matrix) -> Mapping[tuple[str, str], float]:
+    """The cells of a published table by (row, column)."""
+    with (_PUBLISHED / matrix.file).open(newline="") as file:
+        head, *rows = csv.reader(file)
+    return {(row[0], column): float(cell) for row in rows for column, cell in zip(head[1:], row[1:], strict=True)}
 
 
 def find_figures(paper: Paper, name: str | None) -> list[Figure]:
@@ -158,6 +167,9 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
         flows = [flow for written in experiment.flows for flow in written.names]
         if claim.flow is not None and claim.flow not in flows:
             yield f"{place}.flow", f"read {claim.flow!r}; allowed: {', '.join(flows)}"
+        if claim.phase is not None and claim.phase not in experiment.phases:
+            phases = ", ".join(experiment.phases) or "nothing, there are no phases"
+            yield f"{place}.phase", f"read {claim.phase!r}; allowed: {phases}"
         known = swept_texts(experiment.sweep)
         yield from unselected(f"{place}.at", claim.at, known)
         for field in ("asked", "along", "over"):
@@ -174,6 +186,20 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             continue
         for where, what in breaches(picture, experiments[name]):
             yield f"{place}.{where}", what
+        if isinstance(picture, Map) and picture.published is not None:
+            yield from _strange_cells(f"{place}.published", picture.published, experiments[name])
+
+
+def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """What a published table has that the sweep does not."""
+    try:
+        cells = load_matrix(matrix)
+    except (OSError, ValueError) as error:
+        yield f"{place}.file", f"{matrix.file} is not a table of numbers: {error}"
+        return
+    for axis, field in enumerate((matrix.rows, matrix.columns)):
+        names = list(dict.fromkeys(cell[axis] for cell in cells))
+        yield from unselected(place, {field: names}, swept_texts(experiment.sweep))
 
 
 def _known(experiments: Mapping[str, Experiment]) -> str:

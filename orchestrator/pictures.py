@@ -11,22 +11,16 @@ A picture is one of PICTURES, told apart by `kind`; analysis/drawings/ draws eac
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.claims import Part, Selector, check_scope, selects, unselected
-from orchestrator.errors import SpecError
-from orchestrator.expectation import MEASURES, read_amount
+from orchestrator.claims import Matrix, Part, Selector, check_scope, selects, unselected
+from orchestrator.expectation import MEASURES, UNPHASED, read_amount
 from orchestrator.experiment import Experiment
 from orchestrator.fields import Amount, Name
 from orchestrator.sweep import expand, point_text, swept_texts
-
-_PUBLISHED = Path(__file__).parent / "published"
 
 Quantity = Literal["cwnd", "goodput", "rtt", "queue"]
 
@@ -44,10 +38,13 @@ class Measure(Part):
     label: str = Field(description="as the paper has it; rates are drawn in Mbit/s")
     measure: str = Field(description="a measure's name")
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
 
     @model_validator(mode="after")
     def _measured(self) -> Measure:
         check_scope(self.measure, self.flow)
+        if self.phase is not None and self.measure in UNPHASED:
+            raise ValueError(f"{self.measure} is of the whole run, not of a phase")
         return self
 
 
@@ -118,14 +115,14 @@ class Map(AnyPicture):
     middle: Amount = Field(
         None, description="value from which the colours go apart; without it, they go from low to high"
     )
-    published: str | None = Field(
-        None, description="CSV file beside this one: what was published, a line a value of y, in the unit of the cells"
-    )
+    published: Matrix | None = Field(None, description="what was published, in the measure's unit; stands beside it")
 
     @model_validator(mode="after")
     def _has_a_middle(self) -> Map:
         if self.middle is not None:
             read_amount(self.cell.measure, self.middle)
+        if self.published and {self.published.rows, self.published.columns} != {self.x.field, self.y.field}:
+            raise ValueError("rows and columns of what was published have to be the fields of x and y")
         return self
 
     def axes(self) -> dict[str, str | None]:
@@ -189,22 +186,6 @@ PICTURES: Mapping[str, type[AnyPicture]] = {
 }  # fmt: skip
 
 
-@cache
-def read_matrix(name: str) -> dict[tuple[str, str], float]:
-    """The published values of a map by row and column, as its file names them; SpecError."""
-    try:
-        with (_PUBLISHED / Path(name).name).open(newline="") as file:
-            (_, *columns), *lines = csv.reader(file)
-        return {
-            (row, column): float(cell)
-            for row, *cells in lines
-            for column, cell in zip(columns, cells, strict=True)
-            if cell
-        }
-    except (OSError, ValueError) as error:
-        raise SpecError(name, [f"not a table of numbers with names above and on the left: {error}"]) from error
-
-
 def short_name(text: str) -> str:
     """A value of a field without the study that it is of, as published tables write it."""
     return text.rpartition("/")[2]
@@ -221,36 +202,24 @@ def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, st
     for place, flow in named.items():
         if flow is not None and flow not in flows:
             yield place, f"read {flow!r}; allowed: {', '.join(flows)}"
+    for place, one in picture.measures().items():
+        if one.phase is not None and one.phase not in experiment.phases:
+            phases = ", ".join(experiment.phases) or "nothing, there are no phases"
+            yield f"{place}.phase", f"read {one.phase!r}; allowed: {phases}"
     wrong = list(unselected("at", picture.at, texts))
     yield from wrong
     if not wrong and picture.measures():
         yield from _several(picture, experiment)
-    if isinstance(picture, Map) and picture.published is not None:
-        yield from _foreign(picture.published, picture, texts)
 
 
 def _several(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Fields that vary although the picture has no place for them."""
-    points = [text for point in expand(experiment.sweep) if selects(picture.at, text := point_text(point))]
-    drawn = set(picture.axes().values())
-    varied: dict[str, set[str]] = {}
-    for point in points:
-        for field in point.keys() - drawn:
-            varied.setdefault(field, set()).add(point[field])
-    for field, values in sorted(varied.items()):
-        if len(values) > 1:
-            yield "at", f"{field} has {len(values)} values that would be drawn on top of each other; select one"
-
-
-def _foreign(name: str, picture: Map, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Rows and columns of a published table that the sweep does not have."""
-    try:
-        matrix = read_matrix(name)
-    except SpecError as error:
-        yield "published", str(error)
-        return
-    for axis, found in ((picture.y, [row for row, _ in matrix]), (picture.x, [column for _, column in matrix])):
-        known = [short_name(text) for text in texts.get(axis.field, ())]
-        for one in dict.fromkeys(found):
-            if one not in known:
-                yield "published", f"{name} has {one!r}; allowed: {', '.join(known)}"
+    drawn = [field for field in picture.axes().values() if field is not None]
+    places: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for point in expand(experiment.sweep):
+        if selects(picture.at, text := point_text(point)):
+            places.setdefault(tuple(text.get(field, "") for field in drawn), []).append(text)
+    together = max(places.values(), key=len, default=[])
+    for field in together[0] if len(together) > 1 else ():
+        if values := {point.get(field, "") for point in together} - {together[0][field]}:
+            yield "at", f"{len(values) + 1} values of {field} would be drawn on top of each other; select one"

@@ -6,6 +6,7 @@ Every text is escaped, and the page's policy forbids the browser to load or run 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from string import Template
@@ -48,7 +49,7 @@ def _page(
         title=escape(paper.paper),
         citation=escape(paper.citation),
         about=escape(paper.about),
-        how=escape(f"{how} {verdict_line(verdicts)}."),
+        how=_coded(f"{how} {verdict_line(verdicts)}."),
         badges=_badges(verdicts),
         contents=_contents(figures, told) if len(figures) > 1 else "",
         sections="\n".join(_section(paper, figure, told[figure.name], measured, points) for figure in figures),
@@ -135,5 +136,10 @@ def _rows(verdict: Verdict) -> str:
     )
     if not verdict.why:
         return f"<tr>{told}</tr>"
-    why = f'<tr class="why"><td colspan="{len(HEADER)}"><p>Why: {escape(verdict.why)}.</p></td></tr>'
+    why = f'<tr class="why"><td colspan="{len(HEADER)}"><p>Why: {_coded(verdict.why)}.</p></td></tr>'
     return f'<tr class="explained">{told}</tr>{why}'
+
+
+def _coded(text: str) -> str:
+    """A text with what it has between backquotes as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 
 INK, FAINT, RULE = "#1c2024", "#5b6570", "#dde1e6"
 MARKERS = "osD^vP*X"
-WIDTH_IN = 6.4
+WIDTH_IN = 5.6
 # Width of a column that is legible when the page is narrow, in CSS pixels.
-WIDTH_PX = 460
+WIDTH_PX = 340
 
 _QUANTITY = re.compile(r"([-+0-9.eE]+) ?(.*)")
 # Beyond this ratio of the largest to the smallest value the axis is logarithmic.
 _WIDE = 50
 # Letters of all names below an axis that fit beside each other in a drawing of WIDTH_IN.
-_LETTERS = 62
+_LETTERS = 54
+# What the key calls a number that the paper states.
+PUBLISHED = "published"
 # Letters of a line of the key, with room for the strokes.
-_KEY_LETTERS = 90
+_KEY_LETTERS = 84
 
 _VARIABLES = {INK: "--ink", FAINT: "--faint", RULE: "--rule", **{one: f"--line-{i}" for i, one in enumerate(PALETTE)}}
 _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})")
@@ -142,6 +144,8 @@ def key_above(figure: Figure, plots: Sequence[Axes]) -> None:
     """What colours mean, above the drawing: every line once, in whichever plot it comes first."""
     found = {label: handle for plot in plots for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)}
     if found:
+        # What was measured first, whatever was drawn first.
+        found |= {PUBLISHED: found.pop(PUBLISHED)} if PUBLISHED in found else {}
         columns = max(1, min(6, int(_KEY_LETTERS / (max(map(len, found)) + 8))))
         figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.analysis.drawings.canvas import (
     INK,
+    PUBLISHED,
     from_zero,
     key_above,
     line_style,
@@ -26,7 +27,7 @@ from orchestrator.pictures import Curves, Groups, short_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HEIGHT_IN = 3.4
+_HEIGHT_IN = 3.2
 
 
 def draw_curves(picture: Curves, measured: Measured, claims: Sequence[Claim]) -> Drawn | None:
@@ -34,7 +35,7 @@ def draw_curves(picture: Curves, measured: Measured, claims: Sequence[Claim]) ->
     shown = readings(measured, picture.at, picture.y)
     if not shown:
         return None
-    names = list(dict.fromkeys(one.point[picture.x.field] for one in shown))
+    names = list(dict.fromkeys(one.point.get(picture.x.field, "") for one in shown))
     places = numbers(names)
     if places is None:
         return draw_groups(_as_bars(picture), measured, claims)
@@ -68,18 +69,20 @@ def _draw_lines(
     canvas: Axes, picture: Curves, shown: Sequence[Reading], stated: Sequence[float | None], places: dict[str, float]
 ) -> None:
     scale, field = scale_of(picture.y.measure), picture.x.field
-    curve_of = [one.point[picture.curves] if picture.curves else "" for one in shown]
+    curve_of = [one.point.get(picture.curves, "") if picture.curves else "" for one in shown]
     for index, curve in enumerate(dict.fromkeys(curve_of)):
         mine = [one for one, its in zip(shown, curve_of, strict=True) if its == curve]
         colour, dashes, marker = line_style(index)
         canvas.errorbar(
-            [places[one.point[field]] for one in mine], [one.value * scale for one in mine], yerr=whiskers(mine, scale),
+            [places[one.point.get(field, "")] for one in mine], [one.value * scale for one in mine], yerr=whiskers(mine, scale),
             color=colour, linestyle=dashes, marker=marker, markersize=4, linewidth=1.2, elinewidth=1, capsize=2,
             label=short_name(curve) or "_",
         )  # fmt: skip
     told = [
-        (places[one.point[field]], value * scale) for one, value in zip(shown, stated, strict=True) if value is not None
+        (places[one.point.get(field, "")], value * scale)
+        for one, value in zip(shown, stated, strict=True)
+        if value is not None
     ]
     if told:
-        canvas.plot(*zip(*told, strict=True), linestyle="none", marker="_", markersize=14, color=INK, label="published")
+        canvas.plot(*zip(*told, strict=True), linestyle="none", marker="_", markersize=14, color=INK, label=PUBLISHED)
     number_ticks(canvas, places)

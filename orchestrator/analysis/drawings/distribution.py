@@ -21,7 +21,7 @@ def draw_distribution(picture: Cdf, measured: Measured, points: int) -> Drawn | 
     values: dict[str, list[Floats]] = {}
     for document in measured.documents:
         if document["status"] != "failed" and selects(picture.at, document["point"]):
-            curve = document["point"][picture.curves] if picture.curves else ""
+            curve = document["point"].get(picture.curves, "") if picture.curves else ""
             values.setdefault(curve, []).append(_values(picture, document, measured))
     curves = {name: np.sort(np.concatenate(found)) for name, found in values.items()}
     curves = {name: found for name, found in curves.items() if len(found)}

@@ -79,7 +79,7 @@ def readings(measured: Measured, at: Selector, read: Measure) -> list[Reading]:
     found = []
     for group in by_point(document for document in measured.documents if selects(at, document["point"])):
         try:
-            found.append(read_point(group, read.measure, read.flow, measured.aggregate))
+            found.append(read_point(group, read.measure, read.flow, measured.aggregate, read.phase))
         except Unreadable:
             continue
     return found
@@ -91,7 +91,7 @@ def published_value(claims: Sequence[Claim], read: Measure, point: Mapping[str, 
         if (
             isinstance(claim, ValueClaim)
             and claim.of is not None
-            and (claim.measure, claim.flow) == (read.measure, read.flow)
+            and (claim.measure, claim.flow, claim.phase) == (read.measure, read.flow, read.phase)
             and selects(claim.at, point)
         ):
             return read_amount(claim.measure, claim.of)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.analysis.drawings.canvas import (
     INK,
+    PUBLISHED,
     from_zero,
     key_above,
     line_style,
@@ -25,7 +26,7 @@ from orchestrator.pictures import Groups, Measure, short_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HEIGHT_IN = 3.4
+_HEIGHT_IN = 3.2
 # What a group of bars takes of the distance between two groups.
 _GROUP = 0.8
 
@@ -66,6 +67,7 @@ def draw_groups(picture: Groups, measured: Measured, claims: Sequence[Claim]) ->
             bar.read.label,
             bar.read.measure,
             bar.read.flow,
+            bar.read.phase,
             one.value,
             one.low,
             one.high,
@@ -75,18 +77,20 @@ def draw_groups(picture: Groups, measured: Measured, claims: Sequence[Claim]) ->
         for bar in bars
         for one, value in zip(bar.shown, bar.stated, strict=True)
     ]
-    return Drawn([plate], Table([*fields, "bar", "measure", "flow", "value", "low", "high", "n", "published"], rows))
+    return Drawn(
+        [plate], Table([*fields, "bar", "measure", "flow", "phase", "value", "low", "high", "n", "published"], rows)
+    )
 
 
 def _group(picture: Groups, point: Mapping[str, str]) -> str:
-    return point[picture.x.field] if picture.x else ""
+    return point.get(picture.x.field, "") if picture.x else ""
 
 
 def _bars(picture: Groups, read: Measure, shown: Sequence[Reading], claims: Sequence[Claim]) -> list[_Bar]:
     """The bars of one measure: one colour, or one a value of the field that splits them."""
     apart: dict[str, list[Reading]] = {}
     for one in shown:
-        apart.setdefault(one.point[picture.split] if picture.split else "", []).append(one)
+        apart.setdefault(one.point.get(picture.split, "") if picture.split else "", []).append(one)
     several = len(picture.bars) > 1
     return [
         _Bar(
@@ -110,7 +114,7 @@ def _draw(canvas: Axes, picture: Groups, bar: _Bar, groups: Sequence[str], index
 
 def _marks(canvas: Axes, picture: Groups, bars: Sequence[_Bar], groups: Sequence[str]) -> None:
     """What the paper states, as a thin mark across the bar."""
-    half, label = _GROUP / len(bars) / 2, "published"
+    half, label = _GROUP / len(bars) / 2, PUBLISHED
     for index, bar in enumerate(bars):
         for one, value in zip(bar.shown, bar.stated, strict=True):
             if value is not None:

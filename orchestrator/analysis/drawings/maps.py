@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from orchestrator.analysis.drawings.canvas import look, new_figure, to_plate
-from orchestrator.analysis.drawings.drawn import Drawn, Measured, Plate, Table, readings, scale_of
+from orchestrator.analysis.drawings.drawn import Cell, Drawn, Measured, Plate, Table, readings, scale_of
 from orchestrator.analysis.readings import Reading
 from orchestrator.expectation import read_amount
-from orchestrator.pictures import Map, read_matrix, short_name
+from orchestrator.papers import load_matrix
+from orchestrator.pictures import Map, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,31 +39,32 @@ def draw_map(picture: Map, measured: Measured) -> Drawn | None:
         return None
     scale = scale_of(picture.cell.measure)
     rows, columns = (list(dict.fromkeys(pair[end] for pair in found)) for end in (0, 1))
-    told = read_matrix(picture.published) if picture.published else {}
-    published = {
-        (row, column): told[key]
-        for row in rows
-        for column in columns
-        if (key := (short_name(row), short_name(column))) in told
-    }
+    stated = _published(picture)
+    published = {pair: value * scale for pair, value in stated.items() if pair in found}
     values = {pair: one.value * scale for pair, one in found.items()}
     halves = {pair: (one.high - one.low) / 2 * scale for pair, one in found.items() if one.n > 1}
     colours = _colours(picture, [*values.values(), *published.values()], scale)
     plates = [_plate(picture, rows, columns, values, halves, colours, "measured")]
     if published:
         plates.insert(0, _plate(picture, rows, columns, published, {}, colours, "published"))
-    lines = [
-        [*one.point.values(), one.value, one.low, one.high, one.n, told_here / scale if told_here is not None else None]
-        for pair, one in found.items()
-        for told_here in [published.get(pair)]
+    lines: list[list[Cell]] = [
+        [*one.point.values(), one.value, one.low, one.high, one.n, stated.get(pair)] for pair, one in found.items()
     ]
     fields = list(next(iter(found.values())).point)
     table = Table([*fields, picture.cell.measure, "low", "high", "n", "published"], lines)
     return Drawn(plates, table, wide=len(plates) > 1 or len(columns) > 12)
 
 
+def _published(picture: Map) -> dict[Pair, float]:
+    """The published cells by (value of y, value of x)."""
+    if picture.published is None:
+        return {}
+    turned = picture.published.rows != picture.y.field
+    return {pair[::-1] if turned else pair: value for pair, value in load_matrix(picture.published).items()}
+
+
 def _pair(picture: Map, reading: Reading) -> Pair:
-    return reading.point[picture.y.field], reading.point[picture.x.field]
+    return reading.point.get(picture.y.field, ""), reading.point.get(picture.x.field, "")
 
 
 def _colours(picture: Map, values: Sequence[float], scale: float) -> tuple[Colormap, Normalize]:

@@ -38,7 +38,7 @@ def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn 
     firsts = [group[0] for group in by_point(one for one in done if selects(picture.at, one["point"]))]
     plots: dict[str, list[Document]] = {}
     for document in firsts:
-        plots.setdefault(document["point"][picture.plots] if picture.plots else "", []).append(document)
+        plots.setdefault(document["point"].get(picture.plots, "") if picture.plots else "", []).append(document)
     lines = {plot: _lines(picture, documents, measured, points) for plot, documents in plots.items()}
     lines = {plot: found for plot, found in lines.items() if found}
     if not lines:
@@ -73,7 +73,7 @@ def _lines(picture: OverTime, documents: Sequence[Document], measured: Measured,
         wanted = {flow_label(flow): flow.name for flow in run.flows if not picture.flows or flow.name in picture.flows}
         panels = [panel for panel in run_panels(run, trace, points) if panel.title == _PANELS[picture.quantity]]
         found = [one for panel in panels for one in panel.series if picture.quantity == "queue" or one.label in wanted]
-        place = ", ".join(short_name(document["point"][field]) for field in varied)
+        place = ", ".join(short_name(document["point"].get(field, "")) for field in varied)
         for series in found:
             # Of points that differ in what a flow runs, a point's value says it better than the name of the flow.
             whose = series.label if not place else wanted.get(series.label, series.label) if len(found) > 1 else ""
@@ -84,7 +84,11 @@ def _lines(picture: OverTime, documents: Sequence[Document], measured: Measured,
 def _varied(picture: OverTime, documents: Sequence[Document]) -> list[str]:
     """The fields in which the lines of a plot differ."""
     fields = documents[0]["point"]
-    return [field for field in fields if field != picture.plots and len({one["point"][field] for one in documents}) > 1]
+    return [
+        field
+        for field in fields
+        if field != picture.plots and len({one["point"].get(field, "") for one in documents}) > 1
+    ]
 
 
 def _labels(lines: Mapping[str, Sequence[_Line]]) -> list[str]:
