@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from orchestrator.claims import Matrix, Part, Selector, check_scope, selects, unselected
-from orchestrator.expectation import MEASURES, UNPHASED, read_amount
+from orchestrator.expectation import MEASURES, UNPHASED, known_measure, read_amount
 from orchestrator.experiment import Experiment
 from orchestrator.fields import Amount, Name
 from orchestrator.sweep import expand, point_text, swept_texts
@@ -165,13 +165,17 @@ class Cdf(AnyPicture):
         if (self.measure is None) == (self.samples is None):
             raise ValueError("one of `measure` and `samples` is needed")
         if self.measure is not None:
-            check_scope(self.measure, self.flows[0] if self.flows or self.of_flows else None)
+            known_measure(self.measure)
+            if self.flows and MEASURES[self.measure][0] not in ("flow", "either"):
+                raise ValueError(
+                    f"{self.measure} is a measure of the {MEASURES[self.measure][0]}: flows are not allowed"
+                )
         return self
 
     @property
     def of_flows(self) -> bool:
         """Whether each flow has a value of its own."""
-        return self.measure is None or MEASURES[self.measure][0] == "flow"
+        return self.measure is None or bool(self.flows) or MEASURES[self.measure][0] == "flow"
 
     def axes(self) -> dict[str, str | None]:
         return {"curves": self.curves}

@@ -82,14 +82,14 @@ def _section(
     pictures = "".join(
         _picture(one, title, f"{paper.paper}-{figure.name}-{number}") for number, (title, one) in enumerate(drawn, 1)
     )
-    width = "" if any(one.wide for _, one in drawn) else " narrow"
+    beside = " one" if len(drawn) == 1 and not drawn[0][1].wide else ""
     plans = "".join(
         f"<details><summary>Plan of {escape(use.experiment)}</summary><pre>{escape(measured[use.experiment].plan)}</pre></details>"
         for use in figure.uses
     )
     return (
         f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{escape(figure.about)}</p>'
-        f'<div class="beside{width}"><div>{pictures}</div>{_table(verdicts)}</div>{plans}</section>'
+        f'<div class="beside{beside}"><div class="pictures">{pictures}</div>{_table(verdicts)}</div>{plans}</section>'
     )
 
 
@@ -113,7 +113,8 @@ def _picture(drawn: Drawn, title: str, name: str) -> str:
         f'The numbers as <a download="{escape(name)}.csv" href="{csv}">CSV</a> or '
         f'<a download="{escape(name)}.parquet" href="{parquet}">Parquet</a>'
     )
-    return f'<figure>{heading}<div class="plates">{plates}</div><figcaption>{links}</figcaption></figure>'
+    width = ' class="wide-picture"' if drawn.wide else ""
+    return f'<figure{width}>{heading}<div class="plates">{plates}</div><figcaption>{links}</figcaption></figure>'
 
 
 def _table(verdicts: Sequence[Verdict]) -> str:
@@ -124,7 +125,7 @@ def _table(verdicts: Sequence[Verdict]) -> str:
 
 def _rows(verdict: Verdict) -> str:
     cells = (
-        f"<b>{escape(verdict.claim)}</b> {escape(verdict.words)}",
+        f"<strong>{escape(verdict.claim)}</strong> {escape(verdict.words)}",
         escape(verdict.published),
         escape(verdict.measured),
         _badge(verdict.verdict, outcome(verdict)),

@@ -132,8 +132,11 @@ def from_zero(canvas: Axes) -> None:
     canvas.set_ylim(0, 1.05 * canvas.get_ylim()[1])
 
 
-def whiskers(shown: Sequence[Reading], scale: float) -> list[list[float]]:
-    """How far the intervals reach; an aggregate that drops the extremes may lie a hair outside of its interval."""
+def whiskers(shown: Sequence[Reading], scale: float) -> list[list[float]] | None:
+    """How far the intervals reach, none where nothing was repeated."""
+    if all(one.n == 1 for one in shown):
+        return None
+    # An aggregate that drops the extremes may lie a hair outside of its interval.
     return [
         [max(0.0, one.value - one.low) * scale for one in shown],
         [max(0.0, one.high - one.value) * scale for one in shown],

@@ -56,7 +56,7 @@ def _values(picture: Cdf, document: Document, measured: Measured) -> Floats:
     names = [flow["name"] for flow in document["flows"] if not picture.flows or flow["name"] in picture.flows]
     if picture.measure is None:
         return np.concatenate([np.empty(0), *_round_trips(document, names, measured)])
-    whose: Sequence[str | None] = names if picture.of_flows or picture.flows else [None]
+    whose: Sequence[str | None] = names if picture.of_flows else [None]
     found = [value_of(document, picture.measure, flow) for flow in whose]
     return np.array([value for value in found if value is not None], dtype=float)
 

@@ -29,7 +29,7 @@ _LEAST_IN = 3.2
 # So many colours are as many as the eye tells apart in the key.
 _COLOURS = 40
 _DARK = 0.45
-_LARGE_PT, _SMALL_PT = 8.0, 5.5
+_LARGE_PT, _SMALL_PT = 8.5, 6.5
 
 
 def draw_map(picture: Map, measured: Measured) -> Drawn | None:
@@ -113,12 +113,12 @@ def _draw_cells(
             if value is None:
                 continue
             ink = _ink(colour_of(place_of(value)))
-            middle = down + 0.5 - (0.14 if half is not None else 0)
+            middle = down + 0.5 - (0.15 if half is not None else 0)
             text = f"{value:.{decimals}f}"
             canvas.text(across + 0.5, middle, text, ha="center", va="center", color=ink, fontsize=_fitting(text))
             if half is not None:
                 below = f"±{half:.{decimals}f}"
-                canvas.text(across + 0.5, down + 0.74, below, ha="center", va="center", color=ink, fontsize=_SMALL_PT)
+                canvas.text(across + 0.5, down + 0.76, below, ha="center", va="center", color=ink, fontsize=_SMALL_PT)
 
 
 def _name_axes(canvas: Axes, picture: Map, rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ def _decimals(values: Sequence[float]) -> int:
 
 
 def _fitting(text: str) -> float:
-    return min(_LARGE_PT, 5.4 * _LARGE_PT / max(1, len(text)))
+    return min(_LARGE_PT, 5.2 * _LARGE_PT / max(1, len(text)))
 
 
 def _ink(colour: tuple[float, float, float, float]) -> str:

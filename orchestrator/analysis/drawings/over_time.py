@@ -58,7 +58,7 @@ def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn 
             canvas.set_xlim(0, max(line.run.duration_us for line in found) / 1e6)
             from_zero(canvas)
             canvas.set_ylabel(picture.label)
-            canvas.set_title(plot)
+            canvas.set_title(short_name(plot))
         rows[-1].set_xlabel("time, s")
         key_above(figure, list(rows))
         plate = to_plate(figure, f"{picture.label} over time: {', '.join(_labels(lines))}")
