@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -54,12 +54,13 @@ class Figure(Part):
     about: str = Field(min_length=1, description="what it shows")
     uses: list[Use] = Field(min_length=1, description="experiments it needs")
     pictures: list[Picture] = Field(min_length=1, description="what is drawn, in the figure's order")
-    claims: list[Claim] = Field(min_length=1, description="what was published")
+    claims: list[Claim] = Field(default_factory=list, description="what was published; without any, only pictures")
 
 
 class Paper(Part):
-    """The whole file."""
+    """The whole file; a pack is ours: what it claims is what its sources ask of any congestion control."""
 
+    kind: Literal["paper", "pack"] = "paper"
     paper: Name | str = Field(description="its short name, the file's")
     citation: str = Field(min_length=1, description="where it was published")
     about: str = Field(min_length=1, description="what it is about, and what its text leaves open")
@@ -172,6 +173,14 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             yield f"{place}.phase", f"read {claim.phase!r}; allowed: {phases}"
         known = swept_texts(experiment.sweep)
         yield from unselected(f"{place}.at", claim.at, known)
+        yield from unselected(f"{place}.but", claim.but, known)
+        if claim.contrast is not None:
+            values = {claim.contrast.field: [claim.contrast.of, claim.contrast.to]}
+            yield from unselected(f"{place}.contrast", values, known)
+        for name in ("table", "beside"):
+            matrix = getattr(claim, name, None)
+            if matrix is not None:
+                yield from _strange_cells(f"{place}.{name}", matrix, known)
         for field in ("asked", "along", "over"):
             swept = getattr(claim, field, None)
             if swept is not None:
@@ -187,10 +196,10 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
         for where, what in breaches(picture, experiments[name]):
             yield f"{place}.{where}", what
         if isinstance(picture, Map) and picture.published is not None:
-            yield from _strange_cells(f"{place}.published", picture.published, experiments[name])
+            yield from _strange_cells(f"{place}.published", picture.published, swept_texts(experiments[name].sweep))
 
 
-def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterator[tuple[str, str]]:
+def _strange_cells(place: str, matrix: Matrix, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """What a published table has that the sweep does not."""
     try:
         cells = load_matrix(matrix)
@@ -198,8 +207,7 @@ def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterat
         yield f"{place}.file", f"{matrix.file} is not a table of numbers: {error}"
         return
     for axis, field in enumerate((matrix.rows, matrix.columns)):
-        names = list(dict.fromkeys(cell[axis] for cell in cells))
-        yield from unselected(place, {field: names}, swept_texts(experiment.sweep))
+        yield from unselected(place, {field: list(dict.fromkeys(cell[axis] for cell in cells))}, known)
 
 
 def _known(experiments: Mapping[str, Experiment]) -> str:

@@ -82,7 +82,7 @@ def _section(
     pictures = "".join(
         _picture(one, title, f"{paper.paper}-{figure.name}-{number}") for number, (title, one) in enumerate(drawn, 1)
     )
-    beside = " one" if len(drawn) == 1 and not drawn[0][1].wide else ""
+    beside = " one" if len(drawn) == 1 and verdicts and not drawn[0][1].wide else ""
     plans = "".join(
         f"<details><summary>Plan of {escape(use.experiment)}</summary><pre>{escape(measured[use.experiment].plan)}</pre></details>"
         for use in figure.uses
@@ -118,6 +118,8 @@ def _picture(drawn: Drawn, title: str, name: str) -> str:
 
 
 def _table(verdicts: Sequence[Verdict]) -> str:
+    if not verdicts:
+        return ""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in HEADER)
     rows = "".join(map(_rows, verdicts))
     return f'<div class="verdicts"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

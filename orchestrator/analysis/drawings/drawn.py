@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis.readings import Reading, Unreadable, by_point, read_point
+from orchestrator.analysis.readings import Reading, Unreadable, by_point, is_about, read_point
 from orchestrator.claims import Claim, Selector, ValueClaim, selects
 from orchestrator.expectation import MEASURES, read_amount
 from orchestrator.pictures import Measure
@@ -92,7 +92,8 @@ def published_value(claims: Sequence[Claim], read: Measure, point: Mapping[str, 
             isinstance(claim, ValueClaim)
             and claim.of is not None
             and (claim.measure, claim.flow, claim.phase) == (read.measure, read.flow, read.phase)
-            and selects(claim.at, point)
+            and claim.contrast is None
+            and is_about(claim, point)
         ):
             return read_amount(claim.measure, claim.of)
     return None
