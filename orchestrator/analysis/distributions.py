@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.analysis.panels import MOST_QUEUES, flow_label
-from orchestrator.analysis.series import Floats, of_flow, queue_delays_ms
+from orchestrator.analysis.series import Floats, queue_delays_ms, round_trips_ms
 from orchestrator.run import Run
 from orchestrator.trace import Trace
 
@@ -31,14 +31,8 @@ class Curve:
 
 def round_trip_curves(run: Run, trace: Trace) -> list[Curve]:
     """The round trips that each flow's ACKs of the window measured; flows without any are left out."""
-    begin_ns, end_ns = (edge_us * 1000 for edge_us in run.window_us)
-    curves = []
-    for flow in run.flows:
-        acks = of_flow(trace.acks, flow.id)
-        inside = (acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns) & (acks["rtt_us"] > 0)
-        if inside.any():
-            curves.append(_curve(flow_label(flow), acks["rtt_us"][inside] / 1000))
-    return curves
+    found = [(flow_label(flow), round_trips_ms(run, trace, flow)) for flow in run.flows]
+    return [_curve(label, values) for label, values in found if len(values)]
 
 
 def queue_delay_curves(run: Run, trace: Trace) -> list[Curve]:

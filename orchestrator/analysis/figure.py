@@ -26,7 +26,7 @@ Styles = dict[str, tuple[str, Dashes]]
 # Told apart by every kind of colour vision, and in print; the queue is drawn in ink, as it belongs to no flow.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6a00")
 _SOLID: Dashes = (0, ())
-_DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)))
+DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)))
 _INK, _MARK = "#333333", "#707070"
 
 _WIDTH_IN = 9.0
@@ -90,7 +90,7 @@ def draw_distributions(run: Run, trace: Trace) -> bytes | None:
             figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0], drawn, strict=True
         ):
             for index, curve in enumerate(curves):
-                colour, dashes = _style(index) if title == "Round trip" else (_INK, _DASHES[index % len(_DASHES)])
+                colour, dashes = _style(index) if title == "Round trip" else (_INK, DASHES[index % len(DASHES)])
                 axes.plot(curve.ms, 100 * curve.share, color=colour, linestyle=dashes, linewidth=1.1, label=curve.label)
             axes.set_xlim(left=0)
             axes.set_ylim(0, 100)
@@ -110,7 +110,7 @@ def flow_styles(panels: Sequence[Panel]) -> Styles:
 
 
 def _style(index: int) -> tuple[str, Dashes]:
-    return PALETTE[index % len(PALETTE)], _DASHES[index // len(PALETTE) % len(_DASHES)]
+    return PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)]
 
 
 def _draw_run(part: SubFigure, run: Run, panels: Sequence[Panel]) -> None:

@@ -81,6 +81,14 @@ def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
     return edges
 
 
+def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
+    """What the ACKs of the window measured."""
+    begin_ns, end_ns = (edge_us * 1000 for edge_us in run.window_us)
+    acks = of_flow(trace.acks, flow.id)
+    inside = (acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns) & (acks["rtt_us"] > 0)
+    return np.asarray(acks["rtt_us"][inside] / 1000)
+
+
 def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: float) -> Floats:
     """What waits in a queue / the bandwidth then, at the ticks of a part of the run."""
     t_s = ticks_s(run)
