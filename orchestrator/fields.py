@@ -54,6 +54,16 @@ def buffer_size(text: str) -> None:
         raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
 
 
+def packet_count(text: str) -> None:
+    """ValueError unless the text is a number of packets."""
+    try:
+        if parse_packets(text) > 0:
+            return
+    except ValueError:
+        pass
+    raise ValueError("a number of packets, above 0, as in 20 packets")
+
+
 def window_size(text: str) -> None:
     """ValueError unless the text is a window in packets or bytes."""
     for parse in (parse_packets, parse_size):
@@ -206,6 +216,7 @@ Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 
 Share = Annotated[str | float, BeforeValidator(_share)]
 Switch = Annotated[bool, BeforeValidator(_switch)]
 BufferSize = Annotated[str, _checked(buffer_size)]
+PacketCount = Annotated[str, _checked(packet_count)]
 WindowSize = Annotated[str, _checked(window_size)]
 StartJitter = Annotated[str, _checked(_jitter_of_start)]
 Amount = Annotated[Any, BeforeValidator(_amount)]
