@@ -39,6 +39,7 @@ class AnyClaim(Part):
     experiment: str | None = Field(None, description="whose runs, where the figure has several experiments")
     measure: str = Field(description="a measure's name")
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
     at: Selector = Field(default_factory=dict, description="points that count; without it, all")
 
     @model_validator(mode="after")

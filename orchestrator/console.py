@@ -149,6 +149,20 @@ def link_lines(document: Document) -> list[str]:
     return lines if jain is None else [f"{lines[0]} · Jain {jain:.4f}", *lines[1:]]
 
 
+def phase_lines(document: Document) -> list[str]:
+    """Each phase of the experiment in one line."""
+    return [_phase_line(name, measured) for name, measured in document.get("phases", {}).items()]
+
+
+def _phase_line(name: str, measured: Document) -> str:
+    flows = (f"{flow['name']} {format_rate(flow['goodput_bps'])}" for flow in measured["flows"][:MANY])
+    more = f" and {len(measured['flows']) - MANY} more flows" if len(measured["flows"]) > MANY else ""
+    return (
+        f"{name}, {measured['from_s']:g} s to {measured['to_s']:g} s: {', '.join(flows)}{more} · "
+        f"utilisation {measured['path']['utilisation']:.1%}"
+    )
+
+
 def _link_line(link: Document) -> str:
     queue = link["queue_packets"]
     return (
@@ -212,7 +226,8 @@ def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Aggregates over repeats, a line a point and flow; the path's stand in the line of a point's first flow."""
     known: dict[tuple[str, str | None], dict[str, dict[str, Any]]] = {}
     for row in rows:
-        known.setdefault((point_text(row), row["flow"]), {})[row["measure"]] = row
+        place = ", ".join(filter(None, [point_text(row), row.get("phase")]))
+        known.setdefault((place, row["flow"]), {})[row["measure"]] = row
     flows = [place for place in known if place[1] is not None]
     used = {measure for values in known.values() for measure in values}
     of_flows, of_paths = ([column for column in group if column[1] in used] for group in (_OF_FLOWS, _OF_PATHS))

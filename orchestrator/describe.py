@@ -141,6 +141,9 @@ def _numbers(run: Run) -> Iterator[str]:
     yield f"  buffer           {meaning.buffer_text} = {meaning.buffer_packets} packets, {format_size(meaning.buffer_bytes)}, {share:.3g} BDP, {format_duration(full_us)} when full"
     begin_us, end_us = run.window_us
     yield f"  duration         {format_duration(run.duration_us)}, summaries from {format_duration(begin_us)} to {format_duration(end_us)}"
+    if run.phases:
+        phases = (f"{one.name} {format_duration(one.begin_us)} to {format_duration(one.end_us)}" for one in run.phases)
+        yield f"  phases           {', '.join(phases)}"
     yield f"  packets          {packets_per_second(run):.0f} a second, {data_packets(run)} at most"
     yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, guest of {run.memory_mb} MB, kernel {run.kernel}"
 

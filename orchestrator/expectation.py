@@ -43,6 +43,8 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "rtt_p99": ("flow", "milliseconds"),
     "cwnd_mean": ("flow", "packets"),
     "cwnd_max": ("flow", "packets"),
+    "cwnd_peak_s": ("flow", "seconds"),
+    "backoff": ("flow", "number"),
     "utilisation": ("path", "share"),
     "efficiency": ("path", "share"),
     "drops": ("path", "number"),
@@ -55,6 +57,9 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "convergence_s": ("run", "seconds"),
     "recovery_ratio": ("run", "number"),
 }
+
+# Measures that only a whole run has.
+UNPHASED = ("convergence_s", "recovery_ratio", "efficiency", "bytes", "completion_s")
 
 _QUANTITIES = {
     "rate": (parse_rate, 1, "a rate with its unit, as in 256 Mbit/s"),
@@ -110,10 +115,12 @@ def known_measure(name: str) -> None:
 def resolve(expected: Expected) -> Expectation:
     """The expectation in numbers."""
     name = f"{expected.measure}({expected.flow})" if expected.flow else expected.measure
+    name += f" in {expected.phase}" if expected.phase else ""
     if expected.within is not None:
         share, middle = parse_share(expected.within), read_amount(expected.measure, expected.of)
         text = f"{name} within {format_share(share)} of {expected.of}"
-        return Expectation(expected.measure, expected.flow, middle * (1 - share), middle * (1 + share), text)
+        edges = (middle * (1 - share), middle * (1 + share))
+        return Expectation(expected.measure, expected.flow, *edges, text, expected.phase)
     low, high = (
         None if bound is None else read_amount(expected.measure, bound)
         for bound in (expected.at_least, expected.at_most)
@@ -121,4 +128,4 @@ def resolve(expected: Expected) -> Expectation:
     bounds = [f"at least {expected.at_least}"] * (low is not None) + [f"at most {expected.at_most}"] * (
         high is not None
     )
-    return Expectation(expected.measure, expected.flow, low, high, f"{name} {' and '.join(bounds)}")
+    return Expectation(expected.measure, expected.flow, low, high, f"{name} {' and '.join(bounds)}", expected.phase)

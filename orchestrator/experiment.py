@@ -230,6 +230,7 @@ class Expected(Part):
 
     measure: str = Field(description="a measure's name")
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    phase: Name | None = Field(None, description="in which of the phases; without it, in the window")
     at_least: Amount = Field(None, description="lowest value that will do")
     at_most: Amount = Field(None, description="highest value that will do")
     within: Share | None = Field(None, description="largest deviation, as a share of `of`")
@@ -260,6 +261,11 @@ class Experiment(Part):
     warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
     window: list[Duration] | None = Field(
         None, min_length=2, max_length=2, description="instead of warmup: from when to when summaries look"
+    )
+    phases: dict[Name, list[Duration]] = Field(
+        default_factory=dict,
+        max_length=20,
+        description="parts of the run by name, each [from, to]: every measure is taken of each of them too",
     )
     repeats: int = Field(1, ge=1, le=1000, description="runs of each point, each with the next seed")
     aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summed up")  # type: ignore[valid-type]

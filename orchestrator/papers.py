@@ -177,6 +177,9 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
         flows = [flow for written in experiment.flows for flow in written.names]
         if claim.flow is not None and claim.flow not in flows:
             yield f"{place}.flow", f"read {claim.flow!r}; allowed: {', '.join(flows)}"
+        if claim.phase is not None and claim.phase not in experiment.phases:
+            known = ", ".join(experiment.phases) or "nothing, there are no phases"
+            yield f"{place}.phase", f"read {claim.phase!r}; allowed: {known}"
         yield from _unselected(f"{place}.at", claim.at, experiment)
         for field in ("asked", "along", "over"):
             swept = getattr(claim, field, None)

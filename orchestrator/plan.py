@@ -37,6 +37,7 @@ from orchestrator.run import (
     Module,
     Node,
     OnOff,
+    Phase,
     Run,
     ScheduledChange,
     TraceOptions,
@@ -162,6 +163,7 @@ def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue:
         trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
         expect=tuple(resolve(expected) for expected in experiment.expect),
         meaning=meaning,
+        phases=tuple(Phase(name, *map(parse_duration, written)) for name, written in experiment.phases.items()),
     )
 
 

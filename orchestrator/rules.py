@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
-from orchestrator.expectation import MEASURES, known_measure, read_amount
+from orchestrator.expectation import MEASURES, UNPHASED, known_measure, read_amount
 from orchestrator.experiment import Expected, Experiment, Flow, Link, LinkNumbers, Path
 from orchestrator.iperf3 import IPERF3, refusals
 from orchestrator.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
@@ -62,9 +62,10 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     if sum(flow.count for flow in experiment.flows if flow.tool == IPERF3) > MOST_IPERF3_FLOWS:
         yield ("flows",), None, f"more than {MOST_IPERF3_FLOWS} flows of iperf3 in all"
     yield from _window(experiment, duration_us)
+    yield from _phases(experiment, duration_us)
     names = {name for flow in experiment.flows for name in flow.names}
     for position, expected in enumerate(experiment.expect):
-        yield from _expected(expected, ("expect", position), names)
+        yield from _expected(expected, ("expect", position), names, sorted(experiment.phases))
 
 
 def _topology(experiment: Experiment) -> Iterator[Breach]:
@@ -212,7 +213,15 @@ def _window(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
             )
 
 
-def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Breach]:
+def _phases(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
+    for name, written in experiment.phases.items():
+        times_us = [parse_duration(time) for time in written]
+        if len(times_us) != 2 or not times_us[0] < times_us[1] <= duration_us:
+            allowed = f"[from, to] with from before to, and to not after {experiment.duration}"
+            yield ("phases", name), written, allowed
+
+
+def _expected(expected: Expected, at: Location, names: set[str], phases: Sequence[str]) -> Iterator[Breach]:
     try:
         known_measure(expected.measure)
     except ValueError as error:
@@ -229,6 +238,13 @@ def _expected(expected: Expected, at: Location, names: set[str]) -> Iterator[Bre
         yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
     elif expected.flow is not None and expected.flow not in names:
         yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{nearest(expected.flow, sorted(names))}"
+    if expected.phase is not None and expected.measure in UNPHASED:
+        yield (*at, "phase"), expected.phase, f"nothing: {expected.measure} is of the whole run"
+    elif expected.phase is not None and expected.phase not in phases:
+        allowed = (
+            f"one of {', '.join(phases)}{nearest(expected.phase, phases)}" if phases else "nothing: no phases are given"
+        )
+        yield (*at, "phase"), expected.phase, allowed
     if (expected.within is None) != (expected.of is None):
         yield (
             (*at, "of" if expected.of is None else "within"),

@@ -214,13 +214,23 @@ class TraceOptions:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """A measure in its own unit, and the bounds it has to keep; None leaves that side open."""
+    """A measure in its own unit, and the bounds it has to keep; None leaves that side open, or means the run's window."""
 
     measure: str
     flow: str | None
     low: float | None
     high: float | None
     text: str
+    phase: str | None = field(default=None, metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the run that is measured by itself too."""
+
+    name: str
+    begin_us: int
+    end_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +282,7 @@ class Run:
     meaning: Meaning
     where: str = "guest"
     clock: str = "virtual"
+    phases: tuple[Phase, ...] = field(default=(), metadata=SELDOM)
 
     @property
     def title(self) -> str:

@@ -73,6 +73,8 @@ _FIELDS: dict[str, tuple[int, list[tuple[str, str, int]]]] = {
 }
 
 DROP_QUEUE, DROP_RANDOM = 1, 2
+# An ACK's state from this on: TCP reduces its window (CWR), recovers, or has lost all.
+STATE_RECOVERING = 2
 EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
 EVENT_PATH_CHANGE, EVENT_END, EVENT_FLOW_CHANGE = 4, 5, 6
 

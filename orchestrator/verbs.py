@@ -121,6 +121,7 @@ def _print_run(console: Console, document: Document, store: Store) -> None:
     console.print(screen.flow_table([document]))
     lines = [
         *screen.link_lines(document),
+        *screen.phase_lines(document),
         screen.fidelity_line(document),
         *screen.expectation_lines(document),
         screen.clock_line(document),

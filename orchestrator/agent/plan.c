@@ -356,6 +356,7 @@ void plan_read(const char *path, struct plan *plan)
 		IGNORE("seed"),
 		IGNORE("point"),
 		IGNORE("window_us"),
+		IGNORE("phases"),
 		IGNORE("memory_mb"),
 		IGNORE("expect"),
 		IGNORE("meaning"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, key_of, value_of
 from orchestrator.analysis.series import Floats
+from orchestrator.expectation import UNPHASED
 
 _RESAMPLES = 2000
 _INTERVAL = (2.5, 97.5)
@@ -31,13 +32,14 @@ def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> li
     """The `summary` of a result: every measure of every flow, over the repeats of each point."""
     rows = []
     for group in _by_point(documents):
-        for flow, measure in _measured(group[0]):
-            values = [value for document in group if (value := value_of(document, measure, flow)) is not None]
+        for phase, flow, measure in _measured(group[0]):
+            values = [value for document in group if (value := value_of(document, measure, flow, phase)) is not None]
             if values:
                 value, low, high = with_interval(np.array(values), aggregate)
                 rows.append(
                     {
                         "point": group[0]["point"],
+                        **({} if phase is None else {"phase": phase}),
                         "flow": flow,
                         "measure": key_of(measure, flow),
                         "value": value,
@@ -68,8 +70,13 @@ def _by_point(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]
     return list(groups.values())
 
 
-def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    for flow in document["flows"]:
-        yield from ((flow["name"], measure) for measure in FLOW_VALUES)
-    yield from ((None, measure) for measure in PATH_VALUES)
-    yield from ((None, measure) for measure in RUN_VALUES)
+def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:
+    """Phase (none: the window), flow (none: the path or the run) and name of every measure."""
+    for phase in (None, *document.get("phases", {})):
+        for flow in document["flows"]:
+            yield from ((phase, flow["name"], measure) for measure in FLOW_VALUES if _has(measure, phase))
+        yield from ((phase, None, measure) for measure in (*PATH_VALUES, *RUN_VALUES) if _has(measure, phase))
+
+
+def _has(measure: str, phase: str | None) -> bool:
+    return phase is None or measure not in UNPHASED

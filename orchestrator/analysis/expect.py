@@ -15,7 +15,7 @@ def evaluate(expectations: Sequence[Expectation], document: dict[str, Any]) -> l
 
 
 def _verdict(expectation: Expectation, document: dict[str, Any]) -> dict[str, Any]:
-    value = value_of(document, expectation.measure, expectation.flow)
+    value = value_of(document, expectation.measure, expectation.flow, expectation.phase)
     if value is None:
         return {"ok": False, "text": f"{expectation.text}: has no value in this run", "value": None}
     ok = (expectation.low is None or value >= expectation.low) and (

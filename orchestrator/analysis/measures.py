@@ -7,7 +7,7 @@ cannot know, whose trace is sampled: which flow a dropped packet was of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
 from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, ticks_s
+from orchestrator.analysis.windows import backoff, peak_s, window_packets
 from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import DROP_QUEUE, Records, Trace
 
@@ -41,6 +42,8 @@ FLOW_VALUES: dict[str, tuple[str, ...]] = {
     "rtt_p99": ("rtt_ms", "p99"),
     "cwnd_mean": ("cwnd_packets", "mean"),
     "cwnd_max": ("cwnd_packets", "max"),
+    "cwnd_peak_s": ("cwnd_peak_s",),
+    "backoff": ("backoff",),
 }
 PATH_VALUES: dict[str, tuple[str, ...]] = {
     "utilisation": ("utilisation",),
@@ -75,6 +78,8 @@ FORMULAS: dict[str, str] = {
     "rtt_p99": "99th percentile of the round trips of the window's ACKs",
     "cwnd_mean": "mean congestion window over time",
     "cwnd_max": "largest congestion window",
+    "cwnd_peak_s": "from the flow's start until its congestion window is within 5 % of the largest in the window",
+    "backoff": "congestion window that a recovery ends with / the one before it began, the mean over recoveries",
     "utilisation": "throughput of all flows in the window / configured bandwidth",
     "efficiency": "throughput of all flows over the whole run / configured bandwidth",
     "drops": "packets dropped by the bottleneck's queue in the window",
@@ -113,8 +118,10 @@ def key_of(measure: str, flow: str | None) -> str:
     return measure if measure in RUN_VALUES else ".".join(PATH_VALUES[measure])
 
 
-def value_of(document: Document, measure: str, flow: str | None) -> float | None:
-    """One measure out of a run's document."""
+def value_of(document: Document, measure: str, flow: str | None, phase: str | None = None) -> float | None:
+    """One measure out of a run's document; of a phase where one is named."""
+    if phase is not None:
+        document = document["phases"][phase]
     place: Any = document
     if flow is not None:
         place = next((one for one in document["flows"] if one["name"] == flow), None)
@@ -130,20 +137,31 @@ def value_of(document: Document, measure: str, flow: str | None) -> float | None
 
 def summarise(run: Run, trace: Trace, facts: Document) -> Document:
     """The numbers of a run's document: flows, path, and what holds between flows."""
-    window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
     told = {fact["id"]: fact for fact in facts["flows"]}
+    window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
+    document = _measured(run, trace, told, window)
+    document["convergence_s"] = convergence_s(run, trace)
+    document["recovery_ratio"] = recovery_ratio(run, trace, window.begin_s, window.end_s)
+    if run.phases:
+        phases = {phase.name: Span(phase.begin_us / 1e6, phase.end_us / 1e6) for phase in run.phases}
+        document["phases"] = {name: _measured(run, trace, told, span) for name, span in phases.items()}
+    return document
+
+
+def _measured(run: Run, trace: Trace, told: Mapping[int, Document], window: Span) -> Document:
+    """What holds in a part of the run."""
     flows = [_flow(run, flow, trace, told[flow.id], window) for flow in run.flows]
     total = sum(flow["goodput_bps"] for flow in flows)
     for flow in flows:
         flow["share"] = flow["goodput_bps"] / total if total else None
     links = [_link(run, trace, link, window) for link in run.links]
     return {
+        "from_s": window.begin_s,
+        "to_s": window.end_s,
         "flows": flows,
         "path": links[0],
         "links": [{"name": link.name, **measured} for link, measured in zip(run.links, links, strict=True)],
         "jain": jain_index(run, trace, window.begin_s, window.end_s),
-        "convergence_s": convergence_s(run, trace),
-        "recovery_ratio": recovery_ratio(run, trace, window.begin_s, window.end_s),
     }
 
 
@@ -176,7 +194,9 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         else None,
         "stability_sd_bps": float(per_second.std()) if len(per_second) > 1 else None,
         "rtt_ms": _rtt_ms(acks),
-        "cwnd_packets": _cwnd(acks),
+        "cwnd_packets": window_packets(acks),
+        "cwnd_peak_s": peak_s(acks, flow.start_us / 1e6),
+        "backoff": backoff(acks),
         "retransmits": _risen(acks, "retrans"),
         "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,
@@ -245,15 +265,6 @@ def _rtt_ms(acks: Records) -> Document | None:
         "p95": float(p95),
         "p99": float(p99),
     }
-
-
-def _cwnd(acks: Records) -> Document | None:
-    if not len(acks):
-        return None
-    cwnd = acks["cwnd"].astype(np.float64)
-    held_ns = np.diff(acks["t_ns"].astype(np.int64))
-    mean = float((cwnd[:-1] * held_ns).sum() / held_ns.sum()) if len(held_ns) and held_ns.sum() else float(cwnd.mean())
-    return {"mean": mean, "max": int(cwnd.max())}
 
 
 def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:

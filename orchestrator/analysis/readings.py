@@ -36,7 +36,7 @@ def read_points(claim: Claim, documents: Sequence[Document], aggregate: str) -> 
     groups = by_point(document for document in documents if selects(claim.at, document["point"]))
     if not groups:
         raise Unreadable("no run was made at its points")
-    return [read_point(group, claim.measure, claim.flow, aggregate) for group in groups]
+    return [read_point(group, claim.measure, claim.flow, aggregate, claim.phase) for group in groups]
 
 
 def by_point(documents: Iterable[Document]) -> list[list[Document]]:
@@ -47,12 +47,14 @@ def by_point(documents: Iterable[Document]) -> list[list[Document]]:
     return list(groups.values())
 
 
-def read_point(group: Sequence[Document], measure: str, flow: str | None, aggregate: str) -> Reading:
+def read_point(
+    group: Sequence[Document], measure: str, flow: str | None, aggregate: str, phase: str | None = None
+) -> Reading:
     """What the repeats of one point say; Unreadable."""
     point = group[0]["point"]
     if failed := sum(document["status"] == "failed" for document in group):
         raise Unreadable(f"{failed} of {len(group)} runs failed{place_text(point)}")
-    values = [value_of(document, measure, flow) for document in group]
+    values = [value_of(document, measure, flow, phase) for document in group]
     if None in values:
         raise Unreadable(f"{measure} has no value{place_text(point)}")
     return Reading(point, *with_interval(np.array(values, dtype=float), aggregate), len(values))

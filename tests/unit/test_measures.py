@@ -95,6 +95,35 @@ def test_the_time_weighted_window_and_the_percentiles_of_the_round_trip() -> Non
     assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["p50"], flow["rtt_ms"]["mean"]) == (40.0, 60.0, 60.0)
 
 
+def test_a_phase_is_measured_as_the_window_is() -> None:
+    run = plain_run(phases={"early": ["0 s", "4 s"], "late": ["4 s", "10 s"]}, flows=[{"name": "a", "cc": "cubic"}])
+    late = {"t_ns": 10**10, "id": 0, "app_bytes": 1_600_000 + 6 * 800_000}
+    steps = [*steady(0, 400_000, 0, 4), late]
+    document = summarise(run, trace_of(flow=steps), facts(run))
+    assert value_of(document, "goodput", "a", "early") == pytest.approx(8 * 400_000, rel=0.01)
+    assert value_of(document, "goodput", "a", "late") == pytest.approx(8 * 800_000, rel=0.01)
+    assert value_of(document, "goodput", "a") == pytest.approx(8 * 640_000, rel=0.01)
+    rows = summarise_repeats([document | {"point": {}}], "mean")
+    assert {row.get("phase") for row in rows if row["measure"] == "goodput_bps"} == {None, "early", "late"}
+    assert {row.get("phase") for row in rows if row["measure"] == "completion_s"} <= {None}
+
+
+def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic", "start": "1 s"}], start_jitter="0 s")
+    # An ACK every 100 ms; these begin inside a recovery, which does not count, and end inside one, which does not either.
+    windows = [9, 10, 40, 90, 100, 50, 50, 60, 80, 20, 20, 30, 10]
+    states = [3, 0, 0, 0, 1, 3, 0, 0, 0, 2, 0, 0, 3]
+    acks = [
+        {"t_ns": 10**9 + step * 10**8, "cwnd": window, "state": state}
+        for step, (window, state) in enumerate(zip(windows, states, strict=True))
+    ]
+    flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert flow["backoff"] == pytest.approx((50 / 100 + 20 / 80) / 2)
+    assert flow["cwnd_peak_s"] == pytest.approx(0.4)
+    lossless = summarise(run, trace_of(ack=acks[1:4]), facts(run))["flows"][0]
+    assert (lossless["backoff"], lossless["cwnd_peak_s"]) == (None, pytest.approx(0.3))
+
+
 def test_queue_and_utilisation_come_from_the_integral_and_the_counter() -> None:
     run = plain_run()
     links = [
