@@ -24,6 +24,15 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
 
 
+class Contrast(Part):
+    """Two values of a field against each other, repeat by repeat: what is judged then is how they differ."""
+
+    field: str = Field(description="field of the sweep")
+    of: str = Field(description="the value that counts")
+    to: str = Field(description="the value it is held against")
+    by: Literal["difference", "ratio"] = Field(description="of - to, or of / to")
+
+
 class AnyClaim(Part):
     """What every kind of claim has."""
 
@@ -41,6 +50,8 @@ class AnyClaim(Part):
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
     phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
     at: Selector = Field(default_factory=dict, description="points that count; without it, all")
+    but: Selector = Field(default_factory=dict, description="points of these that do not")
+    contrast: Contrast | None = Field(None, description="instead of the measure itself: how two points differ in it")
 
     @model_validator(mode="after")
     def _measured(self) -> AnyClaim:
@@ -51,6 +62,14 @@ class AnyClaim(Part):
                 f"{self.measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"
             )
         return self
+
+    def amount(self, written: object) -> float:
+        """A bound in the unit of what is judged; ValueError says what is allowed."""
+        if self.contrast is None or self.contrast.by == "difference":
+            return read_amount(self.measure, written)
+        if isinstance(written, bool) or not isinstance(written, int | float):
+            raise ValueError("a plain number, as for any ratio")
+        return written
 
 
 class ValueClaim(AnyClaim):
@@ -68,7 +87,7 @@ class ValueClaim(AnyClaim):
         if not bounds or (self.of is None) != (self.within is None) or (self.of is not None and len(bounds) > 1):
             raise ValueError("`of` and `within`, or `at_least` and `at_most`, are needed")
         for bound in bounds:
-            read_amount(self.measure, bound)
+            self.amount(bound)
         return self
 
 
@@ -112,17 +131,50 @@ class OrderingClaim(AnyClaim):
     @model_validator(mode="after")
     def _ordered(self) -> OrderingClaim:
         if self.level is not None:
-            read_amount(self.measure, self.level)
+            self.amount(self.level)
         if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
             raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
         return self
 
 
+class Matrix(Part):
+    """A published table of pairs: a CSV file beside the published file, its header and first column as the sweep's values."""
+
+    file: str = Field(pattern=r"^[a-z0-9_]+\.csv$", description="the file's name")
+    rows: str = Field(description="field of the sweep whose values the rows are")
+    columns: str = Field(description="field of the sweep whose values the columns are")
+
+
+class TableClaim(AnyClaim):
+    """Cell by cell, the measure is what a published table has there."""
+
+    kind: Literal["table"]
+    table: Matrix = Field(description="the published values, in the measure's unit")
+    beside: Matrix | None = Field(
+        None, description="for a share: the other's values; what was published is then table / (table + beside)"
+    )
+    apart: float = Field(gt=0, description="a cell agrees up to this difference")
+    cells: Share = Field(description="least share of the cells that have to agree")
+
+
+class RankClaim(AnyClaim):
+    """The measure ranks the points as a published table does: Spearman's correlation, equal values sharing their rank."""
+
+    kind: Literal["rank"]
+    table: Matrix = Field(description="the published values")
+    step: float = Field(
+        gt=0, description="the step to which they were published: what was measured is rounded to it too"
+    )
+    at_least: float = Field(ge=-1, le=1, description="lowest correlation that agrees")
+
+
 Claim = Annotated[
-    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim, Field(discriminator="kind")
-]  # fmt: skip
+    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim | TableClaim | RankClaim,
+    Field(discriminator="kind"),
+]
 CLAIMS: Mapping[str, type[AnyClaim]] = {
-    "value": ValueClaim, "flat": FlatClaim, "error": ErrorClaim, "trend": TrendClaim, "ordering": OrderingClaim
+    "value": ValueClaim, "flat": FlatClaim, "error": ErrorClaim, "trend": TrendClaim, "ordering": OrderingClaim,
+    "table": TableClaim, "rank": RankClaim,
 }  # fmt: skip
 
 

@@ -164,7 +164,7 @@ class Flow(Part):
     )
     on_off: OnOff | None = Field(None, description="seeded bursts of UDP")
     web: Web | None = Field(None, description="seeded transfers with pauses")
-    count: int = Field(1, ge=1, le=1000, description="identical flows, named name-1 to name-n")
+    count: int = Field(1, ge=0, le=1000, description="identical flows, named name-1 to name-n; 0: none in this run")
     spread: Duration | None = Field(None, description="from the start of one of them to the next")
     start: Duration = Field("0 s", description="when it begins; start_jitter comes on top")
     stop: Duration | None = Field(None, description="when it ends; without it, the end of the run")

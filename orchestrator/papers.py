@@ -9,15 +9,16 @@ field's path. Published numbers are never code.
 
 from __future__ import annotations
 
+import csv
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from orchestrator.claims import CLAIMS, AnyClaim, Claim, Part, Selector, selects, wanted
+from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, Part, Selector, selects, wanted
 from orchestrator.document import Document, path_of, read_document
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.experiment import Experiment
@@ -68,12 +69,13 @@ class Figure(Part):
     about: str = Field(min_length=1, description="what it shows")
     uses: list[Use] = Field(min_length=1, description="experiments it needs")
     axes: Axes
-    claims: list[Claim] = Field(min_length=1, description="what was published")
+    claims: list[Claim] = Field(default_factory=list, description="what was published; without any, only a picture")
 
 
 class Paper(Part):
-    """The whole file."""
+    """The whole file; a pack is ours: what it claims is what its sources ask of any congestion control."""
 
+    kind: Literal["paper", "pack"] = "paper"
     paper: Name | str = Field(description="its short name, the file's")
     citation: str = Field(min_length=1, description="where it was published")
     about: str = Field(min_length=1, description="what it is about, and what its text leaves open")
@@ -103,6 +105,14 @@ def read_paper(document: Document) -> Paper:
     if problems:
         raise SpecError(document.subject, problems)
     return paper
+
+
+@cache
+def load_matrix(matrix: Matrix) -> Mapping[tuple[str, str], float]:
+    """The cells of a published table by (row, column)."""
+    with (_PUBLISHED / matrix.file).open(newline="") as file:
+        head, *rows = csv.reader(file)
+    return {(row[0], column): float(cell) for row in rows for column, cell in zip(head[1:], row[1:], strict=True)}
 
 
 def find_figures(paper: Paper, name: str | None) -> list[Figure]:
@@ -181,6 +191,14 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             known = ", ".join(experiment.phases) or "nothing, there are no phases"
             yield f"{place}.phase", f"read {claim.phase!r}; allowed: {known}"
         yield from _unselected(f"{place}.at", claim.at, experiment)
+        yield from _unselected(f"{place}.but", claim.but, experiment)
+        if claim.contrast is not None:
+            values = {claim.contrast.field: [claim.contrast.of, claim.contrast.to]}
+            yield from _unselected(f"{place}.contrast", values, experiment)
+        for name in ("table", "beside"):
+            matrix = getattr(claim, name, None)
+            if matrix is not None:
+                yield from _strange_cells(f"{place}.{name}", matrix, experiment)
         for field in ("asked", "along", "over"):
             swept = getattr(claim, field, None)
             if swept is not None:
@@ -188,6 +206,17 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
                 yield from _unselected(f"{place}.{field}", {swept: ranked} if ranked else {}, experiment)
                 if swept not in _texts(experiment):
                     yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(_texts(experiment))}"
+
+
+def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """What a published table has that the sweep does not."""
+    try:
+        cells = load_matrix(matrix)
+    except (OSError, ValueError) as error:
+        yield f"{place}.file", f"{matrix.file} is not a table of numbers: {error}"
+        return
+    for axis, field in enumerate((matrix.rows, matrix.columns)):
+        yield from _unselected(place, {field: list(dict.fromkeys(cell[axis] for cell in cells))}, experiment)
 
 
 def _unselected(place: str, selector: Selector, experiment: Experiment) -> Iterator[tuple[str, str]]:

@@ -50,7 +50,10 @@ PRESETS: Mapping[str, Preset] = {
     "unpa/westwood": _unpa("westwood"),
     "unpa/highspeed": _unpa("highspeed"),
     "unpa/htcp": _unpa("htcp"),
-    "unpa/hybla": _unpa("hybla", params={"rtt0": "25 ms"}),
+    # Its code lifts the limit of the window as it starts (snd_cwnd_clamp = 65535), and NS-2's window_ is nothing else.
+    "unpa/hybla": _unpa(
+        "hybla", "the kernel's; alone it has no window of 20 packets, as in NS-2", params={"rtt0": "25 ms"}, window=None
+    ),
     "unpa/bic": _unpa("bic"),
     "unpa/cubic": _unpa("cubic", "the kernel's without hybrid slow start, with NS-2's window of 20 packets", hystart=False),
     "unpa/compound": _unpa("compound", "Longhaul's module, with NS-2's window of 20 packets"),

@@ -84,7 +84,8 @@ def judge_figures(figures: Sequence[Figure], carried: Mapping[str, Carried]) -> 
 
 def _chosen(target: str | None) -> list[tuple[Paper, list[Figure]]]:
     if target is None:
-        return [(paper, list(paper.figures)) for paper in map(load_paper, published_papers())]
+        papers = [paper for paper in map(load_paper, published_papers()) if paper.kind == "paper"]
+        return [(paper, list(paper.figures)) for paper in papers]
     name, _, figure = target.partition("/")
     paper = load_paper(name)
     return [(paper, find_figures(paper, figure or None))]

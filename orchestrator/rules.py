@@ -57,6 +57,8 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     for position, flow in enumerate(experiment.flows):
         yield from _flow(experiment, flow, ("flows", position), duration_us)
     yield from _names(experiment)
+    if not any(flow.count for flow in experiment.flows):
+        yield ("flows",), None, "at least one with a count above 0"
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
     if sum(flow.count for flow in experiment.flows if flow.tool == IPERF3) > MOST_IPERF3_FLOWS:

@@ -14,9 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.readings import Reading, Unreadable, place_text, read_points
-from orchestrator.claims import Claim, ErrorClaim, FlatClaim, OrderingClaim, TrendClaim, ValueClaim
+from orchestrator.analysis.readings import Reading, Unreadable, place_text, read_points, without
+from orchestrator.analysis.series import Floats
+from orchestrator.claims import (
+    Claim,
+    ErrorClaim,
+    FlatClaim,
+    Matrix,
+    OrderingClaim,
+    RankClaim,
+    TableClaim,
+    TrendClaim,
+    ValueClaim,
+)
 from orchestrator.expectation import MEASURES, read_amount
+from orchestrator.papers import load_matrix
 from orchestrator.units import format_rate, parse_share
 
 Document = dict[str, Any]
@@ -91,11 +103,9 @@ def judge_claim(figure: str, claim: Claim, documents: Sequence[Document], aggreg
 
 
 def _value(claim: ValueClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
-    low, high = (
-        None if bound is None else read_amount(claim.measure, bound) for bound in (claim.at_least, claim.at_most)
-    )
+    low, high = (None if bound is None else claim.amount(bound) for bound in (claim.at_least, claim.at_most))
     if claim.of is not None and claim.within is not None:
-        middle, within = read_amount(claim.measure, claim.of), parse_share(claim.within)
+        middle, within = claim.amount(claim.of), parse_share(claim.within)
         low, high = middle * (1 - within), middle * (1 + within)
     for reading in readings:
         below = 0.0 if low is None else _beyond(low - reading.value, low)
@@ -138,14 +148,14 @@ def _trend(claim: TrendClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
 
 
 def _ordering(claim: OrderingClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
-    slack, level = parse_share(claim.slack), 0.0 if claim.level is None else read_amount(claim.measure, claim.level)
+    slack, level = parse_share(claim.slack), 0.0 if claim.level is None else claim.amount(claim.level)
     sign = 1.0 if claim.best == "highest" else -1.0
     for group in _apart(readings, claim.over):
         ranked = {reading.point[claim.over]: reading for reading in group}
         for ahead, behind in _pairs(claim, list(ranked)):
             one, other = ranked[ahead], ranked[behind]
             lead = _beyond(sign * (one.value - other.value) + level, max(abs(one.value), abs(other.value)))
-            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(_without(one.point, claim.over))}"
+            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(without(one.point, claim.over))}"
             yield Finding(-lead - slack, told, one)
 
 
@@ -162,12 +172,56 @@ def _pairs(claim: OrderingClaim, names: Sequence[str]) -> Iterator[tuple[str, st
                 yield (one, other) if claim.first else (other, one)
 
 
+def _table(claim: TableClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    published = _published(claim.table, readings)
+    if claim.beside is not None:
+        published = published / (published + _published(claim.beside, readings))
+    apart = np.abs(np.array([reading.value for reading in readings]) - published)
+    near = apart <= claim.apart + 1e-12
+    worst = int(apart.argmax())
+    told = (
+        f"{near.sum()} of {len(near)} cells within {claim.apart:g}; the farthest, {_shown(claim, readings[worst].value)}"
+        f"{place_text(readings[worst].point)}, was published as {_shown(claim, float(published[worst]))}"
+    )
+    yield Finding(parse_share(claim.cells) - float(near.mean()), told, readings[worst])
+
+
+def _rank(claim: RankClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    published = _published(claim.table, readings)
+    measured = np.round(np.array([reading.value for reading in readings]) / claim.step)
+    if len(readings) < 3 or not published.std() or not measured.std():
+        raise Unreadable("ranks need three cells that differ")
+    spearman = float(np.corrcoef(_ranks(published), _ranks(measured))[0, 1])
+    yield Finding(
+        claim.at_least - spearman, f"Spearman's correlation {spearman:.3f} of {len(readings)} cells", readings[0]
+    )
+
+
+def _published(matrix: Matrix, readings: Sequence[Reading]) -> Floats:
+    """What the table has at each point; Unreadable where a cell is missing."""
+    cells = load_matrix(matrix)
+    places = [(reading.point[matrix.rows], reading.point[matrix.columns]) for reading in readings]
+    if missing := [place for place in places if place not in cells]:
+        raise Unreadable(f"{matrix.file} has no cell {' / '.join(missing[0])}")
+    return np.array([cells[place] for place in places])
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 1 on; equal values share the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    shared: Floats = (last - (counts - 1) / 2)[places]
+    return shared
+
+
 _JUDGES: Mapping[str, Callable[[Any, Sequence[Reading]], Iterator[Finding]]] = {
     "value": _value,
     "flat": _flat,
     "error": _error,
     "trend": _trend,
     "ordering": _ordering,
+    "table": _table,
+    "rank": _rank,
 }
 
 
@@ -175,12 +229,8 @@ def _apart(readings: Sequence[Reading], field: str) -> list[list[Reading]]:
     """Readings that differ in this field alone, together."""
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
-        groups.setdefault(json.dumps(_without(reading.point, field), sort_keys=True), []).append(reading)
+        groups.setdefault(json.dumps(without(reading.point, field), sort_keys=True), []).append(reading)
     return list(groups.values())
-
-
-def _without(point: Mapping[str, str], field: str) -> dict[str, str]:
-    return {name: value for name, value in point.items() if name != field}
 
 
 def _beyond(difference: float, base: float) -> float:
@@ -189,6 +239,8 @@ def _beyond(difference: float, base: float) -> float:
 
 
 def _shown(claim: Claim, value: float) -> str:
+    if claim.contrast is not None and claim.contrast.by == "ratio":
+        return f"{value:.4g} times"
     kind = MEASURES[claim.measure][1]
     if kind == "rate":
         return format_rate(value)

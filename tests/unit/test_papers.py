@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator import papers
+from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES
 from orchestrator.analysis.verdicts import NOT_CHECKABLE, judge_claim
 from orchestrator.document import parse_document
 from orchestrator.errors import PlanError, SpecError
@@ -30,13 +33,27 @@ FIGURES = [(name, figure) for name in published_papers() for figure in load_pape
 IDS = [f"{name}/{figure.name}" for name, figure in FIGURES]
 
 
-def measured(run: Run) -> dict[str, object]:
-    """A document in which every measure of a flow has some value."""
-    flows = [
-        {"name": flow.name, "goodput_bps": 1e6, "goodput_cv": 0.1, "stability_sd_bps": 1e5, "share": 0.5}
-        for flow in run.flows
-    ]
-    return {"status": "done", "seed": run.seed, "point": dict(run.point), "flows": flows}
+def measured(run: Run, number: int) -> dict[str, Any]:
+    """A document in which every measure has some value, not the same in every run."""
+    value = 1.0 + number % 7
+    window = {
+        "flows": [{"name": flow.name} | filled(FLOW_VALUES.values(), value) for flow in run.flows],
+        "path": filled(PATH_VALUES.values(), value),
+        **dict.fromkeys(RUN_VALUES, value),
+    }
+    phases = {phase.name: window for phase in run.phases}
+    return {"status": "done", "seed": run.seed, "point": dict(run.point), "phases": phases} | window
+
+
+def filled(places: Iterable[tuple[str, ...]], value: float) -> dict[str, Any]:
+    """The value at each of these places of a document."""
+    document: dict[str, Any] = {}
+    for *above, name in places:
+        place = document
+        for part in above:
+            place = place.setdefault(part, {})
+        place[name] = value
+    return document
 
 
 @pytest.mark.parametrize(("paper", "figure"), FIGURES, ids=IDS)
@@ -54,7 +71,7 @@ def test_quick_is_shorter_and_still_gives_every_verdict(paper: str, figure: Figu
             run.duration_us for run in whole
         )
     for claim in figure.claims:
-        documents = [measured(run) for run in runs[experiment_name(figure, claim)]]
+        documents = [measured(run, number) for number, run in enumerate(runs[experiment_name(figure, claim)])]
         assert judge_claim(figure.name, claim, documents, "mean").verdict != NOT_CHECKABLE, claim.name
 
 

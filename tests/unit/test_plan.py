@@ -91,6 +91,14 @@ def test_gilbert_elliott_is_the_kernels() -> None:
     )
 
 
+def test_flows_with_a_count_of_zero_are_not_there() -> None:
+    flows = [{"name": "app", "cc": "cubic"}, {"name": "load", "web": {}, "count": 1}]
+    sweep = {"flows.load.count": [0, 2]}
+    alone, beside = compile_plan(parse_experiment(BASE | {"flows": flows, "sweep": sweep})).runs
+    assert [flow.name for flow in alone.flows] == ["app"]
+    assert [flow.name for flow in beside.flows] == ["app", "load-1", "load-2"]
+
+
 def test_a_sweep_is_every_combination_with_every_seed() -> None:
     sweep = {"path.rtt": ["10 ms", "20 ms"], "flows.app.cc": ["reno", "cubic", "bic"]}
     plan = compile_plan(parse_experiment(BASE | {"sweep": sweep, "repeats": 2}))

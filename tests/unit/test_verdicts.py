@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from orchestrator.analysis import verdicts
 from orchestrator.analysis.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
 from orchestrator.claims import CLAIMS, Claim
 
@@ -81,7 +82,7 @@ def test_a_known_verdict(documents: list[dict[str, Any]], claim: dict[str, Any],
 
 
 def test_every_kind_has_a_case_on_both_sides() -> None:
-    seen = {(claim["kind"], verdict) for _, claim, verdict, _ in CASES}
+    seen = {(claim["kind"], verdict) for _, claim, verdict, _ in [*CASES, *TABLES] if verdict != NOT_CHECKABLE}
     assert seen == {(kind, verdict) for kind in CLAIMS for verdict in (AGREES, DIFFERS)}
 
 
@@ -93,6 +94,79 @@ def test_repeats_count_by_the_experiments_aggregate_with_its_interval() -> None:
     assert found.low is not None
     assert found.high is not None
     assert found.low < 101e6 < found.high
+
+
+PAIRS = {"rows": VARIANT, "columns": "path.rtt"}
+
+
+def pairs(**cells: float) -> list[dict[str, Any]]:
+    return [document(value, variant=name.split("_")[0], rtt=name.split("_")[1]) for name, value in cells.items()]
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A published table of two by two, and what stands beside it."""
+    tables = {
+        "mine.csv": {("a", "x"): 1e6, ("a", "y"): 2e6, ("b", "x"): 3e6, ("b", "y"): 3e6},
+        "theirs.csv": {("a", "x"): 1e6, ("a", "y"): 2e6, ("b", "x"): 1e6, ("b", "y"): 1e6},
+    }
+    monkeypatch.setattr(verdicts, "load_matrix", lambda matrix: tables[matrix.file])
+
+
+TABLES: list[tuple[dict[str, float], dict[str, Any], str, float]] = [
+    ({"a_x": 1.04, "a_y": 2, "b_x": 3, "b_y": 9}, {"kind": "table", "apart": 5e4, "cells": "75 %"}, AGREES, 0.0),
+    ({"a_x": 1.06, "a_y": 2, "b_x": 3, "b_y": 9}, {"kind": "table", "apart": 5e4, "cells": "75 %"}, DIFFERS, 0.25),
+    ({"a_x": 1, "a_y": 5, "b_x": 7, "b_y": 7}, {"kind": "rank", "step": 1e3, "at_least": 0.99}, AGREES, 0.0),
+    # 7.0001 and 7.0002 are the same at the published step; at a finer one they are not.
+    ({"a_x": 1, "a_y": 5, "b_x": 7.0002, "b_y": 7.0001}, {"kind": "rank", "step": 1e3, "at_least": 0.99}, AGREES, 0.0),
+    ({"a_x": 7, "a_y": 5, "b_x": 1, "b_y": 1}, {"kind": "rank", "step": 1e3, "at_least": 0.9}, DIFFERS, 1.9),
+    ({"a_x": 1, "a_y": 5, "b_z": 7}, {"kind": "table", "apart": 5e4, "cells": "75 %"}, NOT_CHECKABLE, 0.0),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize(
+    ("cells", "claim", "verdict", "off"),
+    TABLES,
+)
+def test_pairs_are_held_against_a_published_table(
+    cells: dict[str, float], claim: dict[str, Any], verdict: str, off: float
+) -> None:
+    found = judged(pairs(**cells), **claim, table=PAIRS | {"file": "mine.csv"})
+    assert found.verdict == verdict
+    assert (found.off or 0.0) == pytest.approx(off)
+
+
+@pytest.mark.usefixtures("published")
+def test_a_share_was_published_as_two_tables() -> None:
+    documents = pairs(a_x=0, a_y=0, b_x=0, b_y=0)
+    for one, share in zip(documents, (0.51, 0.49, 0.74, 0.60), strict=True):
+        one["flows"][0]["share"] = share
+    mine, theirs = (PAIRS | {"file": f"{name}.csv"} for name in ("mine", "theirs"))
+    found = judged(documents, kind="table", measure="share", apart=0.02, cells="75 %", table=mine, beside=theirs)
+    assert found.verdict == AGREES
+    assert "3 of 4 cells" in found.measured
+    assert "60.00 % at variant=b, rtt=y, was published as 75.00 %" in found.measured.replace("app", "variant")
+
+
+def test_two_points_are_held_against_each_other_repeat_by_repeat() -> None:
+    documents = [document(value, rtt="1 ms", variant=name, seed=seed) for name, values in (("a", (100, 200)), ("b", (50, 80))) for seed, value in enumerate(values)]  # fmt: skip
+    contrast = {"field": VARIANT, "of": "a", "to": "b"}
+    ratio = judged(documents, kind="value", contrast=contrast | {"by": "ratio"}, at_least=2.2, at_most=2.3)
+    assert ratio.verdict == AGREES
+    assert ratio.value == pytest.approx((2 + 2.5) / 2)
+    assert ratio.point == {"path.rtt": "1 ms"}
+    lead = judged(documents, kind="value", contrast=contrast | {"by": "difference"}, at_least="90 Mbit/s")
+    assert lead.verdict == DIFFERS
+    assert lead.value == pytest.approx(85e6)
+    alone = judged(documents[:2], kind="value", contrast=contrast | {"by": "ratio"}, at_least=1.0)
+    assert (alone.verdict, alone.measured) == (NOT_CHECKABLE, f"{VARIANT}=b was not run at rtt=1 ms")
+
+
+def test_points_can_be_taken_out() -> None:
+    documents = variants(a=600, b=1)
+    assert judged(documents, kind="value", at_least="500 Mbit/s", but={VARIANT: "b"}).verdict == AGREES
+    assert judged(documents, kind="value", at_least="500 Mbit/s").verdict == DIFFERS
 
 
 def test_the_point_farthest_from_agreeing_decides() -> None:
