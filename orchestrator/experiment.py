@@ -114,7 +114,9 @@ class Link(LinkNumbers):
     """One link of the topology, where it differs from what the topology says; forward is in the order of its name."""
 
     queue: one_of(*QUEUES) | None = Field(None, description="discipline of its queue; without it, path.queue")  # type: ignore[valid-type]
-    mark_at: PacketCount | None = Field(None, description="of a step queue: it marks what finds this many waiting; without it, path.mark_at")
+    mark_at: PacketCount | None = Field(
+        None, description="of a step queue: it marks what finds this many waiting; without it, path.mark_at"
+    )
 
 
 class Path(PathNumbers):
@@ -127,7 +129,9 @@ class Path(PathNumbers):
     ecn: Switch = Field(
         False, description="senders ask for ECN, and the queues mark instead of dropping where they can"
     )
-    mark_at: PacketCount | None = Field(None, description="of a step queue: it marks what finds this many full packets waiting")
+    mark_at: PacketCount | None = Field(
+        None, description="of a step queue: it marks what finds this many full packets waiting"
+    )
     mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
 
 
