@@ -31,21 +31,20 @@ def _lines(paper: Paper, figures: Sequence[Figure], verdicts: Sequence[Verdict],
         told = [one for one in verdicts if one.figure == figure.name]
         yield f"## {figure.name}\n"
         yield f"{figure.about}. Carried out by {', '.join(f'`{use.experiment}`' for use in figure.uses)}.\n"
-        yield f"| {' | '.join(HEADER)} |"
-        yield "|---" * len(HEADER) + "|"
-        for one in told:
-            cells = (
-                f"{one.claim}: {one.words}",
-                one.published,
-                one.measured,
-                outcome(one),
-                "yes" if one.gate else "",
-            )
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-        for one in told:
-            if one.why:
-                yield f"\n{one.claim}: {one.why}."
+        if told:
+            yield from _table(told)
         yield ""
+
+
+def _table(told: Sequence[Verdict]) -> Iterator[str]:
+    yield f"| {' | '.join(HEADER)} |"
+    yield "|---" * len(HEADER) + "|"
+    for one in told:
+        cells = (f"{one.claim}: {one.words}", one.published, one.measured, outcome(one), "yes" if one.gate else "")
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    for one in told:
+        if one.why:
+            yield f"\n{one.claim}: {one.why}."
 
 
 def outcome(verdict: Verdict) -> str:
@@ -61,6 +60,8 @@ def counted(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
 
 def verdict_line(verdicts: Sequence[Verdict]) -> str:
     """How many of each verdict, and how many of those that gate differ."""
+    if not verdicts:
+        return "Nothing is claimed"
     gating, failing = sum(one.gate for one in verdicts), sum(one.fails for one in verdicts)
     told = ", ".join(text for _, text in counted(verdicts))
     if not gating:

@@ -47,19 +47,20 @@ def _page(
     told = {figure.name: [one for one in verdicts if one.figure == figure.name] for figure in figures}
     body = Template(part("reproduction.html")).substitute(
         title=escape(paper.paper),
-        citation=escape(paper.citation),
-        about=escape(paper.about),
+        citation=_coded(paper.citation),
+        about=_coded(paper.about),
         how=_coded(f"{how} {verdict_line(verdicts)}."),
         badges=_badges(verdicts),
         contents=_contents(figures, told) if len(figures) > 1 else "",
         sections="\n".join(_section(paper, figure, told[figure.name], measured, points) for figure in figures),
+        plans=_plans(figures, measured),
     )
     return html_page(paper.paper, ("report.css", "reproduction.css"), body)
 
 
 def _contents(figures: Sequence[Figure], told: Mapping[str, Sequence[Verdict]]) -> str:
     lines = [
-        f'<li><a href="#{escape(figure.name)}">{escape(figure.name)}</a><span>{escape(figure.about)}</span>'
+        f'<li><a href="#{escape(figure.name)}">{escape(figure.name)}</a><span>{_coded(figure.about)}</span>'
         f'<span class="badges">{_badges(told[figure.name])}</span></li>'
         for figure in figures
     ]
@@ -83,13 +84,11 @@ def _section(
         _picture(one, title, f"{paper.paper}-{figure.name}-{number}") for number, (title, one) in enumerate(drawn, 1)
     )
     beside = " one" if len(drawn) == 1 and verdicts and not drawn[0][1].wide else ""
-    plans = "".join(
-        f"<details><summary>Plan of {escape(use.experiment)}</summary><pre>{escape(measured[use.experiment].plan)}</pre></details>"
-        for use in figure.uses
-    )
+    names = [use.experiment for use in figure.uses]
+    told = ", ".join(f'<a href="#{_plan_id(name)}">{escape(name)}</a>' for name in names)
     return (
-        f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{escape(figure.about)}</p>'
-        f'<div class="beside{beside}"><div class="pictures">{pictures}</div>{_table(verdicts)}</div>{plans}</section>'
+        f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{_coded(figure.about)}. <span class="carried">Carried out by {told}.</span></p>'
+        f'<div class="beside{beside}"><div class="pictures">{pictures}</div>{_table(verdicts)}</div></section>'
     )
 
 
@@ -127,7 +126,7 @@ def _table(verdicts: Sequence[Verdict]) -> str:
 
 def _rows(verdict: Verdict) -> str:
     cells = (
-        f"<strong>{escape(verdict.claim)}</strong> {escape(verdict.words)}",
+        f"<strong>{escape(verdict.claim)}</strong> {_coded(verdict.words)}",
         escape(verdict.published),
         escape(verdict.measured),
         _badge(verdict.verdict, outcome(verdict)),
@@ -141,6 +140,18 @@ def _rows(verdict: Verdict) -> str:
         return f"<tr>{told}</tr>"
     why = f'<tr class="why"><td colspan="{len(HEADER)}"><p>Why: {_coded(verdict.why)}.</p></td></tr>'
     return f'<tr class="explained">{told}</tr>{why}'
+
+
+def _plans(figures: Sequence[Figure], measured: Mapping[str, Measured]) -> str:
+    names = dict.fromkeys(use.experiment for figure in figures for use in figure.uses)
+    return "".join(
+        f'<details id="{_plan_id(name)}"><summary>Plan of {escape(name)}</summary><pre>{escape(measured[name].plan)}</pre></details>'
+        for name in names
+    )
+
+
+def _plan_id(experiment: str) -> str:
+    return f"plan-{escape(experiment.replace('/', '-'))}"
 
 
 def _coded(text: str) -> str:

@@ -17,6 +17,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from orchestrator import papers
+from orchestrator.analysis import reproduction_page as page_module
 from orchestrator.analysis.drawings import Drawn, Measured, draw
 from orchestrator.analysis.reproduction_page import LARGEST_BYTES, reproduction_page
 from orchestrator.analysis.verdicts import judge_claim
@@ -295,3 +296,18 @@ def test_a_page_holds_its_numbers_and_loads_nothing() -> None:
     table = pq.read_table(io.BytesIO(base64.b64decode(encoded[0])))
     assert table.num_rows == 6
     assert json.dumps(table.column("goodput").to_pylist()) == json.dumps([594.9e6] * 6)
+
+
+def test_a_page_that_is_too_large_has_fewer_points_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = papers.load_paper("unpa")
+    figure = next(one for one in paper.figures if one.name == "fig2-3").model_copy(update={"claims": []})
+    at = {"flows.first.preset": "unpa/illinois", "flows.second.preset": "unpa/vegas"}
+    measured = {"unpa/tables": Measured([{**documents(1)[0], "point": at}], "mean", "the plan", kept)}
+
+    def lines() -> int:
+        page = reproduction_page(paper, [figure], [], measured, how="Measured.")
+        return page.count("%0A")
+
+    whole = lines()
+    monkeypatch.setattr(page_module, "LARGEST_BYTES", 1)
+    assert lines() < whole / 2

@@ -89,9 +89,21 @@ def test_the_page_of_a_paper_tells_every_claim() -> None:
     assert "2 agree, 1 is not checkable; of the 2 that gate, none differs" in page
 
 
+def test_a_figure_without_claims_has_its_pictures_alone() -> None:
+    figure = FIGURE.model_copy(update={"claims": []})
+    page = markdown(PAPER, [figure], [], how="Measured.")
+    assert "## fig5" in page
+    assert "|" not in page
+    measured = {"apptcp/fig5-loss": Measured(documents(), "mean", "the plan", kept)}
+    html = reproduction_page(PAPER, [figure], [], measured, how="Measured.")
+    assert "<svg" in html
+    assert "<table" not in html
+
+
 @pytest.mark.parametrize(
     ("told", "line"),
     [
+        ([], "Nothing is claimed"),
         ([(AGREES, True)], "1 agrees; of the one that gates, none differs"),
         ([(DIFFERS, True)], "1 differs; of the one that gates, 1 differs"),
         ([(AGREES, False), (DIFFERS, False)], "1 agrees, 1 differs; none gates"),
