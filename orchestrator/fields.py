@@ -54,14 +54,18 @@ def buffer_size(text: str) -> None:
         raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
 
 
+# As bytes it has to fit RED's word of 32 bits, whatever the MTU.
+_MOST_PACKETS = 100_000
+
+
 def packet_count(text: str) -> None:
     """ValueError unless the text is a number of packets."""
     try:
-        if parse_packets(text) > 0:
+        if 0 < parse_packets(text) <= _MOST_PACKETS:
             return
     except ValueError:
         pass
-    raise ValueError("a number of packets, above 0, as in 20 packets")
+    raise ValueError(f"a number of packets up to {_MOST_PACKETS}, as in 20 packets")
 
 
 def window_size(text: str) -> None:
