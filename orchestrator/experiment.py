@@ -26,6 +26,7 @@ from orchestrator.fields import (
     LineRate,
     Name,
     OneWayTime,
+    PacketCount,
     ParameterValue,
     Period,
     Rate,
@@ -45,7 +46,7 @@ ORDINARY_KERNELS = ("6.12", "6.1")
 # Those that watch themselves: for looking for faults, far too slow for anything else.
 DEBUG_KERNELS = ("6.12-debug",)
 KERNELS = (*ORDINARY_KERNELS, *DEBUG_KERNELS)
-QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake")
+QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake", "step")
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
 RECOVERIES = ("rack", "dupthresh")
@@ -113,6 +114,9 @@ class Link(LinkNumbers):
     """One link of the topology, where it differs from what the topology says; forward is in the order of its name."""
 
     queue: one_of(*QUEUES) | None = Field(None, description="discipline of its queue; without it, path.queue")  # type: ignore[valid-type]
+    mark_at: PacketCount | None = Field(
+        None, description="of a step queue: it marks what finds this many waiting; without it, path.mark_at"
+    )
 
 
 class Path(PathNumbers):
@@ -124,6 +128,9 @@ class Path(PathNumbers):
     queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues")  # type: ignore[valid-type]
     ecn: Switch = Field(
         False, description="senders ask for ECN, and the queues mark instead of dropping where they can"
+    )
+    mark_at: PacketCount | None = Field(
+        None, description="of a step queue: it marks what finds this many full packets waiting"
     )
     mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
 

@@ -54,6 +54,20 @@ def buffer_size(text: str) -> None:
         raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
 
 
+# As bytes it has to fit RED's word of 32 bits, whatever the MTU.
+_MOST_PACKETS = 100_000
+
+
+def packet_count(text: str) -> None:
+    """ValueError unless the text is a number of packets."""
+    try:
+        if 0 < parse_packets(text) <= _MOST_PACKETS:
+            return
+    except ValueError:
+        pass
+    raise ValueError(f"a number of packets up to {_MOST_PACKETS}, as in 20 packets")
+
+
 def window_size(text: str) -> None:
     """ValueError unless the text is a window in packets or bytes."""
     for parse in (parse_packets, parse_size):
@@ -206,6 +220,7 @@ Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 
 Share = Annotated[str | float, BeforeValidator(_share)]
 Switch = Annotated[bool, BeforeValidator(_switch)]
 BufferSize = Annotated[str, _checked(buffer_size)]
+PacketCount = Annotated[str, _checked(packet_count)]
 WindowSize = Annotated[str, _checked(window_size)]
 StartJitter = Annotated[str, _checked(_jitter_of_start)]
 Amount = Annotated[Any, BeforeValidator(_amount)]

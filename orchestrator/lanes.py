@@ -237,8 +237,11 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
         rate_bps=state.rate_bps,
         frame_bytes=frame_bytes,
         ecn=state.ecn,
+        mark_at_packets=state.mark_at_packets,
     )
-    counted = qdisc.options.get("memory_bytes", buffer.size_bytes if state.queue == "red" or buffer.in_bytes else 0)
+    counted = qdisc.options.get(
+        "memory_bytes", buffer.size_bytes if state.queue in ("red", "step") or buffer.in_bytes else 0
+    )
     assert isinstance(counted, int)
     if counted > _LARGEST_BYTES:
         what = f"{buffer.text} at {name} is {counted} bytes, more than a queue that counts bytes can hold"

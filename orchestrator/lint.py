@@ -16,7 +16,7 @@ _LEAST_BDP, _MOST_BDP = 0.1, 16
 _LEAST_RTT_US = 1000
 _LONG_WALL_S = 600
 _LARGEST_WINDOW_BYTES = 2**30
-_MARKING_QUEUES = ("codel", "fq_codel", "pie", "red", "cake")
+_MARKING_QUEUES = ("codel", "fq_codel", "pie", "red", "cake", "step")
 
 
 def notes(run: Run, experiment: Experiment) -> Iterator[str]:

@@ -54,6 +54,7 @@ class LaneState:
     buffer: Buffer | None = None
     queue: str = "droptail"
     ecn: bool = False
+    mark_at_packets: int = 0
     medium: str | None = None
 
 
@@ -105,6 +106,7 @@ class _Reading:
         self._frame_bytes = experiment.path.mtu + FRAME_HEADER_BYTES
         self._own_rtts_us = [parse_duration(flow.rtt) for flow in experiment.flows if flow.rtt is not None]
         self._queues = {named_lane(self._graph, name): link.queue for name, link in experiment.links.items()}
+        self._marks = {named_lane(self._graph, name): link.mark_at for name, link in experiment.links.items()}
         self.bottlenecks = self._graph.bottlenecks or self._slowest()
         self._written: dict[Lane, LinkNumbers] = {}
         # Whose words a lane's numbers are, for errors.
@@ -175,6 +177,7 @@ class _Reading:
             parse_rate(numbers.bandwidth) if numbers.bandwidth is not None else there.rate_bps,
             queue=self._queues.get(forward) or self._experiment.path.queue,
             ecn=self._experiment.path.ecn,
+            mark_at_packets=parse_packets(self._marks.get(forward) or self._experiment.path.mark_at or "0 packets"),
             medium=there.medium,
         )
         loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)

@@ -105,7 +105,15 @@ def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
 
 
 def queue(
-    kind: str, *, packets: int, size_bytes: int, in_bytes: bool, rate_bps: int, frame_bytes: int, ecn: bool
+    kind: str,
+    *,
+    packets: int,
+    size_bytes: int,
+    in_bytes: bool,
+    rate_bps: int,
+    frame_bytes: int,
+    ecn: bool,
+    mark_at_packets: int = 0,
 ) -> Qdisc:
     """The queue below the rate, with room for what is waiting."""
     options: dict[str, Option]
@@ -127,6 +135,8 @@ def queue(
             options = {"limit": packets, "target_us": 15_000, "tupdate_us": 15_000, "ecn": ecn}
         case "red":
             options = red_options(size_bytes, rate_bps, ecn=ecn)
+        case "step":
+            kind, options = "red", step_options(size_bytes, mark_at_packets * frame_bytes, ecn=ecn)
         case "cake":
             options = {"memory_bytes": packets * SKB_BYTES, "rtt_us": 100_000}
         case _:
@@ -154,6 +164,22 @@ def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Opti
         "plog": _red_plog(highest - lowest),
         "scell_log": scell_log,
         "stab": stab,
+        "max_p_2p32": share_2p32(_RED_PROBABILITY),
+        "ecn": ecn,
+    }
+
+
+def step_options(limit_bytes: int, threshold_bytes: int, *, ecn: bool) -> dict[str, Option]:
+    """RED as DCTCP's switches have it (RFC 8257): both thresholds in one place, on the queue as it is and not on an average."""
+    return {
+        "limit": limit_bytes,
+        "min": threshold_bytes,
+        "max": threshold_bytes,
+        "wlog": 0,
+        "plog": 1,
+        "scell_log": 0,
+        # What is left of the average after any time without a queue: nothing.
+        "stab": (_RED_WORD_BITS - 1,) * 256,
         "max_p_2p32": share_2p32(_RED_PROBABILITY),
         "ecn": ecn,
     }

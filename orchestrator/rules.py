@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
 from orchestrator.expectation import MEASURES, UNPHASED, known_measure, read_amount
-from orchestrator.experiment import Expected, Experiment, Flow, LinkNumbers
+from orchestrator.experiment import Expected, Experiment, Flow, Link, LinkNumbers, Path
 from orchestrator.iperf3 import IPERF3, refusals
 from orchestrator.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
 from orchestrator.presets import PRESETS
@@ -52,6 +52,7 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
     yield from path_breaches(experiment.path, ("path",))
     for name, link in experiment.links.items():
         yield from path_breaches(link, ("links", name))
+    yield from _marking(experiment)
     duration_us = parse_duration(experiment.duration)
     for position, flow in enumerate(experiment.flows):
         yield from _flow(experiment, flow, ("flows", position), duration_us)
@@ -88,6 +89,16 @@ def _topology(experiment: Experiment) -> Iterator[Breach]:
             yield ("path", "bandwidth"), None, "missing; needed: rate of the bottleneck"
         if path.rtt is None and path.one_way is None and "rtt" not in experiment.params:
             yield ("path",), None, "one of rtt and one_way is needed"
+
+
+def _marking(experiment: Experiment) -> Iterator[Breach]:
+    """A step queue without its threshold."""
+    path = experiment.path
+    places: list[tuple[Location, Path | Link]] = [(("path",), path)]
+    places += [(("links", name), link) for name, link in experiment.links.items()]
+    for at, one in places:
+        if one.queue == "step" and one.mark_at is None and path.mark_at is None:
+            yield (*at, "mark_at"), None, "missing; needed: from how many waiting packets on a step queue marks"
 
 
 def path_breaches(path: LinkNumbers, at: Location, certain: Collection[str] = ()) -> Iterator[Breach]:

@@ -18,7 +18,8 @@ class Incast(Topo):  # type: ignore[misc]
         switch, receiver = self.addSwitch("s1"), self.addHost("b1")
         self.addLink(switch, receiver, delay=f"{rtt / 2}ms", params1={"bw": bw, "max_queue_size": queue})
         for number in range(1, n + 1):
-            self.addLink(self.addHost(f"a{number}"), switch, params1={"bw": bw})
+            # What waits in a sender's own interface is not the switch's to drop: room as Linux gives it.
+            self.addLink(self.addHost(f"a{number}"), switch, params1={"bw": bw, "max_queue_size": 1000})
         self.pairs = [(f"a{number}", receiver) for number in range(1, n + 1)]
         self.bottlenecks = [(switch, receiver)]
 

@@ -25,7 +25,7 @@ _AFTER_BLACKOUT = 3
 _SETTLING_US = 8_000_000
 
 _MTUS = st.one_of(st.just(1500), st.sampled_from([576, 1280, 9000]), st.integers(576, 9000))
-_QUEUES = st.one_of(st.just("droptail"), st.sampled_from(["codel", "fq_codel", "pie", "red", "cake"]))
+_QUEUES = st.one_of(st.just("droptail"), st.sampled_from(["codel", "fq_codel", "pie", "red", "cake", "step"]))
 _SMALL_SHARES = st.sampled_from(["1e-5", "1e-4", "0.1 %", "1 %", "2 %"])
 _SHARES = st.one_of(_SMALL_SHARES, st.sampled_from(["5 %", "20 %"]))
 
@@ -92,6 +92,8 @@ def _path(draw: st.DrawFn, rate_kbps: int) -> Written:
     path["buffer"] = draw(_buffers(rate_kbps, rtt_us))
     if draw(st.booleans()):
         path["queue"] = draw(_QUEUES)
+        if path["queue"] == "step":
+            path["mark_at"] = f"{draw(st.integers(1, 1000))} packets"
     if draw(st.integers(0, 3)) == 3:
         path["ecn"] = True
     if draw(st.booleans()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from orchestrator.analysis.series import of_flow
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.experiment import ORDINARY_KERNELS
 from orchestrator.trace import DROP_RANDOM
@@ -39,6 +40,39 @@ def test_an_aqm_marks_instead_of_dropping_where_ecn_is_on(finish: Runner, queue:
     assert dropped.document["path"]["drops"] > 0
     full = finish(path=SMALL | {"buffer": "4 BDP"}, flows=pair(), duration="20 s")
     assert dropped.document["path"]["queue_packets"]["mean"] < full.document["path"]["queue_packets"]["mean"]
+
+
+@pytest.mark.parametrize(("window", "share"), [(26, 0.0), (46, 1.0)])
+def test_a_step_queue_marks_all_that_find_its_threshold_and_nothing_else(
+    finish: Runner, window: int, share: float
+) -> None:
+    # A constant window keeps window - BDP packets waiting, 16.5 being the BDP: 9.5 and 29.5, against a threshold of 20.
+    path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms", "buffer": "100 packets"}
+    flows = [{"name": "one", "cc": "lhfixed", "params": {"cwnd": f"{window} packets"}}]
+    step = {"queue": "step", "mark_at": "20 packets", "ecn": "on"}
+    done = finish(path=path | step, flows=flows, duration="10 s", warmup="2 s")
+    passed = done.document["path"]["throughput_bps"] * 8 / (8 * done.run.meaning.frame_bytes)
+    assert done.document["path"]["marks"] == pytest.approx(share * passed, rel=0.01)
+    assert done.document["path"]["queue_packets"]["mean"] == pytest.approx(window - 16.5, abs=1)
+
+
+def test_dctcp_keeps_the_queue_at_the_step_and_the_path_full(finish: Runner) -> None:
+    path = {"bandwidth": "100 Mbit/s", "rtt": "2 ms", "buffer": "200 packets", "ecn": "on"}
+    flows = [{"name": "pair", "cc": "dctcp", "count": 2}]
+    done = finish(path=path | {"queue": "step", "mark_at": "20 packets"}, flows=flows, duration="5 s", warmup="1 s")
+    assert done.document["path"]["utilisation"] > 0.99
+    assert 14 < done.document["path"]["queue_packets"]["mean"] < 24
+
+
+def test_a_buffer_in_time_may_hold_more_packets_than_full_ones_would_fit(finish: Runner) -> None:
+    # 62500 bytes are 41 full frames; short ones, as a handshake's are, fit beside them.
+    flows = [{"name": "near", "cc": "bbr"}, {"name": "far", "cc": "bbr", "rtt": "50 ms"}]
+    done = finish(
+        path={"bandwidth": "50 Mbit/s", "rtt": "10 ms", "buffer": "10 ms"}, flows=flows, duration="40 s", warmup="20 s"
+    )
+    bottleneck = of_flow(done.trace.links, done.run.links[0].id)
+    assert bottleneck["queue_max_packets"].max() > 41
+    assert bottleneck["queue_bytes"].max() <= 62_500
 
 
 def test_jitter_delays_and_never_reorders(finish: Runner) -> None:
