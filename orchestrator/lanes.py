@@ -199,6 +199,11 @@ def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int
     ordered = len({state.impairment.delay_us for state in lane}) > 1 or any(
         state.impairment.jitter_us for state in lane
     )
+    # TCP keeps account of what it has sent up to the first delay, and holds back as soon as about a millisecond of it waits. A queue
+    # of a switch is none of its business, so a netem without a delay stands in front: one that keeps the order takes accounts off.
+    if channel is None and any(state.rate_bps is not None for state in lane):
+        accounted = not any(state.impairment.delay_us or state.impairment.jitter_us for state in lane)
+        impaired, ordered = impaired or accounted, ordered or accounted
     # Where packets are to overtake, order is not kept.
     ordered = ordered and not any(state.impairment.reorder_2p32 for state in lane)
     devices = []

@@ -56,6 +56,17 @@ def test_a_step_queue_marks_all_that_find_its_threshold_and_nothing_else(
     assert done.document["path"]["queue_packets"]["mean"] == pytest.approx(window - 16.5, abs=1)
 
 
+@pytest.mark.parametrize("forward_ms", [12, 0])
+def test_a_sender_takes_no_queue_of_the_path_for_its_own(finish: Runner, forward_ms: int) -> None:
+    """Slow start sends two packets for each that leaves, so half of a window waits, wherever the delay is."""
+    one_way = {"forward": f"{forward_ms} ms", "reverse": f"{12 - forward_ms} ms"}
+    path = {"bandwidth": "1 Gbit/s", "rtt": None, "one_way": one_way, "buffer": "5000 packets", "mtu": 1052}
+    flows = [{"name": "one", "cc": "reno", "delayed_ack": "off"}]
+    # 10 packets at once after a round trip of 12 ms, then 20, 40, 80, 160, and 320 at 72 ms.
+    done = finish(path=path, flows=flows, duration=f"{82 + forward_ms} ms", start_jitter="0 s")
+    assert done.document["path"]["queue_packets"]["max"] == pytest.approx(320 / 2, abs=5)
+
+
 def test_dctcp_keeps_the_queue_at_the_step_and_the_path_full(finish: Runner) -> None:
     path = {"bandwidth": "100 Mbit/s", "rtt": "2 ms", "buffer": "200 packets", "ecn": "on"}
     flows = [{"name": "pair", "cc": "dctcp", "count": 2}]
