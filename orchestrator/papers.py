@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, Part, Selector, selects, wanted
+from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, OrderingClaim, Part, Selector, selects, wanted
 from orchestrator.document import Document, path_of, read_document
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.experiment import Experiment
@@ -199,13 +199,24 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             matrix = getattr(claim, name, None)
             if matrix is not None:
                 yield from _strange_cells(f"{place}.{name}", matrix, experiment)
-        for field in ("asked", "along", "over"):
+        for field in ("asked", "along"):
             swept = getattr(claim, field, None)
-            if swept is not None:
-                ranked = [value for name in ("first", "last", "ranking") for value in getattr(claim, name, [])]
-                yield from _unselected(f"{place}.{field}", {swept: ranked} if ranked else {}, experiment)
-                if swept not in _texts(experiment):
-                    yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(_texts(experiment))}"
+            if swept is not None and swept not in _texts(experiment):
+                yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(_texts(experiment))}"
+        if isinstance(claim, OrderingClaim):
+            yield from _strangers(place, claim, experiment)
+
+
+def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """The fields and values of an order that the sweep does not have."""
+    known = _texts(experiment)
+    if unknown := [field for field in claim.fields if field not in known]:
+        yield f"{place}.over", f"read {unknown[0]!r}; allowed: {', '.join(known)}"
+        return
+    entrants = dict.fromkeys(claim.entrant(point_text(point)) for point in expand(experiment.sweep))
+    for name in claim.named():
+        if name not in entrants:
+            yield f"{place}.over", f"read {name!r}; allowed: {', '.join(entrants)}"
 
 
 def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterator[tuple[str, str]]:
