@@ -5,7 +5,7 @@ A claim is one of CLAIMS, told apart by `kind`; analysis/verdicts.py says how ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -55,12 +55,7 @@ class AnyClaim(Part):
 
     @model_validator(mode="after")
     def _measured(self) -> AnyClaim:
-        known_measure(self.measure)
-        scope = MEASURES[self.measure][0]
-        if (self.flow is None) == (scope == "flow") and scope != "either":
-            raise ValueError(
-                f"{self.measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"
-            )
+        check_scope(self.measure, self.flow)
         return self
 
     def amount(self, written: object) -> float:
@@ -193,6 +188,16 @@ CLAIMS: Mapping[str, type[AnyClaim]] = {
 }  # fmt: skip
 
 
+def check_scope(measure: str, flow: str | None) -> None:
+    """ValueError unless it is a measure, and a flow is named where it is a flow's."""
+    known_measure(measure)
+    scope = MEASURES[measure][0]
+    if (flow is None) == (scope == "flow") and scope != "either":
+        raise ValueError(
+            f"{measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"
+        )
+
+
 def selects(selector: Selector, texts: Mapping[str, str]) -> bool:
     """Whether a point, as tables show it, is meant."""
     return all(texts.get(field) in wanted(values) for field, values in selector.items())
@@ -201,3 +206,14 @@ def selects(selector: Selector, texts: Mapping[str, str]) -> bool:
 def wanted(values: object) -> list[str]:
     """The values of a selector's field as tables show them."""
     return [value_text(value) for value in (values if isinstance(values, list) else [values])]
+
+
+def unselected(place: str, selector: Selector, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """The fields and values of a selector that a sweep does not have: where they are written, and what is wrong."""
+    for field, values in selector.items():
+        if field not in known:
+            yield place, f"read {field!r}; allowed: {', '.join(known) or 'nothing, there is no sweep'}"
+            continue
+        for value in wanted(values):
+            if value not in known[field]:
+                yield f"{place}.{field}", f"read {value!r}; allowed: {', '.join(known[field])}"

@@ -45,6 +45,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "cwnd_max": ("flow", "packets"),
     "cwnd_peak_s": ("flow", "seconds"),
     "backoff": ("flow", "number"),
+    "regrowth_s": ("flow", "seconds"),
     "utilisation": ("path", "share"),
     "efficiency": ("path", "share"),
     "drops": ("path", "number"),

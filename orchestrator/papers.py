@@ -1,9 +1,10 @@
 """What papers published, as data: orchestrator/published/*.yaml, one file a paper, checked against the experiments it names.
 
     Paper --- Figure* --- Use*      the shipped experiments that carry it out, and the fewest points that still give the verdicts
+                      |-- Picture*  what is drawn from the runs, over the paper's axes
                       `-- Claim*    one published statement: what it says, how it is computed from runs, its tolerance, whether it gates
 
-The kinds of claim are in claims.py. A file that names an unknown experiment, flow, field, value or measure is refused with the
+The kinds of claim are in claims.py, the kinds of picture in pictures.py. A file that names an unknown experiment, flow, field, value or measure is refused with the
 field's path. Published numbers are never code.
 """
 
@@ -18,13 +19,14 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, OrderingClaim, Part, Selector, selects, wanted
+from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, OrderingClaim, Part, Selector, selects, unselected
 from orchestrator.document import Document, path_of, read_document
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.experiment import Experiment
 from orchestrator.fields import Duration, Name, Period
+from orchestrator.pictures import PICTURES, AnyPicture, Map, Picture, breaches
 from orchestrator.spec import load_experiment
-from orchestrator.sweep import Point, expand, point_text
+from orchestrator.sweep import expand, point_text, swept_texts
 
 _PUBLISHED = Path(__file__).parent / "published"
 
@@ -45,31 +47,14 @@ class Use(Part):
     quick: Quick | None = Field(None, description="what --quick runs; without it, all")
 
 
-class Axis(Part):
-    """One axis of the published figure."""
-
-    label: str = Field(description="as the paper has it")
-    field: str | None = Field(None, description="field of the sweep, for the horizontal axis")
-    measure: str | None = Field(None, description="measure, for the vertical axis")
-    flow: Name | None = Field(None, description="whose measure")
-
-
-class Axes(Part):
-    """What the figure shows over what."""
-
-    x: Axis
-    y: Axis
-    curves: str | None = Field(None, description="field of the sweep with a curve a value")
-
-
 class Figure(Part):
     """A published figure or table."""
 
     name: Name
     about: str = Field(min_length=1, description="what it shows")
     uses: list[Use] = Field(min_length=1, description="experiments it needs")
-    axes: Axes
-    claims: list[Claim] = Field(default_factory=list, description="what was published; without any, only a picture")
+    pictures: list[Picture] = Field(min_length=1, description="what is drawn, in the figure's order")
+    claims: list[Claim] = Field(default_factory=list, description="what was published; without any, only pictures")
 
 
 class Paper(Part):
@@ -146,9 +131,9 @@ def quick_experiment(use: Use) -> Experiment:
     return experiment.model_copy(update={"sweep": points if experiment.sweep else None, "repeats": use.quick.repeats})
 
 
-def experiment_name(figure: Figure, claim: AnyClaim) -> str:
-    """Whose runs a claim is about."""
-    return claim.experiment or figure.uses[0].experiment
+def experiment_name(figure: Figure, part: AnyClaim | AnyPicture) -> str:
+    """Whose runs a claim or a picture is about."""
+    return part.experiment or figure.uses[0].experiment
 
 
 def _quick_twice(paper: Paper) -> Iterator[tuple[str, str]]:
@@ -172,44 +157,50 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             yield f"{here}.uses", str(error)
             continue
         for position, selector in enumerate(use.quick.points if use.quick else ()):
-            yield from _unselected(
-                f"{here}.uses.{use.experiment}.quick.points.{position}", selector, experiments[use.experiment]
-            )
+            place = f"{here}.uses.{use.experiment}.quick.points.{position}"
+            yield from unselected(place, selector, swept_texts(experiments[use.experiment].sweep))
     for claim in figure.claims:
         place, name = f"{here}.claims.{claim.name}", experiment_name(figure, claim)
         if name not in experiments:
-            yield (
-                f"{place}.experiment",
-                f"read {name!r}; allowed: {', '.join(experiments) or 'an experiment of the figure'}",
-            )
+            yield f"{place}.experiment", f"read {name!r}; allowed: {_known(experiments)}"
             continue
         experiment = experiments[name]
         flows = [flow for written in experiment.flows for flow in written.names]
         if claim.flow is not None and claim.flow not in flows:
             yield f"{place}.flow", f"read {claim.flow!r}; allowed: {', '.join(flows)}"
         if claim.phase is not None and claim.phase not in experiment.phases:
-            known = ", ".join(experiment.phases) or "nothing, there are no phases"
-            yield f"{place}.phase", f"read {claim.phase!r}; allowed: {known}"
-        yield from _unselected(f"{place}.at", claim.at, experiment)
-        yield from _unselected(f"{place}.but", claim.but, experiment)
+            phases = ", ".join(experiment.phases) or "nothing, there are no phases"
+            yield f"{place}.phase", f"read {claim.phase!r}; allowed: {phases}"
+        known = swept_texts(experiment.sweep)
+        yield from unselected(f"{place}.at", claim.at, known)
+        yield from unselected(f"{place}.but", claim.but, known)
         if claim.contrast is not None:
             values = {claim.contrast.field: [claim.contrast.of, claim.contrast.to]}
-            yield from _unselected(f"{place}.contrast", values, experiment)
+            yield from unselected(f"{place}.contrast", values, known)
         for name in ("table", "beside"):
             matrix = getattr(claim, name, None)
             if matrix is not None:
-                yield from _strange_cells(f"{place}.{name}", matrix, experiment)
+                yield from _strange_cells(f"{place}.{name}", matrix, known)
         for field in ("asked", "along"):
             swept = getattr(claim, field, None)
-            if swept is not None and swept not in _texts(experiment):
-                yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(_texts(experiment))}"
+            if swept is not None and swept not in known:
+                yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(known)}"
         if isinstance(claim, OrderingClaim):
             yield from _strangers(place, claim, experiment)
+    for position, picture in enumerate(figure.pictures):
+        place, name = f"{here}.pictures.{position}", experiment_name(figure, picture)
+        if name not in experiments:
+            yield f"{place}.experiment", f"read {name!r}; allowed: {_known(experiments)}"
+            continue
+        for where, what in breaches(picture, experiments[name]):
+            yield f"{place}.{where}", what
+        if isinstance(picture, Map) and picture.published is not None:
+            yield from _strange_cells(f"{place}.published", picture.published, swept_texts(experiments[name].sweep))
 
 
 def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iterator[tuple[str, str]]:
     """The fields and values of an order that the sweep does not have."""
-    known = _texts(experiment)
+    known = swept_texts(experiment.sweep)
     if unknown := [field for field in claim.fields if field not in known]:
         yield f"{place}.over", f"read {unknown[0]!r}; allowed: {', '.join(known)}"
         return
@@ -219,7 +210,7 @@ def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iter
             yield f"{place}.over", f"read {name!r}; allowed: {', '.join(entrants)}"
 
 
-def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterator[tuple[str, str]]:
+def _strange_cells(place: str, matrix: Matrix, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """What a published table has that the sweep does not."""
     try:
         cells = load_matrix(matrix)
@@ -227,37 +218,19 @@ def _strange_cells(place: str, matrix: Matrix, experiment: Experiment) -> Iterat
         yield f"{place}.file", f"{matrix.file} is not a table of numbers: {error}"
         return
     for axis, field in enumerate((matrix.rows, matrix.columns)):
-        yield from _unselected(place, {field: list(dict.fromkeys(cell[axis] for cell in cells))}, experiment)
+        yield from unselected(place, {field: list(dict.fromkeys(cell[axis] for cell in cells))}, known)
 
 
-def _unselected(place: str, selector: Selector, experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """The fields and values of a selector that the sweep does not have."""
-    known = _texts(experiment)
-    for field, values in selector.items():
-        if field not in known:
-            yield place, f"read {field!r}; allowed: {', '.join(known) or 'nothing, there is no sweep'}"
-            continue
-        for value in wanted(values):
-            if value not in known[field]:
-                yield f"{place}.{field}", f"read {value!r}; allowed: {', '.join(known[field])}"
-
-
-def _texts(experiment: Experiment) -> dict[str, Sequence[str]]:
-    """The fields of a sweep with their values as tables show them, in order."""
-    found: dict[str, dict[str, None]] = {}
-    points: Iterator[Point] = expand(experiment.sweep)
-    for point in points:
-        for field, text in point_text(point).items():
-            found.setdefault(field, {})[text] = None
-    return {field: list(texts) for field, texts in found.items()}
+def _known(experiments: Mapping[str, Experiment]) -> str:
+    return ", ".join(experiments) or "an experiment of the figure"
 
 
 def _line(document: Document, error: Any) -> str:
-    """One mistake: the field's path without the kind of claim that pydantic puts into it, and what is allowed."""
+    """One mistake: the field's path without the kind of claim or picture that pydantic puts into it, and what is allowed."""
+    kinds = {"claims": CLAIMS, "pictures": PICTURES}
+    written = error["loc"]
     location = tuple(
-        part
-        for index, part in enumerate(error["loc"])
-        if not (index > 2 and error["loc"][index - 2] == "claims" and part in CLAIMS)
+        part for index, part in enumerate(written) if not (index > 2 and part in kinds.get(written[index - 2], ()))
     )
     line = document.line(location)
     said = error["msg"].removeprefix("Value error, ")

@@ -32,7 +32,9 @@ from orchestrator.papers import (
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
+from orchestrator.run import Run
 from orchestrator.settings import load_settings
+from orchestrator.trace import Trace
 from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, carry_out
 
 
@@ -54,7 +56,8 @@ def reproduce(
     """Run, judge, print; the exit code: 4 where a run failed, 1 where a claim that gates differs."""
     chosen = _chosen(target)
     settings = load_settings()
-    pipeline = Pipeline(open_backend("sandbox", settings), Store(settings), use_cache)
+    store = Store(settings)
+    pipeline = Pipeline(open_backend("sandbox", settings), store, use_cache)
     carried = {
         name: _carry_out(experiment, pipeline, jobs or settings.jobs, quiet=as_json)
         for name, experiment in _experiments(chosen, quick=quick).items()
@@ -66,7 +69,7 @@ def reproduce(
     else:
         _print(verdicts)
     if output is not None:
-        _write(result, chosen, verdicts, carried, output, quick=quick)
+        _write(result, chosen, verdicts, carried, store, output, quick=quick)
     if any(document["status"] == "failed" for document in result["runs"]):
         return EXIT_FAILED
     return EXIT_MISSED if any(one.fails for told in verdicts.values() for one in told) else EXIT_DONE
@@ -133,15 +136,20 @@ def _write(
     chosen: Sequence[tuple[Paper, Sequence[Figure]]],
     verdicts: Mapping[str, Sequence[Verdict]],
     carried: Mapping[str, Carried],
+    store: Store,
     output: Path,
     *,
     quick: bool,
 ) -> None:
+    from orchestrator.analysis.drawings import Measured
     from orchestrator.analysis.reproduction import markdown
-    from orchestrator.analysis.reproduction_page import Measured, reproduction_page
+    from orchestrator.analysis.reproduction_page import reproduction_page
+
+    def kept(document: Document) -> tuple[Run, Trace]:
+        return Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
 
     measured = {
-        name: Measured(one.documents, one.experiment.aggregate, describe_plan(one.plan))
+        name: Measured(one.documents, one.experiment.aggregate, describe_plan(one.plan), kept)
         for name, one in carried.items()
     }
     output.mkdir(parents=True, exist_ok=True)

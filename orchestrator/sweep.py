@@ -44,6 +44,15 @@ def point_text(point: Point) -> dict[str, str]:
     return {path: value_text(value) for path, value in point.items()}
 
 
+def swept_texts(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> dict[str, list[str]]:
+    """The fields of a sweep with their values as tables show them, in order."""
+    found: dict[str, dict[str, None]] = {}
+    for point in expand(sweep):
+        for field, text in point_text(point).items():
+            found.setdefault(field, {})[text] = None
+    return {field: list(texts) for field, texts in found.items()}
+
+
 def value_text(value: object) -> str:
     """A value of a sweep as tables show it: of a whole flow, the name that a study or else the kernel has for what it runs."""
     if isinstance(value, bool):

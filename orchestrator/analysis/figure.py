@@ -25,7 +25,7 @@ Styles = dict[str, tuple[str, Dashes]]
 # Told apart by every kind of colour vision, and in print; the queue is drawn in ink, as it belongs to no flow.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6a00")
 _SOLID: Dashes = (0, ())
-_DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)))
+DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)))
 _INK, _MARK = "#333333", "#707070"
 
 _WIDTH_IN = 9.0
@@ -78,7 +78,7 @@ def flow_styles(panels: Sequence[Panel]) -> Styles:
     """Colour and dashes of every series, the same in all panels."""
     labels = dict.fromkeys(series.label for panel in panels if panel.title != "Queue" for series in panel.series)
     return {
-        label: (PALETTE[index % len(PALETTE)], _DASHES[index // len(PALETTE) % len(_DASHES)])
+        label: (PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)])
         for index, label in enumerate(labels)
     }
 

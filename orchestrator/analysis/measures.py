@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
 from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, ticks_s
-from orchestrator.analysis.windows import backoff, peak_s, window_packets
+from orchestrator.analysis.windows import backoff, peak_s, regrowth_s, window_packets
 from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import DROP_QUEUE, Records, Trace
 
@@ -44,6 +44,7 @@ FLOW_VALUES: dict[str, tuple[str, ...]] = {
     "cwnd_max": ("cwnd_packets", "max"),
     "cwnd_peak_s": ("cwnd_peak_s",),
     "backoff": ("backoff",),
+    "regrowth_s": ("regrowth_s",),
 }
 PATH_VALUES: dict[str, tuple[str, ...]] = {
     "utilisation": ("utilisation",),
@@ -80,6 +81,7 @@ FORMULAS: dict[str, str] = {
     "cwnd_max": "largest congestion window",
     "cwnd_peak_s": "from the flow's start until its congestion window is within 5 % of the largest in the window",
     "backoff": "congestion window that a recovery ends with / the one before it began, the mean over recoveries",
+    "regrowth_s": "from the end of a recovery until the congestion window is what it was before, the mean of those that get there",
     "utilisation": "throughput of all flows in the window / configured bandwidth",
     "efficiency": "throughput of all flows over the whole run / configured bandwidth",
     "drops": "packets dropped by the bottleneck's queue in the window",
@@ -197,6 +199,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "cwnd_packets": window_packets(acks),
         "cwnd_peak_s": peak_s(acks, flow.start_us / 1e6),
         "backoff": backoff(acks),
+        "regrowth_s": regrowth_s(acks),
         "retransmits": _risen(acks, "retrans"),
         "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,

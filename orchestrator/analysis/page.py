@@ -10,7 +10,6 @@ import base64
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from orchestrator.analysis.figure import draw_figure
 from orchestrator.analysis.panels import Panel, run_marks, run_panels
 from orchestrator.analysis.series import Floats
+from orchestrator.analysis.shell import html_page, part
 from orchestrator.describe import control_text
 from orchestrator.run import Run
 from orchestrator.trace import Trace
@@ -44,19 +44,16 @@ def report_page(runs: Sequence[tuple[Document, Run, Trace]]) -> str:
         sections.append(_section(index, document, run, panels, figure))
         data.append(_chart_data(run, panels))
     names = dict.fromkeys(run.experiment for _, run, _ in runs)
-    return Template(_part("report.html")).substitute(
-        title=escape(", ".join(names)),
-        style=_part("report.css"),
+    title = ", ".join(names)
+    body = Template(part("report.html")).substitute(
+        title=escape(title),
         contents=_contents(runs) if len(runs) > 1 else "",
         sections="\n".join(sections),
         data=_script_json({"runs": data}),
-        pen=_part("report_pen.js"),
-        script=_part("report.js"),
+        pen=part("report_pen.js"),
+        script=part("report.js"),
     )
-
-
-def _part(name: str) -> str:
-    return files("orchestrator.analysis").joinpath(name).read_text("utf-8")
+    return html_page(title, ("report.css",), body, scripts=True)
 
 
 def _script_json(value: object) -> str:

@@ -1,79 +1,159 @@
-"""A paper's reproduction as one HTML page: verdicts, figures over the paper's axes with their numbers as CSV, and the plans.
+"""A paper's reproduction as one HTML page: verdicts, pictures over the paper's axes with their numbers as CSV and Parquet, and the plans.
 
 Every text is escaped, and the page's policy forbids the browser to load or run anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from string import Template
-from typing import Any
 from urllib.parse import quote
 
-from orchestrator.analysis.published_figure import draw_published, figure_readings, readings_csv
-from orchestrator.analysis.reproduction import HEADER, outcome, verdict_line
+from orchestrator.analysis.drawings import Drawn, Measured, draw
+from orchestrator.analysis.reproduction import HEADER, counted, outcome, verdict_line
+from orchestrator.analysis.shell import html_page, part
 from orchestrator.analysis.verdicts import AGREES, DIFFERS, Verdict
-from orchestrator.papers import Figure, Paper
+from orchestrator.papers import Figure, Paper, experiment_name
 
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a page shows of an experiment: its documents, how repeats are summed up, the words of `longhaul plan`."""
-
-    documents: Sequence[dict[str, Any]]
-    aggregate: str
-    plan: str
+# A page above this is slow to open; lines over time then get fewer points, down to the least that still shows their course.
+LARGEST_BYTES = 3_000_000
+_POINTS = (600, 300, 150, 75)
+_KINDS = {AGREES: ("good", "✓"), DIFFERS: ("bad", "✗")}
 
 
 def reproduction_page(
     paper: Paper, figures: Sequence[Figure], verdicts: Sequence[Verdict], measured: Mapping[str, Measured], *, how: str
 ) -> str:
     """The page of these figures of a paper."""
-    sections = [
-        _section(figure, [one for one in verdicts if one.figure == figure.name], measured) for figure in figures
-    ]
-    folder = files("orchestrator.analysis")
-    return Template(folder.joinpath("reproduction.html").read_text("utf-8")).substitute(
+    page = ""
+    for points in _POINTS:
+        page = _page(paper, figures, verdicts, measured, how, points)
+        if len(page.encode()) <= LARGEST_BYTES:
+            break
+    return page
+
+
+def _page(
+    paper: Paper,
+    figures: Sequence[Figure],
+    verdicts: Sequence[Verdict],
+    measured: Mapping[str, Measured],
+    how: str,
+    points: int,
+) -> str:
+    told = {figure.name: [one for one in verdicts if one.figure == figure.name] for figure in figures}
+    body = Template(part("reproduction.html")).substitute(
         title=escape(paper.paper),
-        style=folder.joinpath("report.css").read_text("utf-8"),
-        citation=escape(paper.citation),
-        about=escape(paper.about),
-        how=escape(f"{how} {verdict_line(verdicts)}."),
-        sections="\n".join(sections),
+        citation=_coded(paper.citation),
+        about=_coded(paper.about),
+        how=_coded(f"{how} {verdict_line(verdicts)}."),
+        badges=_badges(verdicts),
+        contents=_contents(figures, told) if len(figures) > 1 else "",
+        sections="\n".join(_section(paper, figure, told[figure.name], measured, points) for figure in figures),
+        plans=_plans(figures, measured),
     )
+    return html_page(paper.paper, ("report.css", "reproduction.css"), body)
 
 
-def _section(figure: Figure, verdicts: Sequence[Verdict], measured: Mapping[str, Measured]) -> str:
-    rows = "".join(_row(one) for one in verdicts)
-    head = "".join(f"<th>{escape(column)}</th>" for column in HEADER)
-    parts = [
-        f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{escape(figure.about)}</p>',
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>',
-        *(f'<p class="help">{escape(one.claim)}: {escape(one.why)}.</p>' for one in verdicts if one.why),
+def _contents(figures: Sequence[Figure], told: Mapping[str, Sequence[Verdict]]) -> str:
+    lines = [
+        f'<li><a href="#{escape(figure.name)}">{escape(figure.name)}</a><span>{_coded(figure.about)}</span>'
+        f'<span class="badges">{_badges(told[figure.name])}</span></li>'
+        for figure in figures
     ]
-    for use in figure.uses:
-        one = measured[use.experiment]
-        readings = figure_readings(figure.axes, one.documents, one.aggregate)
-        name = use.experiment.replace("/", "-")
-        if readings:
-            csv = f"data:text/csv;charset=utf-8,{quote(readings_csv(figure.axes, readings))}"
-            parts.append(
-                f"<figure>{draw_published(figure.axes, readings)}<figcaption>"
-                f'<a download="{escape(name)}.csv" href="{csv}">the numbers as CSV</a></figcaption></figure>'
-            )
-        parts.append(
-            f"<details><summary>Plan of {escape(use.experiment)}</summary><pre>{escape(one.plan)}</pre></details>"
-        )
-    return "\n".join([*parts, "</section>"])
+    return f'<nav aria-label="Figures"><ol class="contents">{"".join(lines)}</ol></nav>'
 
 
-def _row(verdict: Verdict) -> str:
-    kind = {AGREES: "good", DIFFERS: "bad"}.get(verdict.verdict, "help")
-    return (
-        f"<tr><td>{escape(verdict.claim)}: {escape(verdict.words)}</td><td>{escape(verdict.published)}</td>"
-        f'<td>{escape(verdict.measured)}</td><td><span class="{kind}">{escape(outcome(verdict))}</span></td>'
-        f"<td>{'yes' if verdict.gate else ''}</td></tr>"
+def _badges(verdicts: Sequence[Verdict]) -> str:
+    return "".join(_badge(word, text) for word, text in counted(verdicts))
+
+
+def _badge(verdict: str, text: str) -> str:
+    kind, mark = _KINDS.get(verdict, ("", "–"))
+    return f'<span class="badge {kind}">{mark} {escape(text)}</span>'
+
+
+def _section(
+    paper: Paper, figure: Figure, verdicts: Sequence[Verdict], measured: Mapping[str, Measured], points: int
+) -> str:
+    drawn = list(_drawn(figure, measured, points))
+    pictures = "".join(
+        _picture(one, title, f"{paper.paper}-{figure.name}-{number}") for number, (title, one) in enumerate(drawn, 1)
     )
+    beside = " one" if len(drawn) == 1 and verdicts and not drawn[0][1].wide else ""
+    names = [use.experiment for use in figure.uses]
+    told = ", ".join(f'<a href="#{_plan_id(name)}">{escape(name)}</a>' for name in names)
+    return (
+        f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{_coded(figure.about)}. <span class="carried">Carried out by {told}.</span></p>'
+        f'<div class="beside{beside}"><div class="pictures">{pictures}</div>{_table(verdicts)}</div></section>'
+    )
+
+
+def _drawn(figure: Figure, measured: Mapping[str, Measured], points: int) -> Iterator[tuple[str, Drawn]]:
+    for picture in figure.pictures:
+        name = experiment_name(figure, picture)
+        claims = [claim for claim in figure.claims if experiment_name(figure, claim) == name]
+        drawn = draw(picture, measured[name], claims, points)
+        if drawn is not None:
+            yield picture.title, drawn
+
+
+def _picture(drawn: Drawn, title: str, name: str) -> str:
+    heading = f"<h3>{escape(title)}</h3>" if title else ""
+    plates = "".join(
+        f'<div class="plate" style="--need: {plate.width_px}px">{plate.svg}</div>' for plate in drawn.plates
+    )
+    csv = f"data:text/csv;charset=utf-8,{quote(drawn.table.as_csv(), safe=',:/()+')}"
+    parquet = f"data:application/vnd.apache.parquet;base64,{base64.b64encode(drawn.table.as_parquet()).decode()}"
+    links = (
+        f'The numbers as <a download="{escape(name)}.csv" href="{csv}">CSV</a> or '
+        f'<a download="{escape(name)}.parquet" href="{parquet}">Parquet</a>'
+    )
+    width = ' class="wide-picture"' if drawn.wide else ""
+    return f'<figure{width}>{heading}<div class="plates">{plates}</div><figcaption>{links}</figcaption></figure>'
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    if not verdicts:
+        return ""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in HEADER)
+    rows = "".join(map(_rows, verdicts))
+    return f'<div class="verdicts"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _rows(verdict: Verdict) -> str:
+    cells = (
+        f"<strong>{escape(verdict.claim)}</strong> {_coded(verdict.words)}",
+        escape(verdict.published),
+        escape(verdict.measured),
+        _badge(verdict.verdict, outcome(verdict)),
+        "yes" if verdict.gate else "",
+    )
+    told = "".join(
+        f'<td data-head="{escape(head)}">{cell}</td>' if cell else "<td></td>"
+        for head, cell in zip(HEADER, cells, strict=True)
+    )
+    if not verdict.why:
+        return f"<tr>{told}</tr>"
+    why = f'<tr class="why"><td colspan="{len(HEADER)}"><p>Why: {_coded(verdict.why)}.</p></td></tr>'
+    return f'<tr class="explained">{told}</tr>{why}'
+
+
+def _plans(figures: Sequence[Figure], measured: Mapping[str, Measured]) -> str:
+    names = dict.fromkeys(use.experiment for figure in figures for use in figure.uses)
+    return "".join(
+        f'<details id="{_plan_id(name)}"><summary>Plan of {escape(name)}</summary><pre>{escape(measured[name].plan)}</pre></details>'
+        for name in names
+    )
+
+
+def _plan_id(experiment: str) -> str:
+    return f"plan-{escape(experiment.replace('/', '-'))}"
+
+
+def _coded(text: str) -> str:
+    """A text with what it has between backquotes as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

@@ -1,10 +1,11 @@
-"""What the trace tells of a flow's congestion window: its size, when it peaks, and what is left of it after a loss."""
+"""What the trace tells of a flow's congestion window: its size, when it peaks, what is left of it after a loss, and when it is back."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.trace import STATE_RECOVERING, Records
 
@@ -33,15 +34,30 @@ def peak_s(acks: Records, start_s: float) -> float | None:
 
 def backoff(acks: Records) -> float | None:
     """The window that a recovery ends with, over the one before it began: the mean over the recoveries; null without any."""
-    recovering = (acks["state"] >= STATE_RECOVERING).astype(np.int8)
-    steps = np.diff(recovering)
-    begins = np.flatnonzero(steps > 0)
-    ends = np.flatnonzero(steps < 0) + 1
-    if len(begins) and len(ends) and ends[0] <= begins[0]:
-        # These ACKs begin inside a recovery.
-        ends = ends[1:]
-    pairs = min(len(begins), len(ends))
-    if not pairs:
+    before, after = _recoveries(acks)
+    if not len(before):
         return None
-    before, after = (acks["cwnd"][places[:pairs]].astype(np.float64) for places in (begins, ends))
-    return float((after / before).mean())
+    return float((acks["cwnd"][after] / acks["cwnd"][before]).mean())
+
+
+def regrowth_s(acks: Records) -> float | None:
+    """Seconds from the end of a recovery until the window is again what it was before: the mean of those that get there; null without any."""
+    before, after = _recoveries(acks)
+    # A window that loses again on the way back never got there.
+    ends = np.append(before[1:] + 1, len(acks))[: len(after)]
+    took_ns = []
+    for loss, begin, end in zip(before, after, ends, strict=True):
+        back = np.flatnonzero(acks["cwnd"][begin:end] >= acks["cwnd"][loss])
+        if len(back):
+            took_ns.append(int(acks["t_ns"][begin + back[0]]) - int(acks["t_ns"][begin]))
+    return float(np.mean(took_ns)) / 1e9 if took_ns else None
+
+
+def _recoveries(acks: Records) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of each whole recovery among these ACKs, the last one before it and the first one after it."""
+    steps = np.diff((acks["state"] >= STATE_RECOVERING).astype(np.int8))
+    before, after = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) + 1
+    if len(before) and len(after) and after[0] <= before[0]:
+        # These ACKs begin inside a recovery.
+        after = after[1:]
+    return before[: len(after)], after[: len(before)]

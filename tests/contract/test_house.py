@@ -28,10 +28,14 @@ CONFINED = {
     "subprocess": {"orchestrator/process.py", "orchestrator/backends/mininet_net.py"},
     "os.environ": {"orchestrator/settings.py", "orchestrator/process.py"},
     "sqlalchemy": {"orchestrator/results/catalog.py", "orchestrator/results/migrations"},
-    "pyarrow": {"orchestrator/results/traces.py", "orchestrator/results/export.py"},
+    "pyarrow": {
+        "orchestrator/results/traces.py",
+        "orchestrator/results/export.py",
+        "orchestrator/analysis/drawings/drawn.py",
+    },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
     "optuna": {"orchestrator/sampling.py"},
-    "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/published_figure.py"},
+    "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
 }
 
 

@@ -29,4 +29,5 @@ def test_apptcp_follows_the_required_rate(tmp_path: Path, figure: str, claims: l
     page = (pages / "apptcp.html").read_text()
     assert page.count("<svg") == 1
     assert "data:text/csv" in page
+    assert "data:application/vnd.apache.parquet;base64," in page
     assert f"## {figure}" in (pages / "apptcp.md").read_text()

@@ -120,6 +120,12 @@ def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
     flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
     assert flow["backoff"] == pytest.approx((50 / 100 + 20 / 80) / 2)
     assert flow["cwnd_peak_s"] == pytest.approx(0.4)
+    # Neither of these two comes back to 100 or to 80.
+    assert flow["regrowth_s"] is None
+    acks[8]["cwnd"], acks[11]["cwnd"] = 100, 99
+    (flow,) = summarise(run, trace_of(ack=acks), facts(run))["flows"]
+    # The first is back at 100 after 200 ms; the second, again 100 before, comes to 99 only.
+    assert flow["regrowth_s"] == pytest.approx(0.2)
     lossless = summarise(run, trace_of(ack=acks[1:4]), facts(run))["flows"][0]
     assert (lossless["backoff"], lossless["cwnd_peak_s"]) == (None, pytest.approx(0.3))
 

@@ -9,11 +9,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from orchestrator.analysis.published_figure import draw_published, figure_readings, readings_csv
-from orchestrator.analysis.reproduction import markdown
-from orchestrator.analysis.reproduction_page import Measured, reproduction_page
-from orchestrator.analysis.verdicts import judge_claim
+from orchestrator.analysis.drawings import Drawn, Measured, draw
+from orchestrator.analysis.reproduction import markdown, verdict_line
+from orchestrator.analysis.reproduction_page import reproduction_page
+from orchestrator.analysis.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
 from orchestrator.papers import experiment_of, load_paper
+from orchestrator.run import Run
+from orchestrator.trace import Trace
 
 PAPER = load_paper("apptcp")
 FIGURE = next(figure for figure in PAPER.figures if figure.name == "fig5")
@@ -33,9 +35,18 @@ def documents(variant: str = "apptcp") -> list[dict[str, Any]]:
     ]
 
 
+def drawn(told: list[dict[str, Any]]) -> Drawn:
+    found = draw(FIGURE.pictures[0], Measured(told, "mean", "", kept), (), 200)
+    assert found is not None
+    return found
+
+
+def kept(document: dict[str, Any]) -> tuple[Run, Trace]:
+    raise AssertionError("nothing over time is drawn")
+
+
 def test_the_numbers_of_a_figure_are_those_of_the_runs() -> None:
-    readings = figure_readings(FIGURE.axes, documents(), "mean")
-    rows = list(csv.DictReader(io.StringIO(readings_csv(FIGURE.axes, readings))))
+    rows = list(csv.DictReader(io.StringIO(drawn(documents()).table.as_csv())))
     assert [row["path.loss"] for row in rows] == ["0", "0", "1e-6", "1e-6", "1e-4", "1e-4"]
     assert float(rows[0]["goodput"]) == 594e6 + 2
     assert float(rows[0]["low"]) <= 594e6 + 2 <= float(rows[0]["high"])
@@ -47,21 +58,21 @@ def test_a_point_whose_runs_failed_is_left_out() -> None:
         {**document, "status": "failed"} if document["point"]["path.loss"] == "0" else document
         for document in documents()
     ]
-    assert {one.point["path.loss"] for one in figure_readings(FIGURE.axes, told, "mean")} == {"1e-6", "1e-4"}
+    rows = csv.DictReader(io.StringIO(drawn(told).table.as_csv()))
+    assert {row["path.loss"] for row in rows} == {"1e-6", "1e-4"}
 
 
 def test_the_same_runs_draw_the_same_figure() -> None:
-    readings = figure_readings(FIGURE.axes, documents(), "mean")
-    drawn = draw_published(FIGURE.axes, readings)
-    assert drawn == draw_published(FIGURE.axes, readings)
-    assert ET.fromstring(drawn).tag.endswith("svg")
+    svg = drawn(documents()).plates[0].svg
+    assert svg == drawn(documents()).plates[0].svg
+    assert ET.fromstring(svg).tag.endswith("svg")
 
 
 @pytest.mark.parametrize("name", ["<b>", "a&b", "$x_1$"])
 def test_text_stays_text(name: str) -> None:
     told = documents(name)
     verdicts = [judge_claim("fig5", claim, told, "mean") for claim in FIGURE.claims]
-    measured = {"apptcp/fig5-loss": Measured(told, "mean", f"plan of {name}")}
+    measured = {"apptcp/fig5-loss": Measured(told, "mean", f"plan of {name}", kept)}
     page = reproduction_page(PAPER, [FIGURE], verdicts, measured, how=name)
     assert "<b>" not in page
     assert "a&b" not in page
@@ -75,4 +86,31 @@ def test_the_page_of_a_paper_tells_every_claim() -> None:
     assert [verdict.verdict for verdict in verdicts] == ["agrees", "agrees", "not checkable"]
     for claim in FIGURE.claims:
         assert f"| {claim.name}: {claim.words} |" in page
-    assert "2 agrees, 1 not checkable; of 2 that gate, 0 differ" in page
+    assert "2 agree, 1 is not checkable; of the 2 that gate, none differs" in page
+
+
+def test_a_figure_without_claims_has_its_pictures_alone() -> None:
+    figure = FIGURE.model_copy(update={"claims": []})
+    page = markdown(PAPER, [figure], [], how="Measured.")
+    assert "## fig5" in page
+    assert "|" not in page
+    measured = {"apptcp/fig5-loss": Measured(documents(), "mean", "the plan", kept)}
+    html = reproduction_page(PAPER, [figure], [], measured, how="Measured.")
+    assert "<svg" in html
+    assert "<table" not in html
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        ([], "Nothing is claimed"),
+        ([(AGREES, True)], "1 agrees; of the one that gates, none differs"),
+        ([(DIFFERS, True)], "1 differs; of the one that gates, 1 differs"),
+        ([(AGREES, False), (DIFFERS, False)], "1 agrees, 1 differs; none gates"),
+        ([(DIFFERS, True)] * 2 + [(AGREES, True)] * 3, "3 agree, 2 differ; of the 5 that gate, 2 differ"),
+        ([(NOT_CHECKABLE, True)] * 2, "2 are not checkable; of the 2 that gate, none differs"),
+    ],
+)
+def test_the_line_of_verdicts_is_a_sentence(told: list[tuple[str, bool]], line: str) -> None:
+    verdicts = [Verdict("fig", "c", "number", "value", "w", "p", gate, verdict, "") for verdict, gate in told]
+    assert verdict_line(verdicts) == line
