@@ -42,7 +42,7 @@ EXIT_CODES = (
     (0, "done, and every expectation is met"),
     (
         1,
-        "an expectation is missed, a rerun or a published claim that gates differs, a claim breaks, or tuning is not confirmed",
+        "an expectation is missed, a compared measure that gates is worse, a rerun or a published claim that gates differs, a claim breaks, or tuning is not confirmed",
     ),
     (2, "bad input: one line a mistake, with the field's name"),
     (3, "a backend lacks something: the message says what, and the command that provides it"),

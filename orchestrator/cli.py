@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestrator.cli_guest import JsonOption, kernel_app, modules_app
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -20,8 +21,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-kernel_app = typer.Typer(help="The sandbox kernel.", no_args_is_help=True)
-modules_app = typer.Typer(help="Congestion-control modules for the sandbox.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
 
@@ -62,10 +61,8 @@ ClockOption = Annotated[
     typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
 ]
 JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")]
+_SIDE = "A run id, or a result (the file of `run --json`, the folder of `run --out`)"
 ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds to confirm on.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
-KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
 
 
 @app.command()
@@ -85,14 +82,12 @@ def run(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")] = False,
 ) -> None:
     """Run an experiment: every point of its sweep, every repeat."""
-    from orchestrator.verbs import run_experiment
+    from orchestrator.verbs import Asked, run_experiment
 
+    asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats)
     raise typer.Exit(
-        run_experiment(
-            experiment, changes or [], backend=backend, where=where, clock=clock, seed=seed, repeats=repeats, jobs=jobs, out=out, as_json=as_json, junit=junit,
-            report=report, use_cache=not no_cache,
-        )
-    )  # fmt: skip
+        run_experiment(asked, jobs=jobs, out=out, as_json=as_json, junit=junit, report=report, use_cache=not no_cache)
+    )
 
 
 @app.command()
@@ -151,19 +146,10 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Show the resolved plan: the topology, every number, where each impairment sits, cost, lint."""
-    from orchestrator.verbs import show_plan
+    from orchestrator.verbs import Asked, show_plan
 
-    show_plan(
-        experiment,
-        changes or [],
-        backend=backend,
-        where=where,
-        clock=clock,
-        seed=seed,
-        repeats=repeats,
-        picture=picture,
-        as_json=as_json,
-    )
+    asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats)
+    show_plan(asked, picture=picture, as_json=as_json)
 
 
 @app.command()
@@ -250,11 +236,39 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def compare(a: RunArgument, b: RunArgument, as_json: JsonOption = False) -> None:
-    """Compare two kept runs, measure by measure."""
-    from orchestrator.verbs import compare_runs
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE} to compare with.")],
+    b: Annotated[str | None, typer.Argument(metavar="B", help=f"{_SIDE} that is compared.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD[=A,B]", help="Instead of B: two values of a swept field of A, as in flows.app.cc=cubic,bbr."
+        ),
+    ] = None,
+    gates: Annotated[
+        list[str] | None,
+        typer.Option("--for", metavar="MEASURE", help="Exit code 1 if this is worse in B, as in goodput(app)."),
+    ] = None,
+    least: Annotated[
+        str, typer.Option("--min-effect", metavar="SHARE", help="The least change of a mean that matters.")
+    ] = "2 %",
+    everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only what changed.")] = False,
+    as_json: JsonOption = False,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, partners together.")] = None,
+) -> None:
+    """Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse."""
+    from orchestrator.comparing import compare_results
 
-    compare_runs(a, b, as_json=as_json)
+    raise typer.Exit(
+        compare_results(
+            a, b, by=by, gates=gates or [], least=least, everything=everything, as_json=as_json, junit=junit,
+            summary=summary, report=report,
+        )
+    )  # fmt: skip
 
 
 @app.command()
@@ -298,59 +312,6 @@ def doctor(as_json: JsonOption = False) -> None:
     from orchestrator.verbs import check_machine
 
     raise typer.Exit(check_machine(as_json=as_json))
-
-
-@kernel_app.command("build")
-def kernel_build(version: KernelArgument = "6.12") -> None:
-    """Build the sandbox kernel, or find it in the cache."""
-    from orchestrator.toolchain import build_kernel
-
-    typer.echo(build_kernel(version))
-
-
-@kernel_app.command("info")
-def kernel_info(as_json: JsonOption = False) -> None:
-    """Show the kernels that can be built and those that are."""
-    from orchestrator.verbs import show_kernels
-
-    show_kernels(as_json=as_json)
-
-
-@modules_app.command("build")
-def modules_build(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FOLDER]", help="A folder with tcp_<name>.c; the project's own by default."),
-    ] = None,
-    kernel: KernelOption = "6.12",
-) -> None:
-    """Build kernel modules for the sandbox, with the compiler's words where it refuses them."""
-    from orchestrator.toolchain import build_folder, build_modules
-
-    typer.echo(build_modules(kernel) if folder is None else build_folder(kernel, folder.resolve(), folder.name))
-
-
-@modules_app.command("check")
-def modules_check(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[MODULE]...", help="Folders or tcp_<name>.ko; every congestion control by default."),
-    ] = None,
-    kernel: KernelOption = "6.12",
-    as_json: JsonOption = False,
-) -> None:
-    """Load each congestion control into a guest and move data through it, over a path that loses; exit code 1 if one fails."""
-    from orchestrator.verbs import check_modules
-
-    raise typer.Exit(check_modules([str(path) for path in paths or []], kernel, as_json=as_json))
-
-
-@modules_app.command("list")
-def modules_list(as_json: JsonOption = False) -> None:
-    """List the congestion controls with their parameters."""
-    from orchestrator.verbs import list_nouns
-
-    list_nouns("modules", as_json=as_json, limit=0)
 
 
 def main() -> None:

@@ -54,13 +54,69 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "queue_p95": ("path", "packets"),
     "queue_max": ("path", "packets"),
     "queue_delay": ("path", "milliseconds"),
+    "queue_delay_p50": ("path", "milliseconds"),
+    "queue_delay_p95": ("path", "milliseconds"),
+    "queue_delay_p99": ("path", "milliseconds"),
     "jain": ("run", "share"),
     "convergence_s": ("run", "seconds"),
     "recovery_ratio": ("run", "number"),
+    "fct_mean": ("run", "seconds"),
+    "fct_p50": ("run", "seconds"),
+    "fct_p95": ("run", "seconds"),
+    "fct_p99": ("run", "seconds"),
 }
 
+# Which way is better, where one is for everybody: a larger window or a mark is neither good nor bad by itself.
+HIGHER_IS_BETTER = (
+    "goodput",
+    "throughput",
+    "pdr",
+    "tpp",
+    "bytes",
+    "utilisation",
+    "efficiency",
+    "jain",
+    "recovery_ratio",
+)
+LOWER_IS_BETTER = (
+    "goodput_cv",
+    "stability_sd",
+    "loss_ratio",
+    "rate_error",
+    "completion_s",
+    "retransmits",
+    "rtt_min",
+    "rtt_mean",
+    "rtt_p50",
+    "rtt_p95",
+    "rtt_p99",
+    "drops",
+    "queue_mean",
+    "queue_p95",
+    "queue_max",
+    "queue_delay",
+    "queue_delay_p50",
+    "queue_delay_p95",
+    "queue_delay_p99",
+    "convergence_s",
+    "fct_mean",
+    "fct_p50",
+    "fct_p95",
+    "fct_p99",
+)
+
 # Measures that only a whole run has.
-UNPHASED = ("convergence_s", "recovery_ratio", "efficiency", "bytes", "completion_s")
+UNPHASED = (
+    "convergence_s",
+    "recovery_ratio",
+    "efficiency",
+    "bytes",
+    "completion_s",
+    "fct_mean",
+    "fct_p50",
+    "fct_p95",
+    "fct_p99",
+)
 
 _QUANTITIES = {
     "rate": (parse_rate, 1, "a rate with its unit, as in 256 Mbit/s"),

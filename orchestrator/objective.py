@@ -70,6 +70,11 @@ class Objective:
     text: str
     _root: _Expression
 
+    @property
+    def measure(self) -> Measure | None:
+        """The one measure that it is, unless it computes with measures."""
+        return self._root if isinstance(self._root, Measure) else None
+
     def value(self, document: Mapping[str, Any]) -> float:
         """Its value for a run; ValueError, saying why, where it has none."""
         try:

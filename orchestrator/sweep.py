@@ -54,11 +54,16 @@ def swept_texts(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) ->
 
 
 def value_text(value: object) -> str:
-    """A value of a sweep as tables show it: of a whole flow, the name that a study or else the kernel has for what it runs."""
+    """A value of a sweep as tables show it: of a whole flow, the name that a study or else the kernel has for what it runs.
+
+    Of a list of flows, each of their names once.
+    """
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):
         return str(next((value[name] for name in ("variant", "preset", "cc") if value.get(name)), dict(value)))
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return " + ".join(dict.fromkeys(map(value_text, value)))
     return str(value)
 
 

@@ -7,19 +7,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from orchestrator.backends import open_backend
+from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.run import Run
-from orchestrator.settings import load_settings
+from orchestrator.settings import Settings, load_settings
 from orchestrator.spec import load_experiment
 
 EXIT_DONE, EXIT_MISSED, EXIT_FAILED = 0, 1, 4
@@ -27,15 +28,30 @@ EXIT_DONE, EXIT_MISSED, EXIT_FAILED = 0, 1, 4
 _CHART_COLUMNS = 110
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which runs the command line asks for: an experiment, what it changes there, and where they are to be."""
+
+    name: str
+    changes: Sequence[str]
+    backend: str
+    where: str | None
+    clock: str | None
+    seed: int | None
+    repeats: int | None
+
+    def compile(self, settings: Settings) -> tuple[Backend, Plan]:
+        """Where the runs will be, and what they are."""
+        backend = open_backend(self.backend, settings)
+        experiment = load_experiment(self.name, self.changes)
+        return backend, compile_plan(
+            experiment, seed=self.seed, repeats=self.repeats, backend=self.backend, where=self.where, clock=self.clock
+        )
+
+
 def run_experiment(
-    name: str,
-    changes: Sequence[str],
+    asked: Asked,
     *,
-    backend: str,
-    where: str | None,
-    clock: str | None,
-    seed: int | None,
-    repeats: int | None,
     jobs: int | None,
     out: Path | None,
     as_json: bool,
@@ -47,11 +63,9 @@ def run_experiment(
     from orchestrator.analysis.aggregate import summarise_repeats
 
     settings = load_settings()
-    plan = compile_plan(
-        load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend, where=where, clock=clock
-    )
+    backend, plan = asked.compile(settings)
     store = Store(settings)
-    pipeline = Pipeline(open_backend(backend, settings), store, use_cache)
+    pipeline = Pipeline(backend, store, use_cache)
     # By the real clock two runs at a time would be in each other's way.
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
     documents = carry_out(pipeline, plan, jobs, quiet=as_json)
@@ -146,26 +160,12 @@ def _write_extras(result: Document, store: Store, *, out: Path | None, junit: Pa
                 shutil.copytree(store.directory(document["run"]), out / document["run"], dirs_exist_ok=True)
 
 
-def show_plan(
-    name: str,
-    changes: Sequence[str],
-    *,
-    backend: str,
-    where: str | None,
-    clock: str | None,
-    seed: int | None,
-    repeats: int | None,
-    picture: Path | None,
-    as_json: bool,
-) -> None:
+def show_plan(asked: Asked, *, picture: Path | None, as_json: bool) -> None:
     """Print the resolved plan, and draw its topology."""
     from orchestrator.describe import describe_plan
     from orchestrator.picture import as_svg, picture_of
 
-    open_backend(backend, load_settings())
-    plan = compile_plan(
-        load_experiment(name, changes), seed=seed, repeats=repeats, backend=backend, where=where, clock=clock
-    )
+    _, plan = asked.compile(load_settings())
     if picture is not None:
         picture.write_text(as_svg(picture_of(plan.graph), plan.experiment.topology))
     if as_json:
@@ -205,21 +205,6 @@ def show_run(key: str, *, as_json: bool) -> None:
         from orchestrator.console import results_console
 
         _print_run(results_console(), {**document, "cached": True}, store)
-
-
-def compare_runs(a: str, b: str, *, as_json: bool) -> None:
-    """Print two kept runs side by side."""
-    from orchestrator.analysis.compare import compare_documents
-
-    store = Store(load_settings())
-    rows = compare_documents(store.get(a), store.get(b))
-    if as_json:
-        print(json.dumps(rows))
-        return
-    from orchestrator.console import plain_table, results_console
-
-    results_console().print(plain_table(rows["measures"]))
-    print(rows["verdict"])
 
 
 def write_report(keys: Sequence[str], output: Path, store: Store | None = None) -> None:

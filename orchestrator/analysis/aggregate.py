@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, key_of, value_of
 from orchestrator.analysis.series import Floats
@@ -16,14 +18,16 @@ _RESAMPLES = 2000
 _INTERVAL = (2.5, 97.5)
 
 
-def trimmed_mean(values: Floats) -> float:
+def trimmed_mean(values: Floats) -> Floats:
     """The mean without the largest and the smallest value; of fewer than three, the mean."""
-    return float(np.sort(values)[1:-1].mean()) if len(values) > 2 else float(values.mean())
+    kept = np.sort(values)[..., 1:-1] if values.shape[-1] > 2 else values
+    return np.asarray(kept.mean(axis=-1))
 
 
-AGGREGATES: dict[str, Callable[[Floats], float]] = {
-    "mean": lambda values: float(values.mean()),
-    "median": lambda values: float(np.median(values)),
+# Over the last axis, so that all resamples are summed up at once.
+AGGREGATES: dict[str, Callable[[Floats], Floats]] = {
+    "mean": lambda values: np.asarray(values.mean(axis=-1)),
+    "median": lambda values: np.asarray(np.median(values, axis=-1)),
     "trimmed_mean": trimmed_mean,
 }
 
@@ -32,7 +36,7 @@ def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> li
     """The `summary` of a result: every measure of every flow, over the repeats of each point."""
     rows = []
     for group in _by_point(documents):
-        for phase, flow, measure in _measured(group[0]):
+        for phase, flow, measure in measured_places(group[0]):
             values = [value for document in group if (value := value_of(document, measure, flow, phase)) is not None]
             if values:
                 value, low, high = with_interval(np.array(values), aggregate)
@@ -55,12 +59,16 @@ def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> li
 def with_interval(values: Floats, aggregate: str) -> tuple[float, float, float]:
     """The aggregate and its 95 % bootstrap interval, drawn from a fixed seed so that equal data give equal intervals."""
     combine = AGGREGATES[aggregate]
-    value = combine(values)
+    value = float(combine(values))
     if len(values) == 1:
         return value, value, value
-    draws = np.random.default_rng(1).integers(0, len(values), (_RESAMPLES, len(values)))
-    low, high = np.percentile([combine(values[draw]) for draw in draws], _INTERVAL)
+    low, high = np.percentile(combine(values[_draws(len(values))]), _INTERVAL)
     return value, float(low), float(high)
+
+
+@cache
+def _draws(count: int) -> NDArray[np.int64]:
+    return np.random.default_rng(1).integers(0, count, (_RESAMPLES, count))
 
 
 def _by_point(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -70,7 +78,7 @@ def _by_point(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]
     return list(groups.values())
 
 
-def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:
+def measured_places(document: dict[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:
     """Phase (none: the window), flow (none: the path or the run) and name of every measure."""
     for phase in (None, *document.get("phases", {})):
         for flow in document["flows"]:

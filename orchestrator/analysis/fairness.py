@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.analysis.series import Floats, app_bytes, ticks_s
+from orchestrator.analysis.series import Floats, app_bytes, of_flow, ticks_s
 from orchestrator.run import Flow, Run
 from orchestrator.trace import Trace
 
-# Every flow within this share of the mean, for this many round trips, is called converged.
+# Every flow within this share of the mean, for this many round trips of the slowest flow, is called converged.
 _NEAR = 0.10
 _ROUND_TRIPS = 10
 
@@ -41,9 +41,13 @@ def jain_index(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | 
 
 
 def convergence_s(run: Run, trace: Trace) -> float | None:
-    """Seconds from the last start until every flow stays within 10 % of the mean for 10 round trips; null if never."""
+    """Seconds from the last start until every flow stays within 10 % of the mean for 10 round trips; null if never.
+
+    The round trip is that of the slowest flow with its queue, the mean of its ACKs while all are there: behind a standing
+    queue, 10 of the bare path would hold a handful of packets.
+    """
     flows, begin_s, end_s = together_s(run, 0.0, run.duration_us / 1e6)
-    span_s = _ROUND_TRIPS * run.meaning.rtt_us / 1e6
+    span_s = _ROUND_TRIPS * max((_mean_rtt_s(run, trace, flow, begin_s, end_s) for flow in flows), default=0.0)
     if len(flows) < 2 or end_s - begin_s < span_s:
         return None
     t_s = ticks_s(run)
@@ -53,6 +57,13 @@ def convergence_s(run: Run, trace: Trace) -> float | None:
     mean = gained.mean(axis=0)
     fair = (np.abs(gained - mean) <= _NEAR * mean).all(axis=0) & (mean > 0)
     return float(starts[fair.argmax()] - begin_s) if fair.any() else None
+
+
+def _mean_rtt_s(run: Run, trace: Trace, flow: Flow, begin_s: float, end_s: float) -> float:
+    """TCP's own smoothed round trip, which a sender without RACK has too; of a flow without ACKs, the path's."""
+    acks = of_flow(trace.acks, flow.id)
+    inside = (acks["t_ns"] >= begin_s * 1e9) & (acks["t_ns"] <= end_s * 1e9) & (acks["srtt_us"] > 0)
+    return float(acks["srtt_us"][inside].mean()) / 1e6 if inside.any() else run.meaning.rtt_us / 1e6
 
 
 def recovery_ratio(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:

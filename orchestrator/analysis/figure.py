@@ -9,6 +9,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
 from orchestrator.analysis.panels import Panel, run_marks, run_panels
 from orchestrator.errors import PlanError
 from orchestrator.run import Run
@@ -29,7 +30,7 @@ DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)
 _INK, _MARK = "#333333", "#707070"
 
 _WIDTH_IN = 9.0
-_PANEL_IN, _HEAD_IN = 1.5, 0.8
+_PANEL_IN, _HEAD_IN, _DISTRIBUTIONS_IN = 1.5, 0.8, 3.0
 _DPI = 130
 # More than the figure has dots across would only make the file larger.
 _POINTS = 2000
@@ -74,13 +75,42 @@ def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str) -> bytes:
     return page.getvalue()
 
 
+def draw_distributions(run: Run, trace: Trace) -> bytes | None:
+    """Round trips and queue delays of one run, each as the share that is at most so long, in SVG; None without any."""
+    parts = (("Round trip", round_trip_curves(run, trace)), ("Queue delay", queue_delay_curves(run, trace)))
+    drawn = [(title, curves) for title, curves in parts if curves]
+    if not drawn:
+        return None
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(_WIDTH_IN, _DISTRIBUTIONS_IN), dpi=_DPI, layout="constrained")
+        for axes, (title, curves) in zip(
+            figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0], drawn, strict=True
+        ):
+            for index, curve in enumerate(curves):
+                colour, dashes = _style(index) if title == "Round trip" else (_INK, DASHES[index % len(DASHES)])
+                axes.plot(curve.ms, 100 * curve.share, color=colour, linestyle=dashes, linewidth=1.1, label=curve.label)
+            axes.set_xlim(left=0)
+            axes.set_ylim(0, 100)
+            axes.set_xlabel(f"{title}, ms")
+            if len(curves) <= _MOST_LEGEND:
+                axes.legend(frameon=False, fontsize=8, loc="lower right")
+        figure.supylabel("at most as long, %", fontsize=9)
+        page = io.BytesIO()
+        figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
+    return page.getvalue()
+
+
 def flow_styles(panels: Sequence[Panel]) -> Styles:
     """Colour and dashes of every series, the same in all panels."""
     labels = dict.fromkeys(series.label for panel in panels if panel.title != "Queue" for series in panel.series)
-    return {
-        label: (PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)])
-        for index, label in enumerate(labels)
-    }
+    return {label: _style(index) for index, label in enumerate(labels)}
+
+
+def _style(index: int) -> tuple[str, Dashes]:
+    return PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)]
 
 
 def _draw_run(part: SubFigure, run: Run, panels: Sequence[Panel]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
-from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, ticks_s
+from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, queue_delays_ms, ticks_s
 from orchestrator.analysis.windows import backoff, peak_s, regrowth_s, window_packets
 from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import DROP_QUEUE, Records, Trace
@@ -56,8 +56,11 @@ PATH_VALUES: dict[str, tuple[str, ...]] = {
     "queue_p95": ("queue_packets", "p95"),
     "queue_max": ("queue_packets", "max"),
     "queue_delay": ("queue_delay_ms",),
+    "queue_delay_p50": ("queue_delay_percentiles_ms", "p50"),
+    "queue_delay_p95": ("queue_delay_percentiles_ms", "p95"),
+    "queue_delay_p99": ("queue_delay_percentiles_ms", "p99"),
 }
-RUN_VALUES = ("jain", "convergence_s", "recovery_ratio")
+RUN_VALUES = ("jain", "convergence_s", "recovery_ratio", "fct_mean", "fct_p50", "fct_p95", "fct_p99")
 
 FORMULAS: dict[str, str] = {
     "goodput": "bytes the receiver's application got / time in the window",
@@ -90,10 +93,19 @@ FORMULAS: dict[str, str] = {
     "queue_p95": "95th percentile of the queue at the ticks of the trace",
     "queue_max": "longest queue",
     "queue_delay": "mean queue in bytes / configured bandwidth",
+    "queue_delay_p50": "median of the queue in bytes / the bandwidth then, over the ticks of the trace",
+    "queue_delay_p95": "95th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
+    "queue_delay_p99": "99th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
     "jain": "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
-    "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 round trips",
+    "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 mean smoothed round trips of the slowest",
     "recovery_ratio": "goodput of the flows that stay: after the visitors left / before the first one came",
+    "fct_mean": "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
+    "fct_p50": "median completion_s of the flows with a size, null until all of them are complete",
+    "fct_p95": "95th percentile of completion_s of the flows with a size, null until all of them are complete",
+    "fct_p99": "99th percentile of completion_s of the flows with a size, null until all of them are complete",
 }
+
+_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +156,10 @@ def summarise(run: Run, trace: Trace, facts: Document) -> Document:
     document = _measured(run, trace, told, window)
     document["convergence_s"] = convergence_s(run, trace)
     document["recovery_ratio"] = recovery_ratio(run, trace, window.begin_s, window.end_s)
+    times_s = [
+        measured["completion_s"] for flow, measured in zip(run.flows, document["flows"], strict=True) if flow.bytes
+    ]
+    document |= {f"fct_{name}": value for name, value in _completion(times_s).items()}
     if run.phases:
         phases = {phase.name: Span(phase.begin_us / 1e6, phase.end_us / 1e6) for phase in run.phases}
         document["phases"] = {name: _measured(run, trace, told, span) for name, span in phases.items()}
@@ -212,6 +228,14 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
     }
 
 
+def _completion(times_s: Sequence[float | None]) -> dict[str, float | None]:
+    """Without those that are not complete, the slowest of all, the rest would look fast: then there is no value."""
+    complete = [time_s for time_s in times_s if time_s is not None]
+    if not complete or len(complete) < len(times_s):
+        return dict.fromkeys(("mean", *_PERCENTILES))
+    return {"mean": float(np.mean(complete)), **_percentiles(np.array(complete))}
+
+
 def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) -> float:
     """Packets that reached the receiver: TCP says so itself, UDP receivers count."""
     if flow.kind == "udp":
@@ -260,14 +284,13 @@ def _rtt_ms(acks: Records) -> Document | None:
     rtt_us = acks["rtt_us"][acks["rtt_us"] > 0]
     if not len(rtt_us):
         return None
-    p50, p95, p99 = np.percentile(rtt_us, [50, 95, 99]) / 1000
-    return {
-        "min": float(rtt_us.min() / 1000),
-        "mean": float(rtt_us.mean() / 1000),
-        "p50": float(p50),
-        "p95": float(p95),
-        "p99": float(p99),
-    }
+    return {"min": float(rtt_us.min() / 1000), "mean": float(rtt_us.mean() / 1000), **_percentiles(rtt_us, 1000)}
+
+
+def _percentiles(values: Floats, divisor: float = 1.0) -> dict[str, float]:
+    """Of nothing, 0."""
+    found = np.percentile(values, list(_PERCENTILES.values())) / divisor if len(values) else np.zeros(len(_PERCENTILES))
+    return dict(zip(_PERCENTILES, map(float, found), strict=True))
 
 
 def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:
@@ -294,6 +317,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:
             "max": int(within["queue_max_packets"].max()) if len(within) else 0,
         },
         "queue_delay_ms": queue_bytes * 8000 / capacity_bps,
+        "queue_delay_percentiles_ms": _percentiles(queue_delays_ms(run, trace, link, window.begin_s, window.end_s)),
     }
 
 

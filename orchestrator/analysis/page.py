@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.figure import draw_figure
+from orchestrator.analysis.figure import draw_distributions, draw_figure
 from orchestrator.analysis.panels import Panel, run_marks, run_panels
 from orchestrator.analysis.series import Floats
 from orchestrator.analysis.shell import html_page, part
@@ -41,7 +41,8 @@ def report_page(runs: Sequence[tuple[Document, Run, Trace]]) -> str:
     for index, (document, run, trace) in enumerate(runs):
         panels = run_panels(run, trace, points)
         figure = draw_figure([(run, trace)], "svg") if len(runs) <= _MOST_FIGURES else None
-        sections.append(_section(index, document, run, panels, figure))
+        shares = draw_distributions(run, trace) if len(runs) <= _MOST_FIGURES else None
+        sections.append(_section(index, document, run, panels, figure, shares))
         data.append(_chart_data(run, panels))
     names = dict.fromkeys(run.experiment for _, run, _ in runs)
     title = ", ".join(names)
@@ -108,7 +109,9 @@ def _contents(runs: Sequence[tuple[Document, Run, Trace]]) -> str:
     return f'<nav aria-label="Runs">{_table("Runs in this report", head, rows)}</nav>'
 
 
-def _section(index: int, document: Document, run: Run, panels: Sequence[Panel], figure: bytes | None) -> str:
+def _section(
+    index: int, document: Document, run: Run, panels: Sequence[Panel], figure: bytes | None, shares: bytes | None
+) -> str:
     about = f'<p class="about">{escape(run.meaning.about)}</p>' if run.meaning.about else ""
     parts = [
         f'<section id="run-{index}" aria-labelledby="title-{index}"{" class=figured" if figure else ""}>',
@@ -116,6 +119,7 @@ def _section(index: int, document: Document, run: Run, panels: Sequence[Panel], 
         f'<p class="facts">{escape(_path_sentence(run))}</p>',
         _charts(index, run, panels),
         _static_figure(figure, run) if figure else "",
+        _distributions(shares, run) if shares else "",
         _flow_table(document),
         _bottleneck_table(document),
         _expectations(document),
@@ -148,11 +152,17 @@ def _charts(index: int, run: Run, panels: Sequence[Panel]) -> str:
 
 
 def _static_figure(figure: bytes, run: Run) -> str:
+    return f'<details class="static"><summary>Static figure</summary>{_image(figure, "Time series", run)}</details>'
+
+
+def _distributions(figure: bytes, run: Run) -> str:
+    image = _image(figure, "Distributions of round trips and queue delays", run)
+    return f'<details class="shares"><summary>Distributions of round trips and queue delays</summary>{image}</details>'
+
+
+def _image(figure: bytes, what: str, run: Run) -> str:
     image = base64.b64encode(figure).decode()
-    return (
-        '<details class="static"><summary>Static figure</summary>'
-        f'<img alt="Time series of {escape(run.title)}" src="data:image/svg+xml;base64,{image}"></details>'
-    )
+    return f'<img alt="{what} of {escape(run.title)}" src="data:image/svg+xml;base64,{image}">'
 
 
 def _flow_table(document: Document) -> str:

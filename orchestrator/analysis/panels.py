@@ -24,7 +24,7 @@ _LEAST_BIN_S = 0.1
 _MOST_BINS = 200
 
 # More queues in one picture than this tell nobody anything.
-_MOST_QUEUES = 6
+MOST_QUEUES = 6
 
 # Values that a stretch of a thinned series keeps.
 _KEPT = 4
@@ -125,7 +125,7 @@ def _queues(run: Run, trace: Trace, points: int) -> Iterator[Series]:
     t_s, drawn = ticks_s(run), 0
     for place, link in enumerate(run.links):
         packets = held(of_flow(trace.links, link.id), "queue_packets", t_s)
-        if (place == 0 or packets.any()) and drawn < _MOST_QUEUES:
+        if (place == 0 or packets.any()) and drawn < MOST_QUEUES:
             drawn += 1
             yield _thinned(link.name, t_s, packets, points)
 

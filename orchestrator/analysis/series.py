@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.run import Flow, Run
+from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import Records, Trace
 
 Floats = NDArray[np.float64]
@@ -79,3 +79,22 @@ def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
     count = int((end_s - begin_s) / width_s + 1e-9)
     edges: Floats = begin_s + np.arange(count + 1, dtype=np.float64) * width_s
     return edges
+
+
+def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
+    """What the ACKs of the window measured."""
+    begin_ns, end_ns = (edge_us * 1000 for edge_us in run.window_us)
+    acks = of_flow(trace.acks, flow.id)
+    inside = (acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns) & (acks["rtt_us"] > 0)
+    return np.asarray(acks["rtt_us"][inside] / 1000)
+
+
+def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: float) -> Floats:
+    """What waits in a queue / the bandwidth then, at the ticks of a part of the run."""
+    t_s = ticks_s(run)
+    inside = t_s[(t_s >= begin_s) & (t_s <= end_s)]
+    rates = run.link_rates(link)
+    begins_s = np.array([begin_us for begin_us, _, _ in rates]) / 1e6
+    bps = np.array([bps for _, _, bps in rates], dtype=np.float64)
+    at_ticks = bps[np.searchsorted(begins_s, inside, side="right") - 1]
+    return np.asarray(held(of_flow(trace.links, link.id), "queue_bytes", inside) * 8000 / at_ticks)

@@ -74,6 +74,30 @@ def test_a_sweep_with_repeats_is_summed_up(home: Path) -> None:
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
 
 
+def test_a_shorter_buffer_closes_the_gate_where_it_costs_goodput(home: Path, tmp_path: Path) -> None:
+    sweep = ["--set", "sweep={flows.app.cc: [cubic, lhfixed]}", "--repeats", "3", "--set", "expect=[]"]
+    before, after = tmp_path / "before", tmp_path / "after"
+    run(home, "quick", *SHORT, *sweep, "--out", str(before))
+    run(home, "quick", *SHORT, *sweep, "--set", "path.buffer=0.1 BDP", "--out", str(after))
+    junit, summary = tmp_path / "gate.xml", tmp_path / "summary.md"
+    words = ["--for", "goodput(app)", "--for", "queue_delay_p95", "--junit", str(junit), "--markdown", str(summary)]
+    told = json.loads(longhaul(home, "compare", str(before), str(after), *words, "--json", code=1))
+    verdicts = {
+        (row["point"]["flows.app.cc"], row["measure"]): row["verdict"] for row in told["measures"] if row["gates"]
+    }
+    # A tenth of a BDP is too short for CUBIC's saw teeth; the window of lhfixed fits on the line and needs no buffer.
+    assert verdicts["cubic", "goodput"] == "worse"
+    assert verdicts["cubic", "queue_delay_p95"] == "better"
+    assert verdicts["lhfixed", "goodput"] in ("same", "no difference")
+    assert (told["ok"], len(told["pairs"]), told["only_a"]) == (False, 6, [])
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
+    assert "goodput(app) at app.cc=cubic: worse" in summary.read_text()
+
+    longhaul(home, "compare", str(before), str(after), "--for", "queue_delay_p95")
+    assert "identical" in longhaul(home, "compare", str(before), str(before), "--for", "goodput(app)")
+    assert "flows.app.cc=lhfixed" in longhaul(home, "compare", str(before), "--by", "flows.app.cc=cubic,lhfixed")
+
+
 def test_a_missed_expectation_is_exit_code_1_and_a_failure_in_junit(home: Path, tmp_path: Path) -> None:
     greedy = "expect=[{measure: goodput, flow: app, at_least: 11 Mbit/s}]"
     junit = tmp_path / "junit.xml"

@@ -141,6 +141,7 @@ def test_whole_flows_in_a_sweep_are_shown_by_what_they_run() -> None:
     ]
     shown = [point_text({"flows.a": flow})["flows.a"] for flow in flows]
     assert shown == ["ccp-4", "unpa/vegas", "bic"]
+    assert point_text({"flows": [*flows, {"name": "b", "cc": "bic"}]}) == {"flows": "ccp-4 + unpa/vegas + bic"}
 
 
 def test_points_that_tables_cannot_tell_apart_are_refused() -> None:

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
+from orchestrator.analysis.figure import draw_distributions
 from orchestrator.analysis.measures import summarise
 from orchestrator.analysis.panels import Mark, run_marks, run_panels
 from orchestrator.analysis.report import ReportedRun, write_report
@@ -228,3 +230,24 @@ def test_marks_tell_what_a_change_changes() -> None:
         Mark(30.0, "delay 50 ms, reverse delay 60 ms"),
         Mark(45.0, "losses in bursts"),
     ]
+
+
+def test_a_distribution_is_what_the_percentiles_are_read_from() -> None:
+    run = a_run("flows.app.cc=reno")
+    trace = a_trace(run)
+    trace.acks["rtt_us"] = 40_000 + np.arange(len(trace.acks)) % 100 * 1000
+    trace.links["queue_bytes"] = np.arange(len(trace.links)) % 10 * 1250
+    (round_trips,) = round_trip_curves(run, trace)
+    assert round_trips.label == "app (reno)"
+    # Even from 40 ms to 139 ms, and from 0 ms to 9 ms of a line of 10 Mbit/s.
+    assert np.interp([0.0, 0.5, 1.0], round_trips.share, round_trips.ms) == pytest.approx([40, 89.5, 139], abs=0.5)
+    (delays,) = queue_delay_curves(run, trace)
+    assert np.interp([0.0, 0.5, 1.0], delays.share, delays.ms) == pytest.approx([0, 4.5, 9], abs=0.51)
+    measured = summarise(run, trace, {"flows": [{"id": 0, "completed_us": None, "bytes_received": 0}]})
+    assert np.interp(0.95, round_trips.share, round_trips.ms) == pytest.approx(measured["flows"][0]["rtt_ms"]["p95"])
+    percentiles = measured["path"]["queue_delay_percentiles_ms"]
+    assert np.interp(0.95, delays.share, delays.ms) == pytest.approx(percentiles["p95"])
+    svg = draw_distributions(run, trace)
+    assert svg is not None
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert svg == draw_distributions(run, trace)

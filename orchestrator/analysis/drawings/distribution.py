@@ -9,7 +9,7 @@ import numpy as np
 from orchestrator.analysis.drawings.canvas import key_above, line_style, look, new_figure, to_plate
 from orchestrator.analysis.drawings.drawn import Cell, Document, Drawn, Measured, Table, scale_of
 from orchestrator.analysis.measures import value_of
-from orchestrator.analysis.series import Floats, of_flow
+from orchestrator.analysis.series import Floats, round_trips_ms
 from orchestrator.claims import selects
 from orchestrator.pictures import Cdf, short_name
 
@@ -64,12 +64,9 @@ def _values(picture: Cdf, document: Document, measured: Measured) -> Floats:
 def _round_trips(document: Document, names: Sequence[str], measured: Measured) -> Iterator[Floats]:
     """Milliseconds of the ACKs in the window, as the measures of round trips look at them."""
     run, trace = measured.kept(document)
-    begin_ns, end_ns = (edge_us * 1000 for edge_us in run.window_us)
     for flow in run.flows:
         if flow.name in names:
-            acks = of_flow(trace.acks, flow.id)
-            inside = (acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns) & (acks["rtt_us"] > 0)
-            yield acks["rtt_us"][inside] / 1000
+            yield round_trips_ms(run, trace, flow)
 
 
 def _steps(values: Floats, points: int) -> tuple[Floats, Floats]:

@@ -1,0 +1,229 @@
+"""A comparison in words: the rows of its table, its sentences, and a Markdown summary for a pull request."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from orchestrator.analysis.compare import (
+    BETTER,
+    CHANGED,
+    MISSING,
+    UNCLEAR,
+    VERDICTS,
+    WORSE,
+    Comparison,
+    Row,
+)
+from orchestrator.analysis.pairing import Document, run_text
+from orchestrator.expectation import MEASURES
+from orchestrator.units import format_rate, format_share
+
+# More than this many runs or rows are counted instead of named.
+_NAMED = 5
+_MARKDOWN_ROWS = 40
+_CHANGES = (MISSING, WORSE, BETTER, CHANGED)
+_UNITS = {"milliseconds": " ms", "seconds": " s", "packets": " packets", "size": " B"}
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """The whole comparison as plain data."""
+    pairing = comparison.pairing
+    return {
+        "a": comparison.a,
+        "b": comparison.b,
+        "pairs": [[first["run"], second["run"]] for first, second in pairing.pairs],
+        "only_a": [_run(one) for one in pairing.only_a],
+        "only_b": [_run(one) for one in pairing.only_b],
+        "failed": [_run(one) for one in _failed(comparison)],
+        "identical": comparison.identical,
+        "min_effect": comparison.least,
+        "gated": comparison.gated,
+        "ok": not comparison.fails,
+        "verdict": verdict_line(comparison),
+        "measures": [row.as_dict() for row in comparison.rows],
+    }
+
+
+def _run(document: Document) -> dict[str, Any]:
+    return {"run": document["run"], "point": document["point"], "seed": document["seed"]}
+
+
+def shown_rows(comparison: Comparison, *, everything: bool) -> list[Row]:
+    """All rows, or what the gate is about and what else changed; the verdicts that people look for first."""
+    chosen = [row for row in comparison.rows if everything or row.gates or row.verdict in _CHANGES]
+    if everything:
+        return chosen
+    return sorted(chosen, key=lambda row: (not row.gates, VERDICTS.index(row.verdict)))
+
+
+def cells(row: Row) -> dict[str, str]:
+    """A row of the table."""
+    return {
+        "point": place_text(row),
+        "measure": measure_text(row),
+        "n": str(row.n),
+        "a": amount_text(row.measure, row.a),
+        "b": amount_text(row.measure, row.b),
+        "change": change_text(row),
+        "verdict": f"{outcome(row)}{' *' if row.gates else ''}",
+    }
+
+
+def place_text(row: Row) -> str:
+    """Where a row was measured."""
+    parts = [f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in row.point.items()]
+    return ", ".join([*parts, *([row.phase] if row.phase else [])])
+
+
+def measure_text(row: Row) -> str:
+    """What was measured, as --for has it."""
+    return f"{row.measure}({row.flow})" if row.flow else row.measure
+
+
+def amount_text(measure: str, value: float | None) -> str:
+    """A value in the unit of its measure; expressions have none."""
+    if value is None:
+        return ""
+    kind = MEASURES[measure][1] if measure in MEASURES else "number"
+    if kind == "rate":
+        return format_rate(float(value))
+    return f"{100 * value:.4g} %" if kind == "share" else f"{value:.4g}{_UNITS.get(kind, '')}"
+
+
+def change_text(row: Row) -> str:
+    """The effect and its interval."""
+    if row.effect is None:
+        return ""
+    if math.isinf(row.effect):
+        return "from 0"
+    if row.effect_low is None or row.effect_high is None:
+        return f"{_percent(row.effect)} %"
+    return f"{_percent(row.effect)} % ({_percent(row.effect_low)} to {_percent(row.effect_high)} %)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.2f}" if share else "0"
+
+
+def outcome(row: Row) -> str:
+    """The verdict, with what it takes to decide what is not decided."""
+    if row.verdict == UNCLEAR and row.seeds is not None:
+        return f"unclear, about {row.seeds} seeds" if row.seeds <= 1000 else "unclear, more than 1000 seeds"
+    if row.verdict == MISSING:
+        return f"missing in {row.lacking} of B"
+    return row.verdict
+
+
+def sides_line(comparison: Comparison) -> str:
+    """What A and B are."""
+    return f"A: {comparison.a}, B: {comparison.b}"
+
+
+def verdict_line(comparison: Comparison) -> str:
+    """How many rows of each verdict, in one sentence."""
+    pairs = len(comparison.pairing.pairs)
+    if comparison.identical:
+        return f"identical: the traces of {_count(pairs, 'pair')} are equal to the byte"
+    counts = {word: sum(row.verdict == word for row in comparison.rows) for word in VERDICTS}
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"different: of {_count(len(comparison.rows), 'comparison')} over {_count(pairs, 'pair')}, {told or 'none can be made'}"
+
+
+def gate_line(comparison: Comparison) -> str:
+    """What the gate comes to."""
+    gates = [row for row in comparison.rows if row.gates]
+    failed = [row for row in gates if row.fails]
+    least = format_share(comparison.least)
+    if failed:
+        named = "; ".join(gate_text(row) for row in failed[:_NAMED])
+        more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        return f"gate: {len(failed)} of {len(gates)} fail: {named}{more}"
+    unclear = sum(row.verdict == UNCLEAR for row in gates)
+    doubt = f", but {unclear} unclear" if unclear else ""
+    return f"gate: holds, none of {_count(len(gates), 'comparison')} is worse by {least} or more{doubt}"
+
+
+def gate_text(row: Row) -> str:
+    """A gated row in one sentence."""
+    place = place_text(row)
+    at = f" at {place}" if place else ""
+    if row.verdict == MISSING:
+        return f"{measure_text(row)}{at} has no value in {row.lacking} runs of B"
+    return (
+        f"{measure_text(row)}{at}: {outcome(row)}, {amount_text(row.measure, row.a)} to "
+        f"{amount_text(row.measure, row.b)}, {change_text(row)}"
+    )
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What has to be known besides the numbers: runs without partners or numbers, pairs that are no pairs, single seeds."""
+    pairing = comparison.pairing
+    for side, alone in (("A", pairing.only_a), ("B", pairing.only_b)):
+        if alone:
+            yield f"{_count(len(alone), 'run')} of {side} without a partner: {_named(alone)}"
+    if failed := _failed(comparison):
+        yield f"{_count(len(failed), 'failed run')}: {_named(failed)}"
+    for one, other in ((0, 1), (1, 0)):
+        if unmatched := _flows(comparison, one) - _flows(comparison, other):
+            yield f"flows that only {'AB'[one]} has: {', '.join(sorted(unmatched))}"
+    first, second = pairing.pairs[0]
+    if run_text(first) != run_text(second):
+        yield f"one run each, taken as a pair: {run_text(first)} with {run_text(second)}"
+    if mixed := {(one["kernel"], other["kernel"]) for one, other in pairing.pairs if _kernels_differ(one, other)}:
+        yield f"the kernels differ: {', '.join(f'{one} and {other}' for one, other in sorted(mixed))}"
+    if any(row.n == 1 for row in comparison.rows):
+        yield "of one pair no interval can be given: its difference counts as it is (other seeds may differ otherwise)"
+
+
+def _flows(comparison: Comparison, side: int) -> set[str]:
+    return {flow["name"] for pair in comparison.pairing.pairs for flow in pair[side].get("flows", [])}
+
+
+def _kernels_differ(one: Document, other: Document) -> bool:
+    return "kernel" in one and "kernel" in other and one["kernel"] != other["kernel"]
+
+
+def _failed(comparison: Comparison) -> list[Document]:
+    return [one for pair in comparison.pairing.pairs for one in pair if one["status"] == "failed"]
+
+
+def _named(documents: Sequence[Document]) -> str:
+    more = f"; and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
+    return "; ".join(run_text(one) for one in documents[:_NAMED]) + more
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def markdown(comparison: Comparison) -> str:
+    """The summary that a bot puts under a pull request."""
+    return "\n".join(_markdown(comparison)) + "\n"
+
+
+def _markdown(comparison: Comparison) -> Iterator[str]:
+    yield f"### {_plain(sides_line(comparison))}\n"
+    if comparison.gated:
+        yield f"{'❌' if comparison.fails else '✅'} {_plain(gate_line(comparison))}\n"
+    yield f"{_plain(verdict_line(comparison))[0].upper()}{_plain(verdict_line(comparison))[1:]}.\n"
+    rows = shown_rows(comparison, everything=False)
+    if rows:
+        yield "| point | measure | n | A | B | change | verdict |"
+        yield "|---|---|---|---|---|---|---|"
+    for row in rows[:_MARKDOWN_ROWS]:
+        yield f"| {' | '.join(_plain(cell) for cell in cells(row).values())} |"
+    if len(rows) > _MARKDOWN_ROWS:
+        yield f"\nAnd {len(rows) - _MARKDOWN_ROWS} more rows."
+    if comparison.gated:
+        yield "\n\\* gated."
+    for note in notes(comparison):
+        yield f"\n{_plain(note)}."
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    for sign in "\\|*_<>`[]":
+        text = text.replace(sign, f"\\{sign}")
+    return text

@@ -1,0 +1,53 @@
+"""How long a run's round trips and waits in queues were: for each length, the share that is at most as long.
+
+The measures take their percentiles of the same values: rtt_p95 is where a flow's curve reaches 95 %, queue_delay_p95 where a queue's
+does. (A sized flow's measures end when its receiver has every byte; the ACKs on their way back by then are in the curve alone.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.analysis.panels import MOST_QUEUES, flow_label
+from orchestrator.analysis.series import Floats, queue_delays_ms, round_trips_ms
+from orchestrator.run import Run
+from orchestrator.trace import Trace
+
+# A curve goes through so many shares, evenly spaced.
+_SHARES = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Milliseconds, and the share of all values that is at most that."""
+
+    label: str
+    ms: Floats
+    share: Floats
+
+
+def round_trip_curves(run: Run, trace: Trace) -> list[Curve]:
+    """The round trips that each flow's ACKs of the window measured; flows without any are left out."""
+    found = [(flow_label(flow), round_trips_ms(run, trace, flow)) for flow in run.flows]
+    return [_curve(label, values) for label, values in found if len(values)]
+
+
+def queue_delay_curves(run: Run, trace: Trace) -> list[Curve]:
+    """The delay of the first bottleneck's queue over the time of the window, and of others in which anything waited."""
+    return list(_queue_delays(run, trace))[:MOST_QUEUES]
+
+
+def _queue_delays(run: Run, trace: Trace) -> Iterator[Curve]:
+    begin_s, end_s = (edge_us / 1e6 for edge_us in run.window_us)
+    for place, link in enumerate(run.links):
+        delays_ms = queue_delays_ms(run, trace, link, begin_s, end_s)
+        if len(delays_ms) and (place == 0 or delays_ms.any()):
+            yield _curve(link.name, delays_ms)
+
+
+def _curve(label: str, values: Floats) -> Curve:
+    share = np.linspace(0.0, 1.0, _SHARES)
+    return Curve(label, np.asarray(np.percentile(values, share * 100)), share)

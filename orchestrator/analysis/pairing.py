@@ -1,0 +1,83 @@
+"""Which run is compared with which: of two results, the runs of the same point and seed; of one result, those that differ in one field.
+
+Equal seeds draw equal losses, starts and bursts, so the difference of a pair is free of much of what differs between seeds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.errors import PlanError
+
+Document = dict[str, Any]
+Pair = tuple[Document, Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The runs that have a partner, in the order of A, and those that have none."""
+
+    pairs: tuple[Pair, ...]
+    only_a: tuple[Document, ...]
+    only_b: tuple[Document, ...]
+
+    def by_point(self) -> list[list[Pair]]:
+        """The seeds of each point together."""
+        groups: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            groups.setdefault(_point(pair[0]), []).append(pair)
+        return list(groups.values())
+
+
+def pair_runs(a: Sequence[Document], b: Sequence[Document]) -> Pairing:
+    """Runs of the same point and seed are partners; where each side is one run, those two are. PlanError without any."""
+    if len(a) == len(b) == 1:
+        return Pairing(((a[0], b[0]),), (), ())
+    partners = {_key(document): document for document in b}
+    pairs = tuple((document, partners.pop(_key(document))) for document in a if _key(document) in partners)
+    taken = {_key(document) for document, _ in pairs}
+    if not pairs:
+        raise PlanError(
+            "pairing",
+            f"{len(a)} runs with {len(b)}",
+            f"none have the same point and seed: {run_text(a[0])} and the like here, {run_text(b[0])} there",
+            "run both with the same sweep, --seed and --repeats",
+        )
+    return Pairing(pairs, tuple(one for one in a if _key(one) not in taken), tuple(partners.values()))
+
+
+def split_by(documents: Sequence[Document], field: str, values: Sequence[str]) -> dict[str, list[Document]]:
+    """The runs with each of two values of a swept field, that field taken out of their points; PlanError."""
+    reading = "comparing within a result by", field
+    fields = dict.fromkeys(name for document in documents for name in document["point"])
+    if field not in fields:
+        raise PlanError(
+            *reading, "its sweep has no such field", f"known: {', '.join(fields) or 'none, it has no sweep'}"
+        )
+    known = list(dict.fromkeys(document["point"][field] for document in documents if field in document["point"]))
+    chosen = list(values) or known
+    if len(chosen) != 2 or chosen[0] == chosen[1] or not set(chosen) <= set(known):
+        raise PlanError(
+            *reading, f"two of its values are needed, not {', '.join(chosen)}", f"known: {', '.join(known)}"
+        )
+    return {value: [_without(one, field) for one in documents if one["point"].get(field) == value] for value in chosen}
+
+
+def run_text(document: Mapping[str, Any]) -> str:
+    """Which run is meant, in words."""
+    return ", ".join([*(f"{name}={value}" for name, value in document["point"].items()), f"seed {document['seed']}"])
+
+
+def _without(document: Document, field: str) -> Document:
+    return {**document, "point": {name: value for name, value in document["point"].items() if name != field}}
+
+
+def _point(document: Document) -> str:
+    return json.dumps(document["point"], sort_keys=True)
+
+
+def _key(document: Document) -> tuple[str, int]:
+    return _point(document), document["seed"]

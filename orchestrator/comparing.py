@@ -1,0 +1,156 @@
+"""What `longhaul compare` does at the command line: find the two sides, compare, print, write files; the exit code is the gate's.
+
+A side is a kept run, or a result: the document of `run --json` in a file, or the folder of `run --out`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis.compare import Comparison, Quantity, better_way, compare, measure_of_runs
+from orchestrator.analysis.comparison_text import as_json as as_document
+from orchestrator.analysis.comparison_text import (
+    cells,
+    gate_line,
+    markdown,
+    notes,
+    shown_rows,
+    sides_line,
+    verdict_line,
+)
+from orchestrator.analysis.junit import comparison_xml
+from orchestrator.analysis.pairing import Document, Pairing, pair_runs, split_by
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.objective import Objective, read_objective
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
+from orchestrator.units import parse_share
+from orchestrator.verbs import EXIT_DONE, EXIT_MISSED, write_report
+
+# Beside those of the gate; a sweep of many points has hundreds.
+_SHOWN = 20
+
+
+def compare_results(
+    a: str,
+    b: str | None,
+    *,
+    by: str | None,
+    gates: Sequence[str],
+    least: str,
+    everything: bool,
+    as_json: bool,
+    junit: Path | None,
+    summary: Path | None,
+    report: Path | None,
+) -> int:
+    """Compare, print, write; the exit code: 1 where a gated measure is worse."""
+    if junit is not None and not gates:
+        raise PlanError(
+            "writing", str(junit), "nothing gates, so that there is no test in it", "name a gate with --for"
+        )
+    effect = _least(least)
+    store = Store(load_settings())
+    names, pairing = _sides(a, b, by, store)
+    comparison = compare(*names, pairing, _gates(gates, pairing), effect)
+    if gates and not comparison.gated:
+        raise PlanError("gating on", ", ".join(gates), "it has no value in any pair of runs")
+    if as_json:
+        print(json.dumps(as_document(comparison)))
+    else:
+        _print(comparison, everything=everything)
+    if junit is not None:
+        junit.write_text(comparison_xml(comparison))
+    if summary is not None:
+        summary.write_text(markdown(comparison))
+    if report is not None:
+        write_report([one["run"] for pair in pairing.pairs for one in pair if one["status"] != "failed"], report, store)
+    return EXIT_MISSED if comparison.fails else EXIT_DONE
+
+
+def _least(text: str) -> float:
+    try:
+        return parse_share(text)
+    except ValueError as error:
+        raise PlanError("reading --min-effect", text, str(error)) from None
+
+
+def _sides(a: str, b: str | None, by: str | None, store: Store) -> tuple[tuple[str, str], Pairing]:
+    """What the two sides are called, and their runs in pairs."""
+    if (b is None) == (by is None):
+        raise PlanError(
+            "comparing", a, "with nothing" if b is None else "with B and --by", "give either B, or --by FIELD=A,B"
+        )
+    if b is not None:
+        return (a, b), pair_runs(_documents(a, store), _documents(b, store))
+    field, _, values = (by or "").partition("=")
+    named = [value.strip() for value in values.split(",")] if values else []
+    (first, runs), (second, others) = split_by(_documents(a, store), field.strip(), named).items()
+    return (f"{field}={first}", f"{field}={second}"), pair_runs(runs, others)
+
+
+def _documents(side: str, store: Store) -> list[Document]:
+    """The runs of one side."""
+    file = Path(side)
+    if file.is_dir():
+        file /= "result.json"
+    if not file.is_file():
+        return [store.get(side)]
+    try:
+        result: Any = json.loads(file.read_text())
+        documents: list[Document] = result["runs"]
+        if not all({"run", "point", "seed", "status"} <= document.keys() for document in documents) or not documents:
+            raise ValueError("it holds no runs")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "it is not a result"
+        hint = "name a kept run, the document of `longhaul run --json`, or the folder of `longhaul run --out`"
+        raise ResultsError("reading the result", str(file), str(what), hint) from error
+    return documents
+
+
+def _gates(texts: Sequence[str], pairing: Pairing) -> list[Quantity]:
+    flows = dict.fromkeys(flow["name"] for pair in pairing.pairs for one in pair for flow in one.get("flows", []))
+    return [_gate(read_objective(text, flows)) for text in texts]
+
+
+def _gate(objective: Objective) -> Quantity:
+    """A measure is better as its nature is; what is computed of measures is an objective, and made large."""
+    if (measure := objective.measure) is None:
+        return Quantity(objective.text, None, 1, lambda document: _value(objective, document))
+    if not better_way(measure.name):
+        what = f"neither more nor less of {measure.name} is better by itself"
+        raise PlanError(
+            "gating on", str(measure), what, f"say which: --for '-{measure}' wants less, --for '1*{measure}' more"
+        )
+    return measure_of_runs(measure.name, measure.flow)
+
+
+def _value(objective: Objective, document: Document) -> float | None:
+    if document["status"] == "failed":
+        return None
+    try:
+        return objective.value(document)
+    except ValueError:
+        return None
+
+
+def _print(comparison: Comparison, *, everything: bool) -> None:
+    from orchestrator.console import notes_console, plain_table, results_console
+
+    # Of a single pair every measure fits on a screen.
+    everything = everything or len(comparison.pairing.pairs) == 1
+    rows = shown_rows(comparison, everything=everything)
+    shown = rows if everything else rows[: _SHOWN + comparison.gated]
+    print(sides_line(comparison))
+    if shown:
+        results_console().print(plain_table([cells(row) for row in shown]))
+    if len(shown) < len(rows):
+        print(f"and {len(rows) - len(shown)} more that changed; --all shows every measure")
+    for note in notes(comparison):
+        notes_console().print(f"note: {note}", style="yellow", highlight=False, markup=False)
+    print(verdict_line(comparison))
+    if comparison.gated:
+        print(gate_line(comparison))
