@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
-from orchestrator.analysis.series import Floats, app_bytes, bins_s, counter, held, of_flow, queue_delays_ms, ticks_s
+from orchestrator.analysis.series import (
+    Floats,
+    app_bytes,
+    bins_s,
+    counter,
+    held,
+    measuring,
+    of_flow,
+    queue_delays_ms,
+    ticks_s,
+)
 from orchestrator.analysis.windows import backoff, peak_s, regrowth_s, window_packets
 from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import DROP_QUEUE, Records, Trace
@@ -281,7 +291,8 @@ def _rate_error(run: Run, flow: Flow, goodput_bps: float, span: Span) -> float |
 
 
 def _rtt_ms(acks: Records) -> Document | None:
-    rtt_us = acks["rtt_us"][acks["rtt_us"] > 0]
+    measured, field = measuring(acks)
+    rtt_us = measured[field]
     if not len(rtt_us):
         return None
     return {"min": float(rtt_us.min() / 1000), "mean": float(rtt_us.mean() / 1000), **_percentiles(rtt_us, 1000)}

@@ -8,12 +8,12 @@ those of the trace: nothing here smooths, except that goodput is the mean of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.analysis.series import Floats, app_bytes, bins_s, held, of_flow, ticks_s
+from orchestrator.analysis.series import Floats, app_bytes, bins_s, held, measuring, of_flow, ticks_s
 from orchestrator.describe import change_text
 from orchestrator.run import DeviceChange, Flow, Option, Run
 from orchestrator.trace import Records, Trace
@@ -67,11 +67,12 @@ class Mark:
 def run_panels(run: Run, trace: Trace, points: int = 2000) -> list[Panel]:
     """The panels of one run, those with something to show."""
     acks = [(flow_label(flow), of_flow(trace.acks, flow.id)) for flow in run.flows]
-    rtts = [(label, records[records["rtt_us"] > 0]) for label, records in acks]
+    windows = [(label, records, "cwnd") for label, records in acks]
+    rtts = [(label, *measuring(records)) for label, records in acks]
     panels = [
-        Panel("Congestion window", "packets", _of_acks(acks, "cwnd", 1.0, points)),
+        Panel("Congestion window", "packets", _of_acks(windows, 1.0, points)),
         Panel("Goodput", "Mbit/s", [_goodput(run, trace, flow) for flow in run.flows]),
-        Panel("Round trip", "ms", _of_acks(rtts, "rtt_us", 1000.0, points)),
+        Panel("Round trip", "ms", _of_acks(rtts, 1000.0, points)),
         Panel("Queue", "packets", list(_queues(run, trace, points))),
     ]
     return [panel for panel in panels if panel.series]
@@ -103,10 +104,11 @@ def flow_label(flow: Flow) -> str:
     return flow.name if flow.cc is None or flow.cc == flow.name or flow.kind == "udp" else f"{flow.name} ({flow.cc})"
 
 
-def _of_acks(flows: list[tuple[str, Records]], field: str, divisor: float, points: int) -> list[Series]:
+def _of_acks(flows: Sequence[tuple[str, Records, str]], divisor: float, points: int) -> list[Series]:
+    """A line a flow, of that field of its ACKs."""
     return [
         _thinned(label, acks["t_ns"] / 1e9, acks[field].astype(np.float64) / divisor, points)
-        for label, acks in flows
+        for label, acks, field in flows
         if len(acks)
     ]
 

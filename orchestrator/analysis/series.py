@@ -81,12 +81,18 @@ def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
     return edges
 
 
+def measuring(acks: Records) -> tuple[Records, str]:
+    """The ACKs that measured a round trip, and the field that has it: without SACK, Linux keeps the smoothed one alone."""
+    field = "rtt_us" if (acks["rtt_us"] > 0).any() else "srtt_us"
+    return acks[acks[field] > 0], field
+
+
 def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
     """What the ACKs of the window measured."""
     begin_ns, end_ns = (edge_us * 1000 for edge_us in run.window_us)
     acks = of_flow(trace.acks, flow.id)
-    inside = (acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns) & (acks["rtt_us"] > 0)
-    return np.asarray(acks["rtt_us"][inside] / 1000)
+    measured, field = measuring(acks[(acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns)])
+    return np.asarray(measured[field] / 1000)
 
 
 def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: float) -> Floats:

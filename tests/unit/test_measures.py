@@ -112,6 +112,14 @@ def test_the_time_weighted_window_and_the_percentiles_of_the_round_trip() -> Non
     assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["p50"], flow["rtt_ms"]["mean"]) == (40.0, 60.0, 60.0)
 
 
+def test_a_sender_without_sack_has_smoothed_round_trips() -> None:
+    """Linux keeps single measurements for RACK alone, and RACK needs SACK."""
+    run = plain_run()
+    acks = [{"t_ns": 0, "srtt_us": 0}, {"t_ns": 10**9, "srtt_us": 40_000}, {"t_ns": 2 * 10**9, "srtt_us": 50_000}]
+    flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["mean"]) == (40.0, 45.0)
+
+
 def test_a_phase_is_measured_as_the_window_is() -> None:
     run = plain_run(phases={"early": ["0 s", "4 s"], "late": ["4 s", "10 s"]}, flows=[{"name": "a", "cc": "cubic"}])
     late = {"t_ns": 10**10, "id": 0, "app_bytes": 1_600_000 + 6 * 800_000}
