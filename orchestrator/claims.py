@@ -115,7 +115,9 @@ class OrderingClaim(AnyClaim):
     """Who is ahead at every point: values of a field in the order of the measure."""
 
     kind: Literal["ordering"]
-    over: str = Field(description="field of the sweep whose values are ranked")
+    over: str | list[str] = Field(
+        description="field of the sweep whose values are ranked; or fields, whose values together are, as in reno + cubic"
+    )
     best: Literal["highest", "lowest"] = Field("highest", description="which end of the measure is ahead")
     first: list[str] = Field(default_factory=list, description="values ahead of all others, in any order")
     last: list[str] = Field(default_factory=list, description="values behind all others, in any order")
@@ -130,6 +132,19 @@ class OrderingClaim(AnyClaim):
         if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
             raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
         return self
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields whose values are ranked."""
+        return [self.over] if isinstance(self.over, str) else self.over
+
+    def entrant(self, texts: Mapping[str, str]) -> str:
+        """What a point is called in the order."""
+        return " + ".join(texts.get(field, "") for field in self.fields)
+
+    def named(self) -> list[str]:
+        """Whom the order names."""
+        return [*self.first, *self.last, *self.ranking]
 
 
 class Matrix(Part):

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, Part, Selector, selects, unselected
+from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, OrderingClaim, Part, Selector, selects, unselected
 from orchestrator.document import Document, path_of, read_document
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.experiment import Experiment
@@ -181,13 +181,12 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             matrix = getattr(claim, name, None)
             if matrix is not None:
                 yield from _strange_cells(f"{place}.{name}", matrix, known)
-        for field in ("asked", "along", "over"):
+        for field in ("asked", "along"):
             swept = getattr(claim, field, None)
-            if swept is not None:
-                ranked = [value for name in ("first", "last", "ranking") for value in getattr(claim, name, [])]
-                yield from unselected(f"{place}.{field}", {swept: ranked} if ranked else {}, known)
-                if swept not in known:
-                    yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(known)}"
+            if swept is not None and swept not in known:
+                yield f"{place}.{field}", f"read {swept!r}; allowed: {', '.join(known)}"
+        if isinstance(claim, OrderingClaim):
+            yield from _strangers(place, claim, experiment)
     for position, picture in enumerate(figure.pictures):
         place, name = f"{here}.pictures.{position}", experiment_name(figure, picture)
         if name not in experiments:
@@ -197,6 +196,18 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             yield f"{place}.{where}", what
         if isinstance(picture, Map) and picture.published is not None:
             yield from _strange_cells(f"{place}.published", picture.published, swept_texts(experiments[name].sweep))
+
+
+def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """The fields and values of an order that the sweep does not have."""
+    known = swept_texts(experiment.sweep)
+    if unknown := [field for field in claim.fields if field not in known]:
+        yield f"{place}.over", f"read {unknown[0]!r}; allowed: {', '.join(known)}"
+        return
+    entrants = dict.fromkeys(claim.entrant(point_text(point)) for point in expand(experiment.sweep))
+    for name in claim.named():
+        if name not in entrants:
+            yield f"{place}.over", f"read {name!r}; allowed: {', '.join(entrants)}"
 
 
 def _strange_cells(place: str, matrix: Matrix, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

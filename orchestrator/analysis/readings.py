@@ -96,9 +96,9 @@ def _values(group: Sequence[Document], measure: str, flow: str | None, phase: st
     return np.array(values, dtype=float)
 
 
-def without(point: Mapping[str, str], field: str) -> dict[str, str]:
-    """A point but for one field."""
-    return {name: value for name, value in point.items() if name != field}
+def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
+    """A point but for these fields."""
+    return {name: value for name, value in point.items() if name not in fields}
 
 
 def place_text(point: Mapping[str, str]) -> str:

@@ -150,18 +150,18 @@ def _trend(claim: TrendClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
 def _ordering(claim: OrderingClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     slack, level = parse_share(claim.slack), 0.0 if claim.level is None else claim.amount(claim.level)
     sign = 1.0 if claim.best == "highest" else -1.0
-    for group in _apart(readings, claim.over):
-        ranked = {reading.point[claim.over]: reading for reading in group}
+    for group in _apart(readings, *claim.fields):
+        ranked = {claim.entrant(reading.point): reading for reading in group}
         for ahead, behind in _pairs(claim, list(ranked)):
             one, other = ranked[ahead], ranked[behind]
             lead = _beyond(sign * (one.value - other.value) + level, max(abs(one.value), abs(other.value)))
-            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(without(one.point, claim.over))}"
+            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(without(one.point, *claim.fields))}"
             yield Finding(-lead - slack, told, one)
 
 
 def _pairs(claim: OrderingClaim, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Who has to be ahead of whom; Unreadable where one that the claim names was not run."""
-    if missing := [name for name in (*claim.first, *claim.last, *claim.ranking) if name not in names]:
+    if missing := [name for name in claim.named() if name not in names]:
         raise Unreadable(f"{', '.join(missing)} was not run")
     if claim.ranking:
         yield from pairwise(claim.ranking)
@@ -225,11 +225,11 @@ _JUDGES: Mapping[str, Callable[[Any, Sequence[Reading]], Iterator[Finding]]] = {
 }
 
 
-def _apart(readings: Sequence[Reading], field: str) -> list[list[Reading]]:
-    """Readings that differ in this field alone, together."""
+def _apart(readings: Sequence[Reading], *fields: str) -> list[list[Reading]]:
+    """Readings that differ in these fields alone, together."""
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
-        groups.setdefault(json.dumps(without(reading.point, field), sort_keys=True), []).append(reading)
+        groups.setdefault(json.dumps(without(reading.point, *fields), sort_keys=True), []).append(reading)
     return list(groups.values())
 
 

@@ -108,6 +108,22 @@ def test_a_mistake_is_refused_with_its_path(written: str, instead: str, said: st
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [
+        ("[reno + cubic]", r"ramp.over: read 'reno \+ cubic'; allowed: .*reno \+ ccpd-4-2000"),
+        ("[reno]", "ramp.over: read 'reno'; allowed: "),
+    ],
+)
+def test_a_pair_that_is_not_run_cannot_be_ranked(instead: str, said: str) -> None:
+    text = (PUBLISHED / "kumazoe.yaml").read_text()
+    start = text.index("name: fig14")
+    written = "[reno + ccpd-4-2000, cubic + ccpd-4-2000, compound + ccpd-4-2000]"
+    assert written in text[start:]
+    with pytest.raises(SpecError, match=said):
+        read_paper(parse_document("kumazoe.yaml", text[:start] + text[start:].replace(written, instead, 1)))
+
+
 def test_an_experiment_of_two_figures_is_cut_down_in_one_way() -> None:
     text = (PUBLISHED / "apptcp.yaml").read_text()
     start = text.index("name: fig10a")

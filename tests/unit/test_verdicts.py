@@ -188,6 +188,27 @@ def test_each_group_is_ranked_by_itself() -> None:
     assert "at rtt=4 ms" in found.measured
 
 
+def starters(**goodputs_mbps: float) -> list[dict[str, Any]]:
+    """Points of two fields: of a_b, a is the variant and b what is told as the required rate."""
+    return [
+        document(value, variant=name.partition("_")[0], rate=name.partition("_")[2])
+        for name, value in goodputs_mbps.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("documents", "verdict", "told"),
+    [
+        (starters(a_b=20, b_a=30, c_a=29), AGREES, "c + a 29 Mbit/s, a + b 20 Mbit/s"),
+        (starters(a_b=20, b_a=30, c_a=19), DIFFERS, "c + a 19 Mbit/s, a + b 20 Mbit/s"),
+        (starters(a_b=20, b_a=30), NOT_CHECKABLE, "c + a was not run"),
+    ],
+)
+def test_pairs_are_ranked_against_each_other(documents: list[dict[str, Any]], verdict: str, told: str) -> None:
+    found = judged(documents, kind="ordering", over=[VARIANT, RATE], first=["b + a", "c + a"])
+    assert (found.verdict, found.measured) == (verdict, told)
+
+
 @pytest.mark.parametrize(
     ("documents", "claim", "reason"),
     [
