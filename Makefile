@@ -12,8 +12,8 @@ C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stoc
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
 SEED := 1
-# make reproduce: a paper or a figure, and options; quick by default, as a whole paper takes hours
-REPRODUCE := --quick
+# make reproduce: a paper or a figure, and options; without any, every paper in full, which takes hours
+REPRODUCE :=
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
