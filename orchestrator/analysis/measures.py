@@ -93,7 +93,7 @@ FORMULAS: dict[str, str] = {
     "cwnd_mean": "mean congestion window over time",
     "cwnd_max": "largest congestion window",
     "cwnd_peak_s": "from the flow's start until its congestion window is within 5 % of the largest in the window",
-    "backoff": "congestion window that a recovery ends with / the one before it began, the mean over recoveries",
+    "backoff": "congestion window that a recovery ends with / the one before it began, the mean over recoveries; null where `sample` is longer than a round trip",
     "regrowth_s": "from the end of a recovery until the congestion window is what it was before, the mean of those that get there",
     "utilisation": "throughput of all flows in the window / configured bandwidth",
     "efficiency": "throughput of all flows over the whole run / configured bandwidth",
@@ -207,6 +207,8 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
     goodput_bps = got.rate(span.begin_s, span.end_s) * 8
     per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
     delivered = _delivered(run, flow, trace, acks, span)
+    # A trace with less than a record a round trip does not know what the window was when something was lost.
+    told_apart = run.trace.ack_us <= run.meaning.rtt_us
     pdr = _delivered_share(run, flow, trace, delivered, span)
     return {
         "name": flow.name,
@@ -224,8 +226,8 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "rtt_ms": _rtt_ms(acks),
         "cwnd_packets": window_packets(acks),
         "cwnd_peak_s": peak_s(acks, flow.start_us / 1e6),
-        "backoff": backoff(acks),
-        "regrowth_s": regrowth_s(acks),
+        "backoff": backoff(acks) if told_apart else None,
+        "regrowth_s": regrowth_s(acks) if told_apart else None,
         "retransmits": _risen(acks, "retrans"),
         "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,

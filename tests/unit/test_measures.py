@@ -151,6 +151,9 @@ def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
     (flow,) = summarise(run, trace_of(ack=acks), facts(run))["flows"]
     # The first is back at 100 after 200 ms; the second, again 100 before, comes to 99 only.
     assert flow["regrowth_s"] == pytest.approx(0.2)
+    coarse = plain_run(flows=[{"name": "a", "cc": "cubic", "start": "1 s"}], sample="41 ms")
+    (flow,) = summarise(coarse, trace_of(ack=acks), facts(coarse))["flows"]
+    assert (flow["backoff"], flow["regrowth_s"]) == (None, None)
     lossless = summarise(run, trace_of(ack=acks[1:4]), facts(run))["flows"][0]
     assert (lossless["backoff"], lossless["cwnd_peak_s"]) == (None, pytest.approx(0.3))
 
