@@ -24,6 +24,7 @@ from orchestrator.analysis.comparison_text import (
 from orchestrator.analysis.junit import comparison_xml
 from orchestrator.analysis.pairing import Document, Pairing, pair_runs, split_by
 from orchestrator.errors import PlanError, ResultsError
+from orchestrator.judging import up_to_date
 from orchestrator.objective import Objective, read_objective
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
@@ -98,7 +99,7 @@ def _documents(side: str, store: Store) -> list[Document]:
     if file.is_dir():
         file /= "result.json"
     if not file.is_file():
-        return [store.get(side)]
+        return [up_to_date(store.get(side), store)]
     try:
         result: Any = json.loads(file.read_text())
         documents: list[Document] = result["runs"]

@@ -1,7 +1,7 @@
 """Walks Runs along the road: check, prepare, run, decode, judge, keep.
 
 `execute` takes a Plan and gives one document a run (docs/experiment-format.md), in the plan's order, `jobs` at a time. An
-unchanged run is answered from the store. Work happens in a staging folder that belongs to this process by a lock; what a
+unchanged run is answered from the store, by today's formulas. Work happens in a staging folder that belongs to this process by a lock; what a
 killed process left there is swept by the next one. A failed run becomes a document with `status: failed` and its error,
 never a number; the other runs go on.
 """
@@ -17,16 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.expect import evaluate
-from orchestrator.analysis.fidelity import broken_text, check_fidelity
-from orchestrator.analysis.measures import summarise
-from orchestrator.backends.base import Backend, Cost
+from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendError, FidelityBroken, GuestDied, KernelComplained, LonghaulError, RunTimedOut
+from orchestrator.judging import judge, up_to_date
 from orchestrator.plan import Plan
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.run import Run, run_id
-from orchestrator.trace import Trace, read_trace, trace_sha256
 
 Document = dict[str, Any]
 
@@ -76,8 +73,7 @@ class Pipeline:
     def _walk(self, index: int, run: Run, spec: Mapping[str, Any], staging: Staging) -> Document:
         identity = self.backend.identity(run)
         key = run_id(run, identity)
-        if self.use_cache and (known := self.store.find(key)) is not None:
-            known["cached"] = True
+        if self.use_cache and (known := self._known(key)) is not None:
             self.watcher.finished(index, known)
             return known
         self.watcher.started(index, run)
@@ -87,6 +83,17 @@ class Pipeline:
             document = failed_document(run, key, error)
         self.watcher.finished(index, document)
         return document
+
+    def _known(self, key: str) -> Document | None:
+        """A kept run, by today's formulas; one that today's checks refuse is forgotten and carried out again."""
+        known = self.store.find(key)
+        if known is None:
+            return None
+        try:
+            return up_to_date(known, self.store) | {"cached": True}
+        except FidelityBroken:
+            self.store.delete(key)
+            return None
 
     def _carry_out(
         self, index: int, run: Run, key: str, identity: Mapping[str, str], spec: Mapping[str, Any], staging: Staging
@@ -108,44 +115,6 @@ class Pipeline:
         if self._cancelled.is_set():
             raise BackendError("running", f"run {index + 1}", "cancelled")
         self.watcher.progress(index, virtual_ns)
-
-
-def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
-    """The document and the trace of a finished run directory; FidelityBroken where its numbers cannot be believed."""
-    facts = json.loads((directory / "facts.json").read_text())
-    trace = read_trace(directory / "trace.bin")
-    checks = check_fidelity(run, trace, facts)
-    if broken := broken_text(checks):
-        raise FidelityBroken(
-            "checking the fidelity of",
-            f"run {key}",
-            broken,
-            "nothing was kept; see `longhaul plan` and docs/fidelity.md",
-        )
-    document: Document = {
-        "run": key,
-        "experiment": run.experiment,
-        "status": "done",
-        "backend": run.backend,
-        "where": run.where,
-        "clock": run.clock,
-        "kernel": facts["kernel"],
-        "seed": run.seed,
-        "point": dict(run.point),
-        "virtual_s": run.duration_us / 1e6,
-        "wall_s": round(cost.wall_s, 3),
-        "cpu_s": round(cost.cpu_s, 3),
-        "max_rss_kb": cost.max_rss_kb,
-        "retries": cost.retries,
-        "trace_sha256": trace_sha256(directory / "trace.bin"),
-        "cached": False,
-    }
-    document |= summarise(run, trace, facts)
-    document["fidelity"] = {"ok": True, "checks": [check.as_dict() for check in checks]}
-    document["expect"] = evaluate(run.expect, document)
-    if not all(expectation["ok"] for expectation in document["expect"]):
-        document["status"] = "missed"
-    return document, trace
 
 
 def failed_document(run: Run, key: str, error: LonghaulError) -> Document:

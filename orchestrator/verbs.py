@@ -16,6 +16,7 @@ from rich.console import Console
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
+from orchestrator.judging import up_to_date
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
@@ -198,7 +199,7 @@ def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
 def show_run(key: str, *, as_json: bool) -> None:
     """Print a kept run."""
     store = Store(load_settings())
-    document = store.get(key)
+    document = up_to_date(store.get(key), store)
     if as_json:
         print(json.dumps(document))
     else:
@@ -214,7 +215,7 @@ def write_report(keys: Sequence[str], output: Path, store: Store | None = None) 
     store = store or Store(load_settings())
     runs = []
     for key in keys:
-        document = store.get(key)
+        document = up_to_date(store.get(key), store)
         run = Run.from_json(store.manifest(document["run"])["run"])
         runs.append((document, run, store.trace(document["run"])))
     if not runs:

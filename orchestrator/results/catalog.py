@@ -31,6 +31,7 @@ from sqlalchemy import (
     event,
     insert,
     select,
+    update,
 )
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
@@ -95,9 +96,16 @@ class Catalog:
         }
         with self._write() as connection:
             fresh = connection.execute(insert(RUNS).prefix_with("OR IGNORE").values(row)).rowcount
-            rows = [{"run_id": run_id, **measure} for measure in _numbers(document)]
-            if fresh and rows:
-                connection.execute(insert(MEASURES), rows)
+            if fresh:
+                _add_measures(connection, run_id, document)
+
+    def revise(self, run_id: str, document: Mapping[str, Any]) -> None:
+        """Put another document in the place of a recorded run's."""
+        changed = {"status": document["status"], "document": json.dumps(document)}
+        with self._write() as connection:
+            connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
+            connection.execute(delete(MEASURES).where(MEASURES.c.run_id == run_id))
+            _add_measures(connection, run_id, document)
 
     def document(self, run_id: str) -> Row | None:
         """The whole document of a run."""
@@ -206,6 +214,11 @@ def _migrate(file: Path) -> None:
     config.set_main_option("sqlalchemy.url", f"sqlite:///{file}")
     with locked(file.with_suffix(".lock")):
         command.upgrade(config, HEAD)
+
+
+def _add_measures(connection: Connection, run_id: str, document: Mapping[str, Any]) -> None:
+    if rows := [{"run_id": run_id, **measure} for measure in _numbers(document)]:
+        connection.execute(insert(MEASURES), rows)
 
 
 def _numbers(document: Mapping[str, Any]) -> Iterator[Row]:

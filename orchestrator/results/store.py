@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -83,6 +85,19 @@ class Store:
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
         self._catalog.add(run_id, document)
+
+    def revise(self, document: Mapping[str, Any]) -> None:
+        """Put another document in the place of a kept run's."""
+        file = self.directory(document["run"]) / "manifest.json"
+        manifest = self.manifest(document["run"]) | {"document": dict(document)}
+        beside = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
+        try:
+            beside.write_text(json.dumps(manifest))
+            beside.replace(file)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise ResultsError("revising the manifest", str(file), error.strerror or str(error)) from error
+        self._catalog.revise(document["run"], document)
 
     def keep_log(self, directory: Path, run_id: str) -> str:
         """Keep what a dead guest said, for people; a sentence that says where, or nothing where there is nothing."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from orchestrator.airtime import Channel
 from orchestrator.backends import open_backend
-from orchestrator.pipeline import judge
+from orchestrator.judging import judge
 from orchestrator.plan import compile_plan
 from orchestrator.qdiscs import DCF_MODULE, RATE, Medium, dcf
 from orchestrator.run import End, Flow, FlowOptions, Link, Module, Neighbour, Node, Qdisc, Route, Run, Wire

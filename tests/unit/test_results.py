@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.analysis.measures import summarise
 from orchestrator.errors import NotFound, ResultsError
+from orchestrator.judging import up_to_date
 from orchestrator.results.catalog import Catalog
 from orchestrator.results.export import export_trace
 from orchestrator.results.store import Store
@@ -74,6 +75,22 @@ def test_keeping_twice_keeps_the_first(store: Store, tmp_path: Path) -> None:
     keep(store, tmp_path, "a" * 20)
     keep(store, tmp_path, "a" * 20)
     assert len(store.list_runs(10)) == 1
+
+
+def test_a_run_that_other_code_measured_is_measured_again(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "c" * 20)
+    kept = store.get("ccc")
+    right = kept["flows"][0]["goodput_bps"]
+    store.revise(kept | {"measured_by": "yesterday", "flows": [{**kept["flows"][0], "goodput_bps": 1.0}]})
+    assert store.values("goodput_bps", "first", kept["experiment"]) == [("c" * 20, 1.0)]
+    again = up_to_date(store.get("ccc"), store)
+    assert again["flows"][0]["goodput_bps"] == right
+    assert again["wall_s"] == kept["wall_s"]
+    # Everybody reads it from now on, and it is not measured twice.
+    assert store.get("ccc") == again
+    assert store.manifest("c" * 20)["document"] == again
+    assert store.values("goodput_bps", "first", kept["experiment"]) == [("c" * 20, right)]
+    assert up_to_date(again, store) is again
 
 
 def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp_path: Path) -> None:
