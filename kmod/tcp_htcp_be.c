@@ -22,6 +22,8 @@
  *  - H-TCP scales alpha with 2 (1 - beta), and Linux scales it with the round trip. The paper's equation has neither:
  *    beta_scale and rtt_scaling are off.
  *  - D counts from the congestion event itself. Linux's H-TCP counts from the end of the recovery.
+ *  - "Not reducing at all in periods of low packet loss" is its outlook: with spared_ppm a loss leaves the window and D alone
+ *    as long as the segments lost since the last reduction are no larger a part of those sent. Off by default.
  *  - Marks (ECN) count as losses. An undone reduction gives the old D back.
  *  - A window of samples that the application left partly idle may raise B but not lower it.
  *
@@ -54,6 +56,7 @@ LH_PARAM(delta_l_ms, ms, 1000, 0, 60000, "time after congestion in which to grow
 LH_PARAM(rtt_avg_mode, number, 0, 0, 2, "average round trip: 0 mean of the epoch, 1 smoothed, 2 midpoint");
 LH_PARAM(beta_cap, thousandths, 950, 500, 1000, "most of the window that is kept at a loss");
 LH_PARAM(beta_floor, thousandths, 0, 0, 900, "least of the window that is kept at a loss");
+LH_PARAM(spared_ppm, number, 0, 0, 100000, "losses in a million segments up to which the window is kept");
 LH_PARAM(beta_scale, switch, 0, 0, 1, "scale the increase with 2 (1 - beta)");
 LH_PARAM(rtt_scaling, switch, 0, 0, 1, "scale the increase with the round trip, as Linux's H-TCP does");
 LH_PARAM(bw_win_min_ms, ms, 50, 1, 1000, "shortest window of a bandwidth sample");
@@ -75,8 +78,11 @@ struct htcp_be {
 	u32 prior_max_us;	/* rtt_max_us before it faded, for undo */
 	u32 window_delivered;	/* tp->delivered at the beginning of the bandwidth window */
 	u32 alpha;		/* 1/1024 segments a round trip, as last used */
+	u32 reduced_lost;	/* tp->lost at the last reduction */
+	u32 reduced_delivered;	/* tp->delivered then */
 	u16 kept;		/* window after the last event, in thousandths of that before; 0: none yet */
 	u8 windows;		/* bandwidth windows so far, up to HTCP_BE_LEAST_WINDOWS */
+	bool spared;		/* whether the last loss left the window alone */
 };
 
 static u32 htcp_be_alpha(const struct htcp_be *ca, const struct tcp_sock *tp)
@@ -182,6 +188,15 @@ static u32 htcp_be_average_us(const struct htcp_be *ca, const struct tcp_sock *t
 	}
 }
 
+/* Whether so few were lost since the last reduction that the window stays. */
+static bool htcp_be_spares(const struct htcp_be *ca, const struct tcp_sock *tp)
+{
+	u32 lost = max(tp->lost - ca->reduced_lost, 1u);
+	u32 sent = tp->delivered - ca->reduced_delivered + lost;
+
+	return lost * 1000000ull <= sent * (u64)READ_ONCE(spared_ppm);
+}
+
 /* cwnd := B * RTT_avg, within what beta_cap and beta_floor allow. */
 static u32 htcp_be_ssthresh(struct sock *sk)
 {
@@ -192,6 +207,11 @@ static u32 htcp_be_ssthresh(struct sock *sk)
 	u32 least = div_u64((u64)cwnd * READ_ONCE(beta_floor), 1000);
 	u64 window = cwnd / 2;
 
+	ca->spared = htcp_be_spares(ca, tp);
+	if (ca->spared)
+		return max(cwnd, HTCP_BE_MIN_CWND);
+	ca->reduced_lost = tp->lost;
+	ca->reduced_delivered = tp->delivered;
 	if (ca->windows >= HTCP_BE_LEAST_WINDOWS && average_us)
 		window = div64_u64(ca->bw * average_us, max(tp->mss_cache, 1u) * (u64)USEC_PER_SEC);
 	window = max_t(u64, min_t(u64, max_t(u64, window, least), most), HTCP_BE_MIN_CWND);
@@ -213,6 +233,8 @@ static u32 htcp_be_undo_cwnd(struct sock *sk)
 {
 	struct htcp_be *ca = inet_csk_ca(sk);
 
+	if (ca->spared)
+		return tcp_reno_undo_cwnd(sk);
 	ca->event_us = ca->prior_event_us;
 	ca->rtt_max_us = max(ca->rtt_max_us, ca->prior_max_us);
 	if (!ca->rtt_count) {
@@ -245,6 +267,8 @@ static void htcp_be_init(struct sock *sk)
 	ca->event_us = tp->tcp_mstamp;
 	ca->prior_event_us = tp->tcp_mstamp;
 	ca->alpha = LH_RATE_ONE;
+	ca->reduced_lost = tp->lost;
+	ca->reduced_delivered = tp->delivered;
 	htcp_be_open_window(ca, tp);
 	if (tcp_min_rtt(tp) != ~0U) {
 		ca->rtt_min_us = clamp(tcp_min_rtt(tp), 1u, HTCP_BE_MAX_RTT_US);

@@ -113,3 +113,17 @@ def test_after_a_timeout_slow_start_leads_back_to_the_bandwidth(finish: Runner) 
     assert threshold > 0.5 * bdp
     lasted_s = seconds(acks)[inside][-1] - seconds(acks)[inside][0]
     assert lasted_s < (np.log2(threshold) + 3) * 0.08
+
+
+@pytest.mark.parametrize(("loss", "kept"), [(1e-4, True), (1e-2, False)])
+def test_a_window_is_spared_while_few_segments_are_lost(finish: Runner, loss: float, kept: bool) -> None:
+    """A thousandth is allowed: losses of 1e-4 leave the window alone, losses of 1e-2 do not."""
+    path = {"bandwidth": "10 Gbit/s", "rtt": "100 ms", "loss": loss}
+    spared = finish(path=path, flows=be(spared_ppm=1000), duration="4 s").document["flows"][0]
+    plain = finish(path=path, flows=be(), duration="4 s").document["flows"][0]
+    assert plain["backoff"] < 0.95
+    if kept:
+        assert spared["backoff"] > 0.999
+        assert spared["goodput_bps"] > plain["goodput_bps"]
+    else:
+        assert spared["backoff"] < 0.95
