@@ -96,24 +96,26 @@ def compile_plan(
             "seeds are 0 to 2^32 - 1",
         )
     runs: list[Run] = []
+    graphs: list[Graph] = []
     notes: dict[str, list[str]] = {}
     for point in expand(experiment.sweep):
         here, text = at_point(experiment, point), point_text(point)
         where = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
+            placement = place_flows(here)
             runs.extend(
-                set_in(_compile(here, experiment.seed + repeat, text, venue), venue)
+                set_in(_compile(here, placement, experiment.seed + repeat, text, venue), venue)
                 for repeat in range(experiment.repeats)
             )
         except PlanError as error:
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
             ) from None
+        graphs.append(placement.graph)
         for note in lint.notes(runs[-1], here):
             notes.setdefault(note, []).append(where)
     adopt([FilePath(path) for path in experiment.modules], load_settings().cache)
-    first = place_flows(at_point(experiment, next(iter(expand(experiment.sweep)))))
-    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), first.graph)
+    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), graphs[0])
 
 
 def _summed_up(note: str, places: Sequence[str]) -> str:
@@ -122,9 +124,8 @@ def _summed_up(note: str, places: Sequence[str]) -> str:
     return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
 
 
-def _compile(experiment: Experiment, seed: int, point: Mapping[str, str], venue: Venue) -> Run:
+def _compile(experiment: Experiment, placement: Placement, seed: int, point: Mapping[str, str], venue: Venue) -> Run:
     duration_us = parse_duration(experiment.duration)
-    placement = place_flows(experiment)
     moments = path_changes(experiment)
     path = resolve_path(experiment, placement, moments)
     layout = lay_out(placement, path, seed)

@@ -16,7 +16,7 @@ from orchestrator.sweep import expand
 from tests import command
 
 SHORT = ["--set", "duration=3 s"]
-SLOW_S = 4
+SLOW_S = 2
 
 
 @pytest.fixture
@@ -118,19 +118,15 @@ def test_out_holds_everything_for_another_program(home: Path, tmp_path: Path) ->
     assert sorted(queues) == ["netem", "netem", "noqueue", "noqueue", "pfifo", "tbf"]
 
 
-def test_every_shipped_experiment_runs_at_its_first_point(home: Path) -> None:
-    for name in set(shipped_experiments()) - {"demo"}:
-        experiment = load_experiment(name)
-        point = next(iter(expand(experiment.sweep)))
-        first = [word for path, value in point.items() for word in ("--set", f"{path}={json.dumps(value)}")]
-        run_of = compile_plan(at_point(experiment, point)).runs[0]
-        # Whether it runs is the question here: papers' paths of a gigabit, minutes long, run slowed down.
-        if cost.wall_estimate_s(run_of) > SLOW_S:
-            first += [
-                "--set",
-                f"path.bandwidth={run_of.meaning.bandwidth_bps // 50_000_000} Mbit/s",
-                "--set",
-                "expect=[]",
-            ]
-        document = run(home, name, *first, "--set", "repeats=1", "--set", "sweep=null")
-        assert document["runs"][0]["status"] == "done", name
+@pytest.mark.parametrize("name", sorted(set(shipped_experiments()) - {"demo"}))
+def test_every_shipped_experiment_runs_at_its_first_point(home: Path, name: str) -> None:
+    experiment = load_experiment(name)
+    point = next(iter(expand(experiment.sweep)))
+    first = [word for path, value in point.items() for word in ("--set", f"{path}={json.dumps(value)}")]
+    run_of = compile_plan(at_point(experiment, point)).runs[0]
+    # Whether it runs is the question here: papers' paths of a gigabit, minutes long, run slowed down.
+    if cost.wall_estimate_s(run_of) > SLOW_S:
+        first += ["--set", f"path.bandwidth={run_of.meaning.bandwidth_bps // 50_000_000} Mbit/s"]
+    # What is expected of the algorithm under test is not expected of the first point.
+    document = run(home, name, *first, "--set", "expect=[]", "--set", "repeats=1", "--set", "sweep=null")
+    assert document["runs"][0]["status"] == "done"
