@@ -32,6 +32,7 @@ from orchestrator.papers import load_matrix
 from orchestrator.units import format_rate, parse_share
 
 Document = dict[str, Any]
+_UNITS = {"seconds": " s", "milliseconds": " ms", "packets": " packets", "size": " bytes"}
 AGREES, DIFFERS, NOT_CHECKABLE = "agrees", "differs", "not checkable"
 
 
@@ -244,7 +245,10 @@ def _shown(claim: Claim, value: float) -> str:
     kind = MEASURES[claim.measure][1]
     if kind == "rate":
         return format_rate(value)
-    return _percent(value) if kind == "share" else f"{value:.4g}"
+    # Jain's index is a share too, but nobody writes it so.
+    if kind == "share" and claim.measure != "jain":
+        return _percent(value)
+    return f"{value:.4g}{_UNITS.get(kind, '')}"
 
 
 def _percent(share: float) -> str:
