@@ -11,7 +11,8 @@ from orchestrator.describe import describe_plan
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.plan import compile_plan
 from orchestrator.run import Qdisc, Run, run_id
-from orchestrator.spec import load_experiment, parse_experiment, shipped_experiments
+from orchestrator.spec import at_point, load_experiment, parse_experiment, shipped_experiments
+from orchestrator.sweep import expand
 
 BASE: dict[str, Any] = {
     "experiment": "base",
@@ -122,7 +123,8 @@ def test_two_flows_cannot_differ_in_a_modules_parameters() -> None:
 
 def test_run_json_reads_back_as_the_same_run() -> None:
     for name in shipped_experiments():
-        for run in compile_plan(load_experiment(name)).runs[:3]:
+        experiment = load_experiment(name)
+        for run in compile_plan(at_point(experiment, next(iter(expand(experiment.sweep)))), repeats=2).runs:
             assert Run.from_json(json.loads(json.dumps(run.as_json()))) == run
 
 
