@@ -57,7 +57,7 @@ class AnyPicture(Part):
 
     def axes(self) -> dict[str, str | None]:
         """The fields of the sweep that it is drawn over, by where they are written."""
-        raise NotImplementedError
+        return {}
 
     def measures(self) -> dict[str, Measure]:
         """What it reads from every point, by where that is written."""

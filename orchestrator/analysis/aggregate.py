@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -35,7 +35,7 @@ AGGREGATES: dict[str, Callable[[Floats], Floats]] = {
 def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> list[dict[str, Any]]:
     """The `summary` of a result: every measure of every flow, over the repeats of each point."""
     rows = []
-    for group in _by_point(documents):
+    for group in by_point(documents):
         for phase, flow, measure in measured_places(group[0]):
             values = [value for document in group if (value := value_of(document, measure, flow, phase)) is not None]
             if values:
@@ -71,11 +71,17 @@ def _draws(count: int) -> NDArray[np.int64]:
     return np.random.default_rng(1).integers(0, count, (_RESAMPLES, count))
 
 
-def _by_point(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def by_point(documents: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The repeats of each point together."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for document in documents:
-        groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
+        groups.setdefault(point_key(document["point"]), []).append(document)
     return list(groups.values())
+
+
+def point_key(point: Mapping[str, str]) -> str:
+    """What equal points have in common."""
+    return json.dumps(point, sort_keys=True)
 
 
 def measured_places(document: dict[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:

@@ -5,11 +5,12 @@ Equal seeds draw equal losses, starts and bursts, so the difference of a pair is
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.analysis.aggregate import point_key
+from orchestrator.analysis.readings import without
 from orchestrator.errors import PlanError
 
 Document = dict[str, Any]
@@ -28,7 +29,7 @@ class Pairing:
         """The seeds of each point together."""
         groups: dict[str, list[Pair]] = {}
         for pair in self.pairs:
-            groups.setdefault(_point(pair[0]), []).append(pair)
+            groups.setdefault(point_key(pair[0]["point"]), []).append(pair)
         return list(groups.values())
 
 
@@ -63,7 +64,10 @@ def split_by(documents: Sequence[Document], field: str, values: Sequence[str]) -
         raise PlanError(
             *reading, f"two of its values are needed, not {', '.join(chosen)}", f"known: {', '.join(known)}"
         )
-    return {value: [_without(one, field) for one in documents if one["point"].get(field) == value] for value in chosen}
+    return {
+        value: [{**one, "point": without(one["point"], field)} for one in documents if one["point"].get(field) == value]
+        for value in chosen
+    }
 
 
 def run_text(document: Mapping[str, Any]) -> str:
@@ -71,13 +75,5 @@ def run_text(document: Mapping[str, Any]) -> str:
     return ", ".join([*(f"{name}={value}" for name, value in document["point"].items()), f"seed {document['seed']}"])
 
 
-def _without(document: Document, field: str) -> Document:
-    return {**document, "point": {name: value for name, value in document["point"].items() if name != field}}
-
-
-def _point(document: Document) -> str:
-    return json.dumps(document["point"], sort_keys=True)
-
-
 def _key(document: Document) -> tuple[str, int]:
-    return _point(document), document["seed"]
+    return point_key(document["point"]), document["seed"]

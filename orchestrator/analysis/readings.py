@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.aggregate import with_interval
+from orchestrator.analysis.aggregate import by_point, point_key, with_interval
 from orchestrator.analysis.measures import value_of
 from orchestrator.analysis.series import Floats
 from orchestrator.claims import Claim, Contrast, selects
@@ -55,7 +55,7 @@ def _contrasts(
     for group in groups:
         point = group[0]["point"]
         if (value := point[contrast.field]) in sides:
-            sides[value][json.dumps(without(point, contrast.field), sort_keys=True)] = group
+            sides[value][point_key(without(point, contrast.field))] = group
     for place, group in sides[contrast.of].items():
         if place not in sides[contrast.to]:
             raise Unreadable(f"{contrast.field}={contrast.to} was not run{place_text(json.loads(place))}")
@@ -68,14 +68,6 @@ def _contrasts(
             raise Unreadable(f"{claim.measure} is 0 at {contrast.field}={contrast.to}")
         values = ones - others if contrast.by == "difference" else ones / others
         yield Reading(json.loads(place), *with_interval(values, aggregate), len(values))
-
-
-def by_point(documents: Iterable[Document]) -> list[list[Document]]:
-    """The repeats of each point together."""
-    groups: dict[str, list[Document]] = {}
-    for document in documents:
-        groups.setdefault(json.dumps(document["point"], sort_keys=True), []).append(document)
-    return list(groups.values())
 
 
 def read_point(

@@ -6,7 +6,6 @@ shown. Of several points the one farthest from agreeing is told. A claim is neve
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.analysis.aggregate import point_key
 from orchestrator.analysis.readings import Reading, Unreadable, place_text, read_points, without
 from orchestrator.analysis.series import Floats
 from orchestrator.claims import (
@@ -230,7 +230,7 @@ def _apart(readings: Sequence[Reading], *fields: str) -> list[list[Reading]]:
     """Readings that differ in these fields alone, together."""
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
-        groups.setdefault(json.dumps(without(reading.point, *fields), sort_keys=True), []).append(reading)
+        groups.setdefault(point_key(without(reading.point, *fields)), []).append(reading)
     return list(groups.values())
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis.readings import Reading, Unreadable, by_point, is_about, read_point
+from orchestrator.analysis.aggregate import by_point
+from orchestrator.analysis.readings import Reading, Unreadable, is_about, read_point
 from orchestrator.claims import Claim, Selector, ValueClaim, selects
 from orchestrator.expectation import MEASURES, read_amount
 from orchestrator.pictures import Measure

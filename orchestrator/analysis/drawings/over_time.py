@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.analysis.aggregate import by_point
 from orchestrator.analysis.drawings.canvas import FAINT, from_zero, key_above, line_style, look, new_figure, to_plate
 from orchestrator.analysis.drawings.drawn import Cell, Document, Drawn, Measured, Table
 from orchestrator.analysis.panels import Series, flow_label, run_marks, run_panels
-from orchestrator.analysis.readings import by_point
 from orchestrator.claims import selects
 from orchestrator.pictures import OverTime, short_name
 from orchestrator.run import Run
