@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli_guest import JsonOption, kernel_app, modules_app
+from orchestrator.cli_service import serve, token_app
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -23,6 +24,8 @@ app = typer.Typer(
 )
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
+app.add_typer(token_app, name="token")
+app.command()(serve)
 
 
 class Noun(StrEnum):

@@ -81,6 +81,12 @@ def up_to_date(document: Document, store: Store) -> Document:
     return document
 
 
+def kept_run(key: str, store: Store) -> tuple[Document, Run, Trace]:
+    """All there is of a kept run, by today's formulas."""
+    document = up_to_date(store.get(key), store)
+    return document, Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
+
+
 def _measured(run: Run, key: str, trace: Trace, facts: Document) -> Document:
     checks = fidelity.check_fidelity(run, trace, facts)
     if broken := fidelity.broken_text(checks):

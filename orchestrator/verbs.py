@@ -16,7 +16,7 @@ from rich.console import Console
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
-from orchestrator.judging import up_to_date
+from orchestrator.judging import kept_run, up_to_date
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
@@ -213,11 +213,7 @@ def write_report(keys: Sequence[str], output: Path, store: Store | None = None) 
     from orchestrator.analysis.report import write_report as write
 
     store = store or Store(load_settings())
-    runs = []
-    for key in keys:
-        document = up_to_date(store.get(key), store)
-        run = Run.from_json(store.manifest(document["run"])["run"])
-        runs.append((document, run, store.trace(document["run"])))
+    runs = [kept_run(key, store) for key in keys]
     if not runs:
         raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
     write(runs, output)
