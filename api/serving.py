@@ -48,25 +48,25 @@ class _Companion(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(name="dispatcher", daemon=True)
-        self._stop = threading.Event()
+        self._ended = threading.Event()
 
     def run(self) -> None:
         patience_s = _PATIENCE_S[0]
-        while not self._stop.is_set():
+        while not self._ended.is_set():
             child = start_companion([sys.executable, "-m", "orchestrator.dispatch"])
-            while child.poll() is None and not self._stop.wait(0.2):
+            while child.poll() is None and not self._ended.wait(0.2):
                 patience_s = _PATIENCE_S[0]
-            if self._stop.is_set():
+            if self._ended.is_set():
                 child.send_signal(signal.SIGTERM)
                 child.wait()
                 return
             _LOG.warning("the dispatcher ended with %s; starting it again in %.1f s", child.returncode, patience_s)
-            self._stop.wait(patience_s)
+            self._ended.wait(patience_s)
             patience_s = min(_PATIENCE_S[1], patience_s * 2)
 
     def end(self) -> None:
         """Stop the dispatcher and wait for its end: its guests end with it, its runs go back to the queue."""
-        self._stop.set()
+        self._ended.set()
         self.join()
 
 
