@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
 
 from orchestrator.errors import PlanError
+
+_TIME = re.compile(r"[0-9T:.+-]{1,32}", re.ASCII)
+_KEY = re.compile(r"[0-9a-f]{1,32}", re.ASCII)
 
 LimitQuery = Annotated[int, Query(ge=1, le=500, description="At most so many rows.")]
 CursorQuery = Annotated[
@@ -25,8 +29,8 @@ def read_cursor(cursor: str | None) -> tuple[str, str] | None:
         return None
     try:
         at, key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
-        if not (isinstance(at, str) and isinstance(key, str)) or "\0" in at + key:
-            raise ValueError("not two texts")
+        if not (_TIME.fullmatch(at) and _KEY.fullmatch(key)):
+            raise ValueError("not a time and an id")
     except (ValueError, TypeError, binascii.Error, RecursionError):
         what = "it is no cursor of this list"
         raise PlanError("reading the page at", cursor[:40], what, "take `next` of the page before") from None

@@ -288,6 +288,8 @@ class Experiment(Part):
 
     # The data this was read from: a point of a sweep is that data with some fields replaced, read again.
     _data: dict[str, Any] = PrivateAttr(default_factory=dict)
+    # Whether that data may name programs of this machine.
+    _own_code: bool = PrivateAttr(default=True)
     # What `modules` brings along, by name.
     _own: Mapping[str, CongestionControl] = PrivateAttr(default_factory=dict)
 

@@ -74,11 +74,11 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experim
 
 
 def shipped_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """The same for those who may name what is shipped, and no file."""
+    """The same for those who may name what is shipped, and no file, neither here nor in a change."""
     known = shipped_experiments()
     if name not in known:
         raise SpecError(name, [f"not {_no_such(name, known)}"])
-    return _load(read_document(known[name]), overrides)
+    return _load(replace(read_document(known[name]), own_code=False), overrides)
 
 
 def _no_such(name: str, known: Mapping[str, Path]) -> str:
@@ -91,14 +91,13 @@ def parse_experiment(
     data: Mapping[str, Any], subject: str = "experiment", overrides: Sequence[str] = (), *, own_code: bool = True
 ) -> Experiment:
     """The experiment in plain data, as it comes from JSON; SpecError. Without `own_code`, none that brings programs along."""
-    document = Document(subject, deepcopy(dict(data)))
-    if not own_code and (brought := [*_own_code(document)]):
-        raise SpecError(subject, brought)
-    return _load(document, overrides)
+    return _load(Document(subject, deepcopy(dict(data)), own_code=own_code), overrides)
 
 
 def _own_code(document: Document) -> Iterator[str]:
     """What of an experiment is code that would run here."""
+    if document.own_code:
+        return
     allowed = "allowed: only what comes with the lab; its operator has to allow code of one's own"
     topology, modules = document.data.get("topology"), document.data.get("modules")
     if isinstance(topology, str) and own_topology(topology):
@@ -114,12 +113,14 @@ def at_point(experiment: Experiment, point: Point) -> Experiment:
     for path, value in point.items():
         put(data, path, value)
     where = ", ".join(f"{path}={value}" for path, value in point.items())
-    return _validate(Document(f"{experiment.experiment} at {where}" if point else experiment.experiment, data))
+    subject = f"{experiment.experiment} at {where}" if point else experiment.experiment
+    return _validate(Document(subject, data, own_code=experiment._own_code))
 
 
 def with_sweep(experiment: Experiment, sweep: list[dict[str, Any]] | None) -> Experiment:
     """The experiment with these points instead of its own; each is read when it is compiled."""
-    return _validate(Document(experiment.experiment, {**deepcopy(experiment._data), "sweep": sweep}))
+    data = {**deepcopy(experiment._data), "sweep": sweep}
+    return _validate(Document(experiment.experiment, data, own_code=experiment._own_code))
 
 
 def plain_data(experiment: Experiment) -> dict[str, Any]:
@@ -144,6 +145,8 @@ def _with_whole_paths(document: Document) -> Document:
     """The same with files counted from the document's folder, so that the data can be read again from anywhere."""
     listed, topology = document.data.get("modules"), document.data.get("topology")
     whole: dict[str, Any] = {}
+    if not document.own_code:
+        return document
     if isinstance(listed, list):
         whole["modules"] = [
             str((document.folder / path).resolve()) if isinstance(path, str) else path for path in listed
@@ -171,6 +174,8 @@ def _bring_along(document: Document, experiment: Experiment) -> None:
 
 
 def _validate(document: Document) -> Experiment:
+    if brought := [*_own_code(document)]:
+        raise SpecError(document.subject, brought)
     try:
         experiment = Experiment.model_validate(spelt_out(document.data))
     except ValidationError as error:
@@ -183,6 +188,7 @@ def _validate(document: Document) -> Experiment:
     if problems:
         raise SpecError(document.subject, _cut(problems))
     experiment._data = document.data
+    experiment._own_code = document.own_code
     return experiment
 
 

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Header, Response
 
 from api.answers import not_changed, tag
 from api.auth import Reader
+from api.reading import Reading
 from orchestrator.catalogues import CATALOGUES
 
-router = APIRouter(prefix="/catalogue", tags=["catalogue"])
+router = APIRouter(route_class=Reading, prefix="/catalogue", tags=["catalogue"])
 
 Noun = Literal["experiments", "topologies", "modules", "presets", "measures", "backends"]
 Rows = list[dict[str, Any]]

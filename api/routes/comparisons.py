@@ -8,11 +8,12 @@ from fastapi import APIRouter, Query
 
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
+from api.reading import Reading
 from orchestrator.analysis.comparison_text import as_json
 from orchestrator.comparing import compare_documents
 from orchestrator.judging import up_to_date
 
-router = APIRouter(prefix="/comparisons", tags=["comparisons"])
+router = APIRouter(route_class=Reading, prefix="/comparisons", tags=["comparisons"])
 
 Side = Annotated[str, Query(pattern=r"^[0-9a-f]{16}$|^[0-9a-f]{20}$", description="The id of an experiment or a run.")]
 

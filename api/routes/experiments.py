@@ -13,6 +13,7 @@ from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
 from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
+from api.reading import EXPERIMENT_FILE, Reading
 from api.schemas import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result, Status
 from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
@@ -20,7 +21,7 @@ from orchestrator.errors import Conflict, NotAllowed
 from orchestrator.judging import kept_run
 from orchestrator.results.access import Caller
 
-router = APIRouter(prefix="/experiments", tags=["experiments"])
+router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 
 Row = dict[str, Any]
 ExperimentId = Annotated[str, Path(alias="id", pattern=r"^[0-9a-f]{16}$", description="The id of an experiment.")]
@@ -28,7 +29,13 @@ ExperimentId = Annotated[str, Path(alias="id", pattern=r"^[0-9a-f]{16}$", descri
 _MOST_REPORTED = 50
 
 
-@router.post("", status_code=201, summary="Submit an experiment", operation_id="submit_experiment")
+@router.post(
+    "",
+    status_code=201,
+    summary="Submit an experiment",
+    operation_id="submit_experiment",
+    openapi_extra=EXPERIMENT_FILE,
+)
 def submit(
     asked: AskedFor,
     lab: TheLab,

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Path, Query
 
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheLab
+from api.reading import Reading
 from api.schemas import AskedLease, Host, Lease
 from orchestrator.errors import HostBusy, NotFound
 from orchestrator.results.leases import root_slot
 
-router = APIRouter(prefix="/hosts", tags=["hosts"])
+router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
 
 HostId = Annotated[
     str, Path(alias="id", max_length=128, pattern=r"^[A-Za-z0-9@._-]+$", description="The name of a host.")

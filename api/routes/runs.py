@@ -14,11 +14,12 @@ from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
 from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
+from api.reading import Reading
 from api.routes.experiments import experiment_document
 from api.schemas import Experiment, Run, RunRow, Runs, Status
 from orchestrator.errors import NotFound
 
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 Row = dict[str, Any]
 RunId = Annotated[

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
 from api.dependencies import TheLab
+from api.reading import Reading
 from api.schemas import Login, NewToken, Session, ShownToken, Token
 from orchestrator.results.access import SESSION_S
 
-router = APIRouter(tags=["access"])
+router = APIRouter(route_class=Reading, tags=["access"])
 
 _DAY_S = 86_400.0
 _COOKIE_PATH = "/"
