@@ -76,7 +76,7 @@ class Catalog:
         with self._database.read() as connection:
             for some in chunks(run_ids):
                 query = select(RUNS.c.id, RUNS.c.measured_by).where(RUNS.c.id.in_(some), RUNS.c.status.in_(KEPT))
-                found |= dict(connection.execute(query).tuples().all())
+                found |= dict(connection.execute(query).all())
         return found
 
     def newest(self, limit: int, experiment: str | None = None) -> list[Row]:
@@ -118,7 +118,7 @@ class Catalog:
     def by_status(self) -> dict[str, int]:
         """How many runs there are in each status."""
         with self._database.read() as connection:
-            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).tuples().all())
+            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
 
     def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
         """One measure of one flow over all runs of an experiment: (run id, value)."""
