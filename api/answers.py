@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Header, Response
 from fastapi.responses import StreamingResponse
 
 ROOT = "/api/v1"
@@ -18,6 +18,22 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
         "description": "Events with `id`, `event` and JSON `data`.",
     }
 }
+
+
+MADE: dict[int | str, dict[str, Any]] = {
+    201: {"headers": {"Location": {"schema": {"type": "string"}, "description": "Its path from the server's root."}}}
+}
+
+
+KnownTag = Annotated[
+    str | None,
+    Header(
+        alias="If-None-Match", description="The ETag of an earlier answer.", examples=['"9b74c9897bac770ffc029102"']
+    ),
+]
+LastEvent = Annotated[
+    int, Header(alias="Last-Event-ID", ge=0, le=2**62, description="The event that was seen last.", examples=[0])
+]
 
 
 class NotChanged(Exception):

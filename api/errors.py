@@ -38,19 +38,16 @@ _TITLES = {
 }
 
 
-def problem_document(
-    request_id: str, status: int, kind: str, title: str, attempting: str, **more: Any
-) -> dict[str, Any]:
+def problem_document(request_id: str, status: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
     """What a problem document holds."""
-    empty = {"detail": "", "attempting": attempting, "subject": "", "hint": "", "request_id": request_id}
+    empty = {"detail": "", "attempting": "", "subject": "", "hint": "", "request_id": request_id}
     return {"type": f"/problems/{kind}", "title": title, "status": status, **empty, **more}
 
 
 def problem(request: Request, status: int, kind: str, title: str, **more: Any) -> JSONResponse:
     """One problem document."""
-    asked = f"{request.method} {request.url.path}"
-    request_id = getattr(request.state, "request_id", "")
-    body = problem_document(request_id, status, kind, title, asked, **more)
+    more = {"attempting": f"{request.method} {request.url.path}"} | more
+    body = problem_document(getattr(request.state, "request_id", ""), status, kind, title, **more)
     headers = {"WWW-Authenticate": 'Bearer realm="longhaul"'} if status == 401 else {}
     return JSONResponse(body, status_code=status, media_type=PROBLEM_TYPE, headers=headers)
 
@@ -60,7 +57,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(LonghaulError, _of_the_road)
     app.add_exception_handler(RequestValidationError, _of_the_request)
     app.add_exception_handler(HTTPException, _of_http)
-    app.add_exception_handler(Exception, _unforeseen)
 
 
 async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
@@ -110,13 +106,6 @@ def methods_at(app: FastAPI, path: str) -> list[str]:
         for method in route.methods or ()
     }
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
-
-
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-    request_id = getattr(request.state, "request_id", "")
-    _LOG.exception("unforeseen", exc_info=error, extra={"request_id": request_id})
-    hint = f"please report it, with the service's log of request {request_id}"
-    return problem(request, 500, "fault", "A fault of the service", hint=hint)
 
 
 def _kind(error: LonghaulError) -> str:

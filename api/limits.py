@@ -9,8 +9,8 @@ import time
 
 # At once may be asked what the rate allows in so many seconds.
 _BURST_S = 5.0
-# Whoever showed a token that is none, so often at once, may do so again every 5 s.
-_FAILED_RATE, _FAILED_BURST = 0.2, 20.0
+# Of the rate, what is left to whoever showed tokens that are none: of 200 a second, 20 at once and then one every 5 s.
+_FAILED_RATE, _FAILED_BURST = 1 / 1000, 1 / 10
 _MOST_KNOWN = 10_000
 # Whoever has one address of version 6 has all of its network.
 _V6_NETWORK = 64
@@ -51,7 +51,7 @@ class Limits:
 
     def __init__(self, rate: float) -> None:
         self._rate = Buckets(rate, rate * _BURST_S)
-        self._failures = Buckets(_FAILED_RATE, _FAILED_BURST)
+        self._failures = Buckets(rate * _FAILED_RATE, max(1.0, rate * _FAILED_BURST))
 
     def of_known(self, said: str) -> float:
         """Seconds that somebody has to wait whose token or session was good before."""

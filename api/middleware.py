@@ -25,6 +25,7 @@ from api.errors import PROBLEM_TYPE, problem_document
 from api.limits import Limits
 from orchestrator.errors import ResultsError
 
+_LOG = logging.getLogger("longhaul.api")
 _ACCESS = logging.getLogger("longhaul.access")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MOST_BODY_BYTES = 1024 * 1024
@@ -62,11 +63,16 @@ class Requests:
         request = _Request(scope, receive, send)
         try:
             if (wait_s := self._wait(request)) > 0:
-                await request.refuse(429, "Too many requests", f"try again in {wait_s:.0f} s", wait_s)
+                await request.refuse(429, "Too many requests", f"try again in {wait_s:.0f} s", wait_s=wait_s)
             elif request.length() > MOST_BODY_BYTES:
                 await request.refuse(413, "The request is too large", _LARGEST)
             else:
                 await self._app(request.scope, request.receive, request.send)
+        except Exception:
+            _LOG.exception("unforeseen", extra={"request_id": request.id})
+            if not request.answered:
+                hint = f"please report it, with the service's log of request {request.id}"
+                await request.refuse(500, "A fault of the service", "", kind="fault", hint=hint)
         finally:
             if request.status == 401 and request.tries_to_be_known:
                 self._limits.failed(request.address)
@@ -139,6 +145,11 @@ class _Request:
         self._left_bytes, self._whole = MOST_BODY_BYTES, False
 
     @property
+    def answered(self) -> bool:
+        """Whether the answer has begun."""
+        return self._first_s > 0
+
+    @property
     def took_s(self) -> float:
         """Until the first byte of the answer."""
         return (self._first_s or time.monotonic()) - self._begun_s
@@ -184,9 +195,12 @@ class _Request:
             message = {**message, "body": b""}
         await self._send(message)
 
-    async def refuse(self, status: int, title: str, detail: str, wait_s: float = 0.0) -> None:
-        """Answer before anybody has looked at the request."""
-        body = problem_document(self.id, status, f"http-{status}", title, f"{self.method} {self.path}", detail=detail)
+    async def refuse(
+        self, status: int, title: str, detail: str, *, kind: str = "", wait_s: float = 0.0, hint: str = ""
+    ) -> None:
+        """Answer in the place of whoever should have."""
+        kind, asked = kind or f"http-{status}", f"{self.method} {self.path}"
+        body = problem_document(self.id, status, kind, title, detail=detail, attempting=asked, hint=hint)
         headers = [(b"content-type", PROBLEM_TYPE.encode())]
         if wait_s:
             headers.append((b"retry-after", str(int(wait_s) + 1).encode()))

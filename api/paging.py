@@ -11,16 +11,31 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query
 
+from api.schemas import Status
 from orchestrator.errors import PlanError
 
 _TIME = re.compile(r"[0-9T:.+-]{1,32}", re.ASCII)
 _KEY = re.compile(r"[0-9a-f]{1,32}", re.ASCII)
 
-LimitQuery = Annotated[int, Query(ge=1, le=500, description="At most so many rows.")]
+LimitQuery = Annotated[int, Query(ge=1, le=500, description="At most so many rows.", examples=[20])]
 CursorQuery = Annotated[
-    str | None, Query(max_length=200, description="Where the page before ended: its `next`.", examples=[None])
+    str | None,
+    Query(
+        max_length=200,
+        description="Where the page before ended: its `next`.",
+        examples=["WyIyMDMxLTA1LTE3VDA5OjAwOjAwLjAwMCswMDowMCIsICI1ZDQxNDAyYWJjNGIyYTc2Il0="],
+    ),
 ]
-SortQuery = Annotated[Literal["newest", "oldest"], Query(description="Which come first.")]
+NameQuery = Annotated[
+    str | None,
+    Query(
+        pattern=r"^[a-z0-9-]{1,60}$",
+        description="The name of an experiment, as its first field has it.",
+        examples=["quick"],
+    ),
+]
+SortQuery = Annotated[Literal["newest", "oldest"], Query(description="Which come first.", examples=["newest"])]
+StatusQuery = Annotated[Status | None, Query(description="Only those.", examples=["done"])]
 
 
 def read_cursor(cursor: str | None) -> tuple[str, str] | None:

@@ -16,7 +16,14 @@ from orchestrator.results.leases import root_slot
 router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
 
 HostId = Annotated[
-    str, Path(alias="id", max_length=128, pattern=r"^[A-Za-z0-9@._-]+$", description="The name of a host.")
+    str,
+    Path(
+        alias="id",
+        max_length=128,
+        pattern=r"^[A-Za-z0-9@._-]+$",
+        description="The name of a host.",
+        examples=["root@lab"],
+    ),
 ]
 
 
@@ -48,7 +55,7 @@ def give_back(
     key: HostId,
     lab: TheLab,
     caller: Runner,
-    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.")],
+    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.", examples=[1])],
 ) -> None:
     """End a lease early."""
     if not lab.leases.give_back(_known(lab, key), caller.name, fence):
