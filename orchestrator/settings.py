@@ -5,6 +5,9 @@ LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/long
 LONGHAUL_JOBS            runs at a time                     one a processor
 LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
 LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
+LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
+LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
+LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 """
 
@@ -29,6 +32,9 @@ class Settings:
     wall_limit_s: int
     stall_limit_s: int
     guest_memory_dir: Path
+    database: str = ""
+    most_queued: int = 20_000
+    most_running: int = 10_000
 
 
 def load_settings() -> Settings:
@@ -41,6 +47,9 @@ def load_settings() -> Settings:
         wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
         stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
         guest_memory_dir=_guest_memory(environment),
+        database=environment.get("LONGHAUL_DATABASE", ""),
+        most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
+        most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
     )
 
 

@@ -13,7 +13,6 @@ import pytest
 from orchestrator.analysis.measures import summarise
 from orchestrator.errors import NotFound, ResultsError
 from orchestrator.judging import up_to_date
-from orchestrator.results.catalog import Catalog
 from orchestrator.results.export import export_trace
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings
@@ -99,7 +98,9 @@ def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp
         database.execute("PRAGMA foreign_keys=ON")
         database.execute("DELETE FROM runs")
     database.close()
-    assert Store(settings).find("b" * 20) == document("b" * 20)
+    found = Store(settings).find("b" * 20)
+    assert found == document("b" * 20)
+    Store(settings).adopt(found)
     assert len(Store(settings).list_runs(10)) == 1
 
 
@@ -134,7 +135,7 @@ def test_measures_of_a_sweep_are_queryable(store: Store, tmp_path: Path) -> None
 
 
 def test_many_threads_open_one_catalogue(settings: Settings) -> None:
-    catalog = Catalog(settings.home / "catalogue.sqlite")
+    catalog = Store(settings).catalog
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(lambda _: catalog.newest(5), range(32))) == [[]] * 32
 
