@@ -98,12 +98,11 @@ def series() -> Rows:
     """What can be drawn over time."""
     from orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES
 
-    tables = {"flow": FLOW_SERIES, "link": LINK_SERIES}
-    return [
-        {"series": name, "of": scope, "unit": one.unit, "about": one.about}
-        for scope, table in tables.items()
-        for name, one in table.items()
-    ]
+    of_flows, of_links = (
+        [{"series": name, "of": scope, "unit": one.unit, "about": one.about} for name, one in table.items()]
+        for scope, table in (("flow", FLOW_SERIES), ("link", LINK_SERIES))
+    )
+    return of_flows + of_links
 
 
 def backends() -> Rows:

@@ -33,6 +33,7 @@ class Noun(StrEnum):
     modules = "modules"
     presets = "presets"
     measures = "measures"
+    series = "series"
     backends = "backends"
     runs = "runs"
 

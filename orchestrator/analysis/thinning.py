@@ -37,8 +37,9 @@ def thin(x: NDArray[Any], y: NDArray[Any], points: int) -> Indices:
 def _begins(x: NDArray[Any], stretches: int) -> Indices:
     """Where the stretches begin that hold a value."""
     edges = x[0] + np.arange(1, stretches) * (float(x[-1] - x[0]) / stretches)
-    # Edges of the series' own type: numpy would convert the whole series to theirs.
-    return np.unique(np.append(0, np.searchsorted(x, edges.astype(x.dtype))))
+    # Edges of the series' own type, or numpy would convert the whole series to theirs. Among whole numbers, an edge is the next one.
+    own = (edges if x.dtype.kind == "f" else np.ceil(edges)).astype(x.dtype)
+    return np.unique(np.append(0, np.searchsorted(x, own)))
 
 
 def _without_nan(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Enough to tell runs apart for a person, and to notice when it is not.
 _AMBIGUOUS = 2
-_RUN_ID = re.compile("[0-9a-f]{8,64}")
+_RUN_ID = re.compile("[0-9a-f]{20}")
 
 
 class Store:

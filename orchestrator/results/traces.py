@@ -30,6 +30,8 @@ _DELTA_TYPES = ("t_ns", "acked_bytes", "delivered", "app_bytes", "tx_packets", "
 # A look at a part of a run reads groups of so many rows, and passes the others by: their statistics say what they hold.
 _GROUP_ROWS = 2**17
 _TOLD = ("t_ns", "id")
+# What is decoded at a time: a long trace is never in memory as a whole for the sake of one of its flows.
+_BATCH_ROWS = 2**16
 
 
 def write_traces(folder: Path, trace: Trace) -> None:
@@ -60,7 +62,9 @@ def read_traces(folder: Path) -> Trace:
 def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
     """`t_ns` and these fields of the records of one flow or link, from a time to a time, both included."""
     file = folder / FILE_NAMES[kind]
-    wanted = list(dict.fromkeys(["t_ns", "id", *names]))
+    wanted = list(dict.fromkeys(["t_ns", *names]))
+    # Of no record, an empty array of each field's type.
+    parts = {name: [np.zeros(0, TRACE_KINDS[kind][name])] for name in wanted}
     try:
         with pq.ParquetFile(file) as source:
             groups = [
@@ -69,14 +73,16 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
                 if _may_hold(source.metadata.row_group(group), about, span_ns)
             ]
             # One thread: many requests at once share the processors better so.
-            table = source.read_row_groups(groups, columns=wanted, use_threads=False)
+            for batch in source.iter_batches(_BATCH_ROWS, groups, list({*wanted, "id"}), use_threads=False):
+                chosen = batch.column("id").to_numpy() == about
+                t_ns = batch.column("t_ns").to_numpy()
+                if span_ns != EVER:
+                    chosen &= (t_ns >= span_ns[0]) & (t_ns <= span_ns[1])
+                for name in wanted:
+                    parts[name].append(batch.column(name).to_numpy()[chosen])
     except (OSError, pa.ArrowInvalid) as error:
         raise TraceError("reading trace", str(file), str(error)) from error
-    columns: Columns = {name: table.column(name).to_numpy() for name in wanted}
-    chosen = columns["id"] == about
-    if span_ns != EVER:
-        chosen &= (columns["t_ns"] >= span_ns[0]) & (columns["t_ns"] <= span_ns[1])
-    return {name: columns[name][chosen] for name in ("t_ns", *names)}
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
 def _may_hold(group: Any, about: int, span_ns: SpanNs) -> bool:
