@@ -1,6 +1,12 @@
-"""A series of a kept run by name, for a chart: the run's manifest and the columns of its trace come together here."""
+"""A series of a kept run by name, for a chart: the run's manifest and the columns of its trace come together here.
+
+A reader keeps one processor busy for some milliseconds. Who has many readers lets as many at a time as there are processors; more of
+them only wait for each other.
+"""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 from orchestrator.analysis.timelines import POINTS, Timeline, timeline
 from orchestrator.results.store import Store
@@ -20,5 +26,12 @@ def kept_timeline(
 ) -> Timeline:
     """As `timelines.timeline`, of exactly this kept run; NotFound."""
     source = store.columns(run_id)
-    run = Run.from_json(store.manifest(run_id)["run"])
-    return timeline(run, source, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points)
+    return timeline(
+        _run(store, run_id), source, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points
+    )
+
+
+@lru_cache(maxsize=64)
+def _run(store: Store, run_id: str) -> Run:
+    """Whoever looks at a chart asks for several series of the same run, which never changes: its id is its hash."""
+    return Run.from_json(store.manifest(run_id)["run"])
