@@ -21,7 +21,7 @@ from types import FrameType
 
 from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.locks import locked
-from orchestrator.results.leases import Leases
+from orchestrator.results.leases import Leases, root_slot
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim, Work
 from orchestrator.settings import Settings, load_settings
@@ -35,7 +35,6 @@ _RENEW_S = 1.0
 _LOOK_S = 0.1
 # What is lost with a worker is tried again so often.
 _MOST_ATTEMPTS = 5
-_ROOT = "root"
 
 
 class Dispatcher:
@@ -49,6 +48,7 @@ class Dispatcher:
         self._name = name
         self._renewed_s = 0.0
         self._pending: list[Outcome] = []
+        self._root = root_slot()
         self._root_fence: int | None = None
 
     def serve(self, stop: threading.Event) -> None:
@@ -89,7 +89,7 @@ class Dispatcher:
         """Root's slot of this machine is one, whoever wants it; without it the run goes back."""
         if claim.needs != "root":
             return True
-        self._root_fence = self._leases.take(_ROOT, self._name, _LEASE_S, f"run {claim.run_id}")
+        self._root_fence = self._leases.take(self._root, self._name, _LEASE_S, f"run {claim.run_id}")
         if self._root_fence is None:
             self._work.release(claim.run_id, claim.fence, {"why": "somebody else has root's slot"})
         return self._root_fence is not None
@@ -97,10 +97,10 @@ class Dispatcher:
     def _settle(self, outcome: Outcome) -> None:
         claim = outcome.claim
         if claim.needs == "root" and self._root_fence is not None:
-            self._leases.give_back(_ROOT, self._name, self._root_fence)
+            self._leases.give_back(self._root, self._name, self._root_fence)
         if outcome.status == "queued":
             self._try_again(outcome)
-        elif outcome.status in ("failed", "cancelled"):
+        elif outcome.status in ("failed", "cancelled") or claim.rerun_of is not None:
             self._work.end(claim.run_id, claim.fence, outcome.status, outcome.document)
 
     def _try_again(self, outcome: Outcome) -> None:
@@ -119,7 +119,7 @@ class Dispatcher:
             lost, more = self._work.renew(self._name, running, _LEASE_S)
             cancelled |= lost | more
             if self._root_fence is not None:
-                self._leases.renew(_ROOT, self._name, self._root_fence, _LEASE_S)
+                self._leases.renew(self._root, self._name, self._root_fence, _LEASE_S)
             self._renewed_s = time.monotonic()
         for run_id in cancelled:
             self._executor.cancel(run_id)

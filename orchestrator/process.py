@@ -214,6 +214,12 @@ def ask_stranger(argv: Sequence[str], question: str, *, longest_s: int, most_mem
     return Answer(output)
 
 
+def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """A process that works beside this one on the same standard error, and ends when this one does, whatever way that is."""
+    dies_with_us = ["setpriv", "--pdeathsig", "TERM"]
+    return subprocess.Popen([*dies_with_us, *argv], stdin=subprocess.DEVNULL, start_new_session=True)
+
+
 def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program on this process's terminal, whose Ctrl-C is the program's own; its exit code."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,6 +8,7 @@ LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
 LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
 LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
 LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
+LONGHAUL_RATE_LIMIT      requests a second of one token     200
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 """
 
@@ -35,6 +36,7 @@ class Settings:
     database: str = ""
     most_queued: int = 20_000
     most_running: int = 10_000
+    rate_limit: int = 200
 
 
 def load_settings() -> Settings:
@@ -50,6 +52,7 @@ def load_settings() -> Settings:
         database=environment.get("LONGHAUL_DATABASE", ""),
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
+        rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
     )
 
 

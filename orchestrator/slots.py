@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 
 from orchestrator.backends import open_backend
 from orchestrator.errors import BackendError, LonghaulError, ResultsError, RunCancelled
+from orchestrator.judging import rerun_verdict
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
@@ -141,6 +142,8 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
     run = Run.from_json(claim.run)
     try:
         pipeline = Pipeline(open_backend(run.backend, settings), store)
+        if claim.rerun_of is not None:
+            return _rerun(claim, pipeline, run, staging, report)
         known = pipeline.known(claim.run_id)
         document = known or pipeline.carry_out(run, claim.spec, staging, report)
         if document["run"] != claim.run_id:
@@ -157,3 +160,11 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
     except Exception as error:  # one faulty run must not take the others' dispatcher with it
         fault = BackendError("running", f"run {claim.run_id}", f"{type(error).__name__}: {error}", "please report this")
         return Outcome(claim, "failed", failed_document(run, claim.run_id, fault))
+
+
+def _rerun(claim: Claim, pipeline: Pipeline, run: Run, staging: Staging, report: Any) -> Outcome:
+    kept = pipeline.store.get(str(claim.rerun_of))
+    again = pipeline.carry_out(run, claim.spec, staging, report)
+    verdict = rerun_verdict(kept, again)
+    status = "done" if verdict["identical"] else "missed"
+    return Outcome(claim, status, again | {"run": claim.run_id, "status": status, "rerun": verdict})
