@@ -43,13 +43,15 @@ def file_of(kept: Path, derived: Path, name: str) -> Path:
 
 
 def _derive(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # One at a time: who waited finds it made, and what a dead process left half is written over.
-    with locked(target.with_name(f".{target.name}.lock")):
-        if not target.is_file():
-            half = target.with_name(f".{target.name}.half")
-            convert(source, half, "csv")
-            half.replace(target)
-    if not source.is_file():
-        # The run was deleted meanwhile, maybe before there was something to remove.
-        shutil.rmtree(target.parent, ignore_errors=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # One at a time: who waited finds it made, and what a dead process left half is written over.
+        with locked(target.with_name(f".{target.name}.lock")):
+            if not target.is_file():
+                half = target.with_name(f".{target.name}.half")
+                convert(source, half, "csv")
+                half.replace(target)
+    finally:
+        if not source.is_file():
+            # The run was deleted meanwhile, maybe before there was something to remove.
+            shutil.rmtree(target.parent, ignore_errors=True)

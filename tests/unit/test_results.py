@@ -17,6 +17,7 @@ from orchestrator.analysis.timelines import FLOW_SERIES, timeline
 from orchestrator.charting import kept_timeline
 from orchestrator.errors import NotFound, ResultsError
 from orchestrator.judging import up_to_date
+from orchestrator.results.conversion import convert
 from orchestrator.results.downloads import SOURCES
 from orchestrator.results.export import export_trace
 from orchestrator.results.store import Store
@@ -196,6 +197,27 @@ def test_many_who_ask_at_once_get_one_whole_csv(store: Store, tmp_path: Path) ->
     assert set(map(len, texts)) == {len(texts[0])}
     assert texts[0].count("\n") == 1 + len(recorded("lossy_pair")[1].acks)
     assert not half.exists()
+
+
+def test_a_run_that_is_deleted_while_its_csv_is_made_leaves_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(store, tmp_path, "d" * 20)
+
+    def too_late(source: Path, target: Path, to: str) -> None:
+        shutil.rmtree(source.parent)
+        convert(source, target, to)
+
+    monkeypatch.setattr("orchestrator.results.downloads.convert", too_late)
+    with pytest.raises(ResultsError, match=r"making .*acks\.csv"):
+        store.file("d" * 20, "acks.csv")
+    assert not (store.home / "derived" / "dd" / ("d" * 20)).exists()
+
+
+def test_the_path_of_a_run_is_not_its_name(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    with pytest.raises(NotFound):
+        store.file(str(store.directory("d" * 20)), "log.txt")
 
 
 @pytest.mark.parametrize(
