@@ -111,6 +111,19 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     lab.store.catalog.pin(key, False)
 
 
+def kept_run_id(lab: Lab, key: str) -> str:
+    """The id of a run that has a trace; NotFound says why another has none."""
+    if not (lab.store.directory(key) / "manifest.json").is_file():
+        row = _find(lab, key)
+        what = (
+            f"it is {row['status']}, and has no trace"
+            if row["status"] not in ("done", "missed")
+            else "it keeps no trace"
+        )
+        raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
+    return key
+
+
 def _find(lab: Lab, key: str) -> Row:
     row = lab.store.catalog.run(key)
     if row is None:
