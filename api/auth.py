@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
@@ -43,42 +44,36 @@ class Door:
     def __init__(self, access: Access) -> None:
         self.access = access
         self._known: dict[str, tuple[float, Caller]] = {}
-        self._lock = threading.Lock()
 
-    def by_token(self, token: str) -> Caller:
+    async def by_token(self, token: str) -> Caller:
         """Whose token it is."""
-        return self._remembered(_TOKEN + token, lambda: self.access.caller(token))
+        return await self._remembered(_TOKEN + token, partial(self.access.caller, token))
 
-    def by_session(self, session: str) -> Caller:
+    async def by_session(self, session: str) -> Caller:
         """Whose session it is."""
-        return self._remembered(_SESSION + session, lambda: self.access.session_caller(session))
+        return await self._remembered(_SESSION + session, partial(self.access.session_caller, session))
 
     def has_let_in(self, said: str) -> bool:
         """Whether this token or session was good when it was last looked up; it need not be so any more."""
-        with self._lock:
-            return _key(said) in self._known
+        return _key(said) in self._known
 
     def forget(self) -> None:
         """Look everybody up again: something was revoked."""
-        with self._lock:
-            self._known.clear()
+        self._known.clear()
 
-    def _remembered(self, secret: str, look_up: Callable[[], Caller]) -> Caller:
+    async def _remembered(self, secret: str, look_up: Callable[[], Caller]) -> Caller:
         key = _key(secret)
-        with self._lock:
-            believed_until_s, caller = self._known.get(key, (0.0, None))
+        believed_until_s, caller = self._known.get(key, (0.0, None))
         if caller is not None and believed_until_s > time.monotonic():
             return caller
         try:
-            caller = look_up()
+            caller = await run_in_threadpool(look_up)
         except AuthError:
-            with self._lock:
-                self._known.pop(key, None)
+            self._known.pop(key, None)
             raise
-        with self._lock:
-            if len(self._known) >= _MOST_BELIEVED:
-                self._known.clear()
-            self._known[key] = (time.monotonic() + _BELIEVED_S, caller)
+        if len(self._known) >= _MOST_BELIEVED:
+            self._known.clear()
+        self._known[key] = (time.monotonic() + _BELIEVED_S, caller)
         return caller
 
 
@@ -102,9 +97,9 @@ def csrf_token(session: str) -> str:
     return hmac.new(session.encode(), b"longhaul csrf", hashlib.sha256).hexdigest()
 
 
-def authorise(request: Request, scope: str) -> Caller:
+async def authorise(request: Request, scope: str) -> Caller:
     """Who is asking, and that they may do what needs this scope."""
-    found = _who(request)
+    found = await _who(request)
     request.state.caller = found.name
     if not found.may(scope):
         what = f"this needs the scope {scope}, and {found.name}'s token has {found.scope}"
@@ -117,14 +112,14 @@ def scope_of(call: object) -> str | None:
     return getattr(call, "scope", None) if getattr(call, "__module__", "") == __name__ else None
 
 
-def _who(request: Request) -> Caller:
+async def _who(request: Request) -> Caller:
     door: Door = request.app.state.door
     said = credentials(request.headers)
     if said.startswith(_TOKEN):
-        return door.by_token(said.removeprefix(_TOKEN))
+        return await door.by_token(said.removeprefix(_TOKEN))
     if said.startswith(_SESSION):
         session = said.removeprefix(_SESSION)
-        found = door.by_session(session)
+        found = await door.by_session(session)
         _check_csrf(request, session)
         return found
     raise AuthError("asking for", request.url.path, "no token came with the request", "send Authorization: Bearer")
@@ -141,14 +136,14 @@ def _check_csrf(request: Request, session: str) -> None:
         )
 
 
-def _require(scope: str) -> Callable[..., Caller]:
+def _require(scope: str) -> Callable[..., Awaitable[Caller]]:
     # The two schemes are asked for so that the reference names them.
-    def caller(
+    async def caller(
         request: Request,
         bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
         session: Annotated[str | None, Depends(_cookie)] = None,
     ) -> Caller:
-        return authorise(request, scope)
+        return await authorise(request, scope)
 
     caller.scope = scope  # type: ignore[attr-defined]  # what scope_of finds
     return caller

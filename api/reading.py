@@ -53,7 +53,7 @@ class Reading(APIRoute):
 
         async def handler(request: Request) -> Response:
             if scope and reads:
-                await run_in_threadpool(authorise, request, scope)
+                await authorise(request, scope)
             if answers and not _accepted(request.headers.get("accept", ""), answers):
                 raise HTTPException(406, f"it is to be had as {' or '.join(answers)}")
             return await handle(await _plain(request, reads) if reads else request)

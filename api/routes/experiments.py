@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, tag
+from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
@@ -66,7 +66,7 @@ def submit(
     return experiment_document(lab, lab.experiments.get(made))
 
 
-@router.get("", summary="List experiments", operation_id="list_experiments")
+@router.get("", summary="List experiments", operation_id="list_experiments", response_model=Experiments)
 def list_experiments(
     lab: TheLab,
     caller: Reader,
@@ -76,7 +76,7 @@ def list_experiments(
     name: NameQuery = None,
     status: StatusQuery = None,
     owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="Whose.", examples=["ci"])] = None,
-) -> Experiments:
+) -> Response:
     """A page of them, without their specs."""
     rows = lab.experiments.page(
         limit + 1,
@@ -86,7 +86,7 @@ def list_experiments(
         status=status,
         owner=owner,
     )
-    return Experiments(**page(rows, [_row(row) for row in rows], limit))
+    return rendered(page(rows, [_row(row).model_dump() for row in rows], limit))
 
 
 @router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, tag
+from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
@@ -22,6 +22,7 @@ from orchestrator.errors import NotFound
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 Row = dict[str, Any]
+_SHOWN = tuple(name for name in RunRow.model_fields if name not in ("href", "point"))
 RunId = Annotated[
     str,
     Path(
@@ -33,7 +34,7 @@ RunId = Annotated[
 ]
 
 
-@router.get("", summary="List runs", operation_id="list_runs")
+@router.get("", summary="List runs", operation_id="list_runs", response_model=Runs)
 def list_runs(
     lab: TheLab,
     caller: Reader,
@@ -46,7 +47,7 @@ def list_runs(
         Query(pattern=r"^[0-9a-f]{16}$", description="Those of one experiment.", examples=["5d41402abc4b2a76"]),
     ] = None,
     status: StatusQuery = None,
-) -> Runs:
+) -> Response:
     """A page of them, without their documents."""
     rows = lab.store.catalog.page(
         limit + 1,
@@ -56,7 +57,7 @@ def list_runs(
         status=status,
         experiment_id=experiment_id,
     )
-    return Runs(**page(rows, [RunRow(**_row(row)) for row in rows], limit))
+    return rendered(page(rows, [_row(row) for row in rows], limit))
 
 
 @router.get("/{id}", summary="Read a run", operation_id="read_run")
@@ -119,6 +120,19 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     lab.store.catalog.pin(key, False)
 
 
+def kept_run_id(lab: Lab, key: str) -> str:
+    """The id of a run that has a trace; NotFound says why another has none."""
+    if not (lab.store.directory(key) / "manifest.json").is_file():
+        row = _find(lab, key)
+        what = (
+            f"it is {row['status']}, and has no trace"
+            if row["status"] not in ("done", "missed")
+            else "it keeps no trace"
+        )
+        raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
+    return key
+
+
 def _find(lab: Lab, key: str) -> Row:
     row = lab.store.catalog.run(key)
     if row is None:
@@ -127,5 +141,5 @@ def _find(lab: Lab, key: str) -> Row:
 
 
 def _row(row: Row) -> Row:
-    told = {name: row[name] for name in RunRow.model_fields if name in row}
+    told = {name: row[name] for name in _SHOWN}
     return told | {"href": f"{ROOT}/runs/{row['id']}", "point": json.loads(row["point"])}

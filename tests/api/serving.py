@@ -20,7 +20,7 @@ ROOT = "/api/v1"
 SCOPES = ("read", "run", "admin")
 LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
 # A guest boots and runs ten virtual seconds; beside a busy machine's other work.
-_PATIENCE_S = 120
+_PATIENCE_S = 300
 
 
 @dataclass
@@ -36,11 +36,11 @@ class Service:
     def client(self, scope: str | None = "admin", **more: Any) -> httpx.Client:
         """A client with the token of a scope, or without one."""
         headers = {"Authorization": f"Bearer {self.tokens[scope]}"} if scope else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=60, verify=False, **more)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=300, verify=False, **more)
 
     def as_token(self, token: str) -> httpx.Client:
         """A client with this token."""
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=60, verify=False)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=300, verify=False)
 
     def make_token(self, name: str, scope: str) -> str:
         """A token of a person of their own."""
@@ -76,6 +76,14 @@ class Service:
     def log_lines(self) -> list[dict[str, Any]]:
         """The same, read."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def lines_with(self, text: str) -> list[dict[str, Any]]:
+        """Those that hold a text, as soon as there are any: a request is logged when its answer is gone."""
+        until_s = time.monotonic() + _PATIENCE_S
+        while not (found := [line for line in self.log_lines() if text in json.dumps(line)]):
+            assert time.monotonic() < until_s, f"nothing about {text} in {self.log}"
+            time.sleep(0.02)
+        return found
 
 
 @contextlib.contextmanager
