@@ -17,7 +17,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from orchestrator.errors import LonghaulError, OverLimit, SpecError
+from orchestrator.errors import LonghaulError, OverLimit, RecordUnreachable, SpecError
 
 _LOG = logging.getLogger("longhaul.api")
 
@@ -72,7 +72,9 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, SpecError):
         more["problems"] = error.problems
     response = problem(request, error.http_status, _kind(error), _title(error), **more)
-    wait_s = _SOON_S if error.http_status == 503 else error.retry_after_s if isinstance(error, OverLimit) else 0
+    wait_s = (
+        _SOON_S if isinstance(error, RecordUnreachable) else error.retry_after_s if isinstance(error, OverLimit) else 0
+    )
     if wait_s:
         response.headers["Retry-After"] = str(wait_s)
     return response

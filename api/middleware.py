@@ -68,6 +68,7 @@ class Requests:
                 await request.refuse(413, "The request is too large", _LARGEST)
             else:
                 await self._app(request.scope, request.receive, request.send)
+                await request.end()
         except Exception:
             _LOG.exception("unforeseen", extra={"request_id": request.id})
             if not request.answered:
@@ -142,7 +143,7 @@ class _Request:
         self.made = ""
         self._receive, self._send = receive, send
         self._begun_s, self._first_s = time.monotonic(), 0.0
-        self._left_bytes, self._whole = MOST_BODY_BYTES, False
+        self._left_bytes, self._whole, self._over = MOST_BODY_BYTES, False, False
 
     @property
     def answered(self) -> bool:
@@ -191,9 +192,16 @@ class _Request:
         if message["type"] == "http.response.start":
             self.status, self._first_s = message["status"], time.monotonic()
             self.made = _mark(message, self.id)
-        elif self.method == "HEAD":
-            message = {**message, "body": b""}
+        else:
+            self._over = not message.get("more_body", False)
+            if self.method == "HEAD":
+                message = {**message, "body": b""}
         await self._send(message)
+
+    async def end(self) -> None:
+        """End the answer to a HEAD where the rest of it was cut off."""
+        if self.method == "HEAD" and self.answered and not self._over:
+            await self.send({"type": "http.response.body"})
 
     async def refuse(
         self, status: int, title: str, detail: str, *, kind: str = "", wait_s: float = 0.0, hint: str = ""
