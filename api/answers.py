@@ -15,7 +15,22 @@ LIVE = ("queued", "running")
 
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "description": "One event.",
+                    "properties": {
+                        "id": {"type": "string", "description": "What Last-Event-ID resumes after."},
+                        "event": {"type": "string", "description": "What happened (docs/service.md)."},
+                        "data": {
+                            "type": "string",
+                            "description": "A JSON document: at, kind, run, and what belongs to it.",
+                        },
+                    },
+                }
+            }
+        },
         "description": "Events with `id`, `event` and JSON `data`.",
     }
 }

@@ -31,7 +31,7 @@ EXPERIMENT_FILE: dict[str, Any] = {
     "requestBody": {
         "content": {
             YAML: {
-                "schema": {"type": "string", "description": "An experiment file (docs/experiment-format.md)."},
+                "schema": {"type": "object", "description": "An experiment's file (docs/experiment-format.md)."},
                 "example": (
                     "experiment: first-look\npath: {bandwidth: 100 Mbit/s, rtt: 40 ms}\n"
                     "flows:\n  - {name: one, cc: cubic}\nduration: 5 s\n"

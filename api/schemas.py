@@ -13,6 +13,9 @@ Json = dict[str, Any]
 
 TOKEN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"  # noqa: S105 (the form of a name)
 
+# What documents.py takes for text, as a schema says it.
+TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]*$"
+
 QUICK: Json = {
     "experiment": "first-look",
     "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
@@ -35,8 +38,10 @@ class AskedFor(_Wire):
     )
 
     spec: Json | None = Field(None, description="The fields of an experiment (docs/experiment-format.md).")
-    shipped: Annotated[str, Field(max_length=128)] | None = Field(None, description="The name of a shipped experiment.")
-    set: list[Annotated[str, Field(max_length=500)]] = Field(
+    shipped: Annotated[str, Field(max_length=128, pattern=TEXT)] | None = Field(
+        None, description="The name of a shipped experiment."
+    )
+    set: list[Annotated[str, Field(max_length=500, pattern=TEXT)]] = Field(
         default=[], max_length=100, description="Changes, as in path.rtt=100ms."
     )
     backend: Literal["sandbox", "mininet"] = "sandbox"
@@ -187,7 +192,7 @@ class AskedLease(_Wire):
     )
 
     seconds: Annotated[int, Field(ge=1, le=86_400)]
-    about: Annotated[str, Field(max_length=200)] = ""
+    about: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""
 
 
 class Lease(_Wire):
@@ -235,7 +240,7 @@ class Login(_Wire):
         extra="forbid", json_schema_extra={"examples": [{"token": "lh_0123456789ab_" + "x" * 43}]}
     )
 
-    token: str = Field(max_length=200)
+    token: str = Field(max_length=200, pattern=TEXT)
 
 
 class Session(_Wire):

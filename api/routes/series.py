@@ -81,7 +81,7 @@ async def series(
         Query(
             pattern=_NAME,
             description="Of a link, where no flow is named; the first bottleneck by default.",
-            examples=["s1-s2"],
+            examples=["bottleneck"],
         ),
     ] = None,
     begin_s: Annotated[

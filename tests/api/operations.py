@@ -62,19 +62,19 @@ class Operation:
             found += [(media, one["value"]) for one in content.get("examples", {}).values()]
         return found or [("", None)]
 
-    def parameters(self, *, optional: bool) -> Json:
-        """Each with its example, by name."""
+    def parameters(self, option: str | None) -> Json:
+        """What is needed, and one that is not, with their examples, by name."""
         return {
             one["name"]: one.get("example")
             for one in self.said.get("parameters", [])
-            if one.get("required") or optional
+            if one.get("required") or one["name"] == option
         }
 
     def request(
-        self, client: httpx.Client, ids: Mapping[str, str], body: int = 0, *, optional: bool = False
+        self, client: httpx.Client, ids: Mapping[str, str], body: int = 0, option: str | None = None
     ) -> httpx.Request:
         """The request that the examples make, with ids of things that are there."""
-        values = self.parameters(optional=optional)
+        values = self.parameters(option)
         path, query, headers = self.path, {}, {}
         for one in self.said.get("parameters", []):
             name, where = one["name"], one["in"]

@@ -339,7 +339,7 @@ def test_a_log_line_is_one_document_whatever_was_asked(admin: httpx.Client, serv
     forged = '/x%0a{"level":"info","caller":"admin"}%0d%1b[2J%00%e2%80%a8"\\'
     admin.get(forged, headers={"User-Agent": 'x"}'})
     admin.get(f"{ROOT}/runs", params={"experiment": 'a\n{"x": 1}'})
-    assert service.lines_with("x%0a{")[0]["status"] == 404
+    assert service.lines_with("/x%0a")[0]["status"] == 404
     raw = service.log.read_bytes()
     assert b"\x1b" not in raw and b"\0" not in raw and b"\r" not in raw
     assert {"at", "level", "logger", "message"} <= set.intersection(*(set(line) for line in service.log_lines()))
@@ -380,22 +380,10 @@ def test_a_form_of_answer_that_is_not_to_be_had_is_406(admin: httpx.Client, serv
 
 
 def test_a_cursor_that_was_made_up_is_422(admin: httpx.Client) -> None:
-    import base64
-
-    for text in (
-        '["x","y"]',
-        '["\\ud800","0"]',
-        "[1,2]",
-        '["2026","\\u0000"]',
-        "{}",
-        "[" * 100,
-        '["a","b","c"]',
-        "null",
-    ):
-        made = base64.urlsafe_b64encode(text.encode()).decode()
+    for made in ("x", "_", "2031_0", "2031-05-17T09:00:00Z_' OR 1", "2031-05-17T09:00:00Z_0\0", "W10=", "9" * 10_000):
         for place in ("runs", "experiments"):
             answer = admin.get(f"{ROOT}/{place}", params={"cursor": made})
-            assert answer.status_code == 422, (text, answer.text)
+            assert answer.status_code == 422, (made, answer.text)
 
 
 def test_what_nobody_may_do_is_not_even_read(service: Service) -> None:
