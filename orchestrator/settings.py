@@ -6,6 +6,8 @@ LONGHAUL_JOBS            runs at a time                     one a processor
 LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
 LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+LONGHAUL_USER_CODE       on: the service takes code of admins    off
+LONGHAUL_CONFINEMENT     off: one's own code runs unconfined     on
 """
 
 from __future__ import annotations
@@ -29,11 +31,22 @@ class Settings:
     wall_limit_s: int
     stall_limit_s: int
     guest_memory_dir: Path
+    user_code: bool = False
+    confinement: bool = True
 
 
 def load_settings() -> Settings:
     """Settings of this process; a value that cannot be read is a PlanError naming the variable."""
     environment = os.environ
+    user_code = _switch(environment, "LONGHAUL_USER_CODE", default=False)
+    confinement = _switch(environment, "LONGHAUL_CONFINEMENT", default=True)
+    if user_code and not confinement:
+        raise PlanError(
+            "reading setting",
+            "LONGHAUL_CONFINEMENT",
+            "it is off, and LONGHAUL_USER_CODE is on: code of other people only runs confined",
+            "leave one of the two out",
+        )
     return Settings(
         home=_folder(environment, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share"),
         cache=_folder(environment, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache"),
@@ -41,6 +54,8 @@ def load_settings() -> Settings:
         wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
         stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
         guest_memory_dir=_guest_memory(environment),
+        user_code=user_code,
+        confinement=confinement,
     )
 
 
@@ -59,6 +74,15 @@ def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
     if not written.isascii() or not written.isdigit() or int(written) == 0:
         raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
     return int(written)
+
+
+def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = environment.get(name)
+    if not written:
+        return default
+    if written not in ("on", "off"):
+        raise PlanError("reading setting", name, f"read {written!r}", "on and off are allowed")
+    return written == "on"
 
 
 def _guest_memory(environment: Mapping[str, str]) -> Path:
