@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -51,6 +51,8 @@ class View:
     writes: Mapping[str, Path] = field(default_factory=dict)
     # Empty folders in memory, and how many bytes fit.
     scratch: Mapping[str, int] = field(default_factory=dict)
+    # Empty ones that nobody writes.
+    folders: Sequence[str] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: str = "/"
@@ -131,8 +133,7 @@ def _as_nobody(view: View) -> tuple[list[str], View]:
         words += ["--bind", str(source), str(writes[place])]
     become = ["/usr/bin/setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
     become += ["--bounding-set=-all", "--inh-caps=-all", "--"]
-    inner = View(reads, writes, view.scratch, view.links, view.environment, view.folder)
-    return [*words, "--", *become], inner
+    return [*words, "--", *become], replace(view, reads=reads, writes=writes)
 
 
 def _inside(view: View) -> list[str]:
@@ -142,6 +143,7 @@ def _inside(view: View) -> list[str]:
         words += ["--setenv", name, value]
     words += chain.from_iterable(("--ro-bind-try", one, one) for one in (*_SYSTEM, *_SYSTEM_SEARCH))
     words += [*_links(), "--proc", "/proc", "--dev", "/dev"]
+    words += chain.from_iterable(("--dir", one) for one in view.folders)
     for place, most_bytes in view.scratch.items():
         words += ["--size", str(most_bytes), "--tmpfs", place]
     for place, source in view.reads.items():

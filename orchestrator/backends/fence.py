@@ -24,6 +24,8 @@ from orchestrator.settings import Settings
 _MORE_MEMORY_BYTES = 2**30
 _MORE_RAM_BYTES = 64 * 2**20
 _HOME_BYTES = 2**20
+# What a program of the host finds empty in a guest (agent/program.c).
+_MININETS_FOLDERS = ("/tmp", "/var/tmp", "/sys")  # noqa: S108
 # A processor second is at most a wall second of the one processor that a guest has, and wall time is the guard's.
 _MOST_TRACE_BYTES = 8 * 2**30
 _MOST_LOG_BYTES = 64 * 2**20
@@ -58,6 +60,7 @@ class Fence:
             writes={"/run/guest": self._guest},
             scratch={"/home": _HOME_BYTES, "/memory": ram_bytes + _MORE_RAM_BYTES},
             environment={"HOME": "/home", "TMPDIR": "/memory", "PATH": "/usr/bin:/bin"},
+            folders=_MININETS_FOLDERS if self._run.backend == "mininet" else (),
             folder="/run",
         )
         limits = Limits(
