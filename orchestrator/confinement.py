@@ -78,7 +78,7 @@ class Limits:
 
 
 def confined(command: Sequence[str], view: View, limits: Limits, settings: Settings) -> list[str]:
-    """The words that start it. They are to be started with no environment: a process of another one could read it."""
+    """The words that start it; only descriptors are inherited."""
     _check_possible(settings)
     return _words(command, view, limits, settings)
 
@@ -92,7 +92,7 @@ def _check_possible(settings: Settings) -> None:
     if _possible:
         return
     words = _words(["/usr/bin/true"], View(), Limits(_PROBE_S, 2**20, 8, 2**30), settings)
-    answer = ask_stranger(words, "", longest_s=_PROBE_S, most_bytes=2**16, environment={})
+    answer = ask_stranger(words, "", longest_s=_PROBE_S, most_bytes=2**16)
     if answer.output is None:
         piece = f"a way to run code of users confined ({answer.problem})"
         raise BackendUnavailable("confinement", [(piece, _REMEDY)])
@@ -104,7 +104,8 @@ def _words(command: Sequence[str], view: View, limits: Limits, settings: Setting
     limited = [*limits.words(), *command]
     before, view = _as_nobody(view) if os.geteuid() == 0 else ([], view)
     # What the innermost bwrap reads its filter from; everything on the way passes the descriptor on.
-    opened = ["/bin/sh", "-c", 'exec 9<"$0" && exec "$@"', str(_filter_file(settings.cache))]
+    # The environment goes first of all: what a process was started with can be read from beside it.
+    opened = ["/usr/bin/env", "-i", "/bin/sh", "-c", 'exec 9<"$0" && exec "$@"', str(_filter_file(settings.cache))]
     return [*opened, "/usr/bin/choom", "-n", "1000", "--", *before, *_inside(view), "--", *limited]
 
 

@@ -84,7 +84,7 @@ def _compile(settings: Settings, version: str, folder: Path, kernel: Path) -> An
         folder=_TEMPORARY,
     )
     words = confined([*build, f"/kmod/{_SCRIPT}", version, "/source"], view, _LIMITS, settings)
-    return ask_stranger(words, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES, environment={})
+    return ask_stranger(words, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
 
 
 def _first_error(answer: Answer) -> str:

@@ -205,7 +205,6 @@ def ask_stranger(
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=messages,
-                env=None if environment is None else dict(environment),
                 start_new_session=True,
             ) as child:
                 late = not _ask(child, question, longest_s)
@@ -214,8 +213,8 @@ def ask_stranger(
         said = _printable(_beginning(messages, most_bytes))
         if late:
             return Answer(None, f"it was not done after {longest_s:g} s", said)
-        if output.seek(0, os.SEEK_END) >= most_bytes:
-            return Answer(None, f"it said {most_bytes} bytes or more", said)
+        if any(file.seek(0, os.SEEK_END) >= most_bytes for file in (output, messages)):
+            return Answer(None, f"it printed {most_bytes} bytes or more", said)
         if child.returncode != 0:
             last = said.strip().splitlines()[-1:] or [_ending(child.returncode)]
             return Answer(None, last[0].strip()[:_LONGEST_LINE], said)

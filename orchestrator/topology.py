@@ -166,4 +166,4 @@ def _ask_stranger(file: Path, name: str, params: str) -> Answer:
         folder="/topology",
     )
     words = confined([_PYTHON, "-I", "/as_json.py", f"/topology/{file.name}", name], view, _LIMITS, settings)
-    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES, environment={})
+    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)

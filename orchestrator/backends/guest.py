@@ -174,8 +174,7 @@ class Guests:
             "PATH": "/usr/bin:/bin",
         }
         if fence:
-            # It has its own, and what is given here could be read in it.
-            command, environment = fence.words(command), {}
+            command = fence.words(command)
         words = [str(AGENT), *guard, "--dir", str(directory), "--remove", "--", *command]
         return start_guard(words, directory / "log.txt", environment, terminal)
 
