@@ -156,7 +156,8 @@ def test_a_hostile_topo_gets_at_nothing(lab: Callable[[str], str], home: Path, t
 def test_a_topo_that_misbehaves_is_ended_with_one_line(
     lab: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, line: str, says: str
 ) -> None:
-    monkeypatch.setattr(topology, "_LONGEST_S", 3)
+    if "not done" in says:
+        monkeypatch.setattr(topology, "_LONGEST_S", 3)
     with pytest.raises(PlanError, match=f"building topology .*lab.py:Lab: .*({says})") as raised:
         build_graph(lab(in_build(line)), {})
     assert str(raised.value).isprintable()

@@ -41,7 +41,7 @@ static long failure(long result)
 
 static long host(enum call call, long a, long b, long c)
 {
-	register long r10 asm("r10") = 0x22; /* of mmap: private and anonymous */
+	register long r10 asm("r10") = 0x4022; /* of mmap: private, anonymous, not reserved */
 	register long r8 asm("r8") = -1;
 	register long r9 asm("r9") = 0;
 	long result;
