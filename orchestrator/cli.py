@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli_guest import JsonOption, kernel_app, modules_app
+from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -23,6 +24,9 @@ app = typer.Typer(
 )
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
+app.add_typer(token_app, name="token")
+for verb in (serve, prune, pin, backup, restore):
+    app.command()(verb)
 
 
 class Noun(StrEnum):
@@ -33,6 +37,7 @@ class Noun(StrEnum):
     modules = "modules"
     presets = "presets"
     measures = "measures"
+    series = "series"
     backends = "backends"
     runs = "runs"
 

@@ -53,12 +53,9 @@ def compare_results(
         raise PlanError(
             "writing", str(junit), "nothing gates, so that there is no test in it", "name a gate with --for"
         )
-    effect = _least(least)
     store = Store(load_settings())
     names, pairing = _sides(a, b, by, store)
-    comparison = compare(*names, pairing, _gates(gates, pairing), effect)
-    if gates and not comparison.gated:
-        raise PlanError("gating on", ", ".join(gates), "it has no value in any pair of runs")
+    comparison = _compared(names, pairing, gates, least)
     if as_json:
         print(json.dumps(as_document(comparison)))
     else:
@@ -70,6 +67,20 @@ def compare_results(
     if report is not None:
         write_report([one["run"] for pair in pairing.pairs for one in pair if one["status"] != "failed"], report, store)
     return EXIT_MISSED if comparison.fails else EXIT_DONE
+
+
+def compare_documents(
+    a: str, runs: Sequence[Document], b: str, others: Sequence[Document], gates: Sequence[str], least: str
+) -> Comparison:
+    """The runs of two sides, by what the sides are called."""
+    return _compared((a, b), pair_runs(runs, others), gates, least)
+
+
+def _compared(names: tuple[str, str], pairing: Pairing, gates: Sequence[str], least: str) -> Comparison:
+    comparison = compare(*names, pairing, _gates(gates, pairing), _least(least))
+    if gates and not comparison.gated:
+        raise PlanError("gating on", ", ".join(gates), "it has no value in any pair of runs")
+    return comparison
 
 
 def _least(text: str) -> float:

@@ -9,11 +9,16 @@
     |   |-- KernelComplained     the guest kernel reported a fault of its own  exit 4
     |   |-- RunTimedOut          no progress, or past a limit of time          exit 4
     |   |-- ReadBackMismatch     the kernel did not take what it was given     exit 4
+    |   |-- RunCancelled         nobody wants it any more                    exit 4
+    |   |-- WorkerLost           who carried it out is gone                  exit 4
     |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
     |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
     |   `-- NotFound             no such run or experiment                     exit 2, HTTP 404
-    |-- AuthError            who is asking, or may they                        exit 2, HTTP 401
+    |-- AuthError            who is asking                                     exit 2, HTTP 401
+    |   `-- NotAllowed           it is known who, and they may not               exit 2, HTTP 403
+    |-- OverLimit            more than somebody may have, or may ask at once   exit 2, HTTP 429
+    |-- Conflict             it does not go with what is recorded              exit 2, HTTP 409
     `-- HostBusy             somebody else holds the host                      exit 3, HTTP 409
 
 Each error says what was attempted, on which thing, what happened, and what to do. One handler renders each of them as
@@ -116,6 +121,14 @@ class FidelityBroken(BackendError):
     """It ran, but its numbers cannot be believed."""
 
 
+class RunCancelled(BackendError):
+    """Nobody wants it any more."""
+
+
+class WorkerLost(BackendError):
+    """Who carried it out is gone; it says nothing about the experiment."""
+
+
 class TraceError(LonghaulError):
     """A trace cannot be read."""
 
@@ -132,10 +145,34 @@ class NotFound(ResultsError):
 
 
 class AuthError(LonghaulError):
-    """Who is asking, or whether they may."""
+    """Who is asking is not known."""
 
     exit_code = 2
     http_status = 401
+
+
+class NotAllowed(AuthError):
+    """It is known who is asking, and they may not."""
+
+    http_status = 403
+
+
+class OverLimit(LonghaulError):
+    """More than somebody may have, or may ask at once; `retry_after_s` where waiting helps."""
+
+    exit_code = 2
+    http_status = 429
+
+    def __init__(self, attempting: str, subject: str, what: str, hint: str = "", retry_after_s: int = 0) -> None:
+        super().__init__(attempting, subject, what, hint)
+        self.retry_after_s = retry_after_s
+
+
+class Conflict(LonghaulError):
+    """It does not go with what is recorded."""
+
+    exit_code = 2
+    http_status = 409
 
 
 class HostBusy(LonghaulError):

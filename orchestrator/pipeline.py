@@ -14,16 +14,18 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.backends.base import Backend, Cost
+from orchestrator.backends.base import Backend, Cost, Progress
 from orchestrator.errors import (
     BackendError,
     FidelityBroken,
     GuestDied,
     KernelComplained,
     LonghaulError,
+    RunCancelled,
     RunTimedOut,
     TraceError,
 )
@@ -75,43 +77,56 @@ class Pipeline:
 
     def rerun(self, run: Run, spec: Mapping[str, Any]) -> Document:
         """Carry a kept Run out again, with today's kernel, agent and modules."""
-        identity = self.backend.identity(run)
         with Staging(self.store.home) as staging:
-            return self._carry_out(0, run, run_id(run, identity), identity, spec, staging)
+            return self.carry_out(run, spec, staging, partial(self._report, 0))
+
+    def carry_out(self, run: Run, spec: Mapping[str, Any], staging: Staging, progress: Progress) -> Document:
+        """Carry one Run out, whatever is kept; `progress` may raise to end it."""
+        identity = self.backend.identity(run)
+        return self._carry_out(run, run_id(run, identity), identity, spec, staging, progress)
 
     def _walk(self, index: int, run: Run, spec: Mapping[str, Any], staging: Staging) -> Document:
         identity = self.backend.identity(run)
         key = run_id(run, identity)
-        if self.use_cache and (known := self._known(key)) is not None:
+        if self.use_cache and (known := self.known(key)) is not None:
             self.watcher.finished(index, known)
             return known
         self.watcher.started(index, run)
         try:
-            document = self._carry_out(index, run, key, identity, spec, staging)
+            progress = partial(self._report, index)
+            document = self._carry_out(run, key, identity, spec, staging, progress)
         except LonghaulError as error:
             document = failed_document(run, key, error)
         self.watcher.finished(index, document)
         return document
 
-    def _known(self, key: str) -> Document | None:
+    def known(self, key: str) -> Document | None:
         """A kept run, by today's formulas; one that today's checks refuse is forgotten and carried out again."""
         known = self.store.find(key)
         if known is None:
             return None
         try:
-            return up_to_date(known, self.store) | {"cached": True}
+            known = up_to_date(known, self.store)
         except FidelityBroken:
             self.store.delete(key)
             return None
+        self.store.adopt(known)
+        return known | {"cached": True}
 
     def _carry_out(
-        self, index: int, run: Run, key: str, identity: Mapping[str, str], spec: Mapping[str, Any], staging: Staging
+        self,
+        run: Run,
+        key: str,
+        identity: Mapping[str, str],
+        spec: Mapping[str, Any],
+        staging: Staging,
+        progress: Progress,
     ) -> Document:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self.store.make_ready, daemon=True).start()
             try:
-                cost = self.backend.run(run, directory, lambda virtual_ns: self._report(index, virtual_ns))
+                cost = self.backend.run(run, directory, progress)
             except (GuestDied, KernelComplained, RunTimedOut) as error:
                 error.hint = "; ".join(filter(None, [error.hint, self.store.keep_log(directory, key)]))
                 raise
@@ -122,7 +137,7 @@ class Pipeline:
 
     def _report(self, index: int, virtual_ns: int) -> None:
         if self._cancelled.is_set():
-            raise BackendError("running", f"run {index + 1}", "cancelled")
+            raise RunCancelled("running", f"run {index + 1}", "cancelled")
         self.watcher.progress(index, virtual_ns)
 
 

@@ -253,6 +253,12 @@ def _ending(code: int) -> str:
         return f"it ended with {code}"
 
 
+def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """A process that works beside this one on the same standard error, and ends when this one does, whatever way that is."""
+    dies_with_us = ["setpriv", "--pdeathsig", "TERM"]
+    return subprocess.Popen([*dies_with_us, *argv], stdin=subprocess.DEVNULL, start_new_session=True)
+
+
 def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program on this process's terminal, whose Ctrl-C is the program's own; its exit code."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,9 +5,13 @@ LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/long
 LONGHAUL_JOBS            runs at a time                     one a processor
 LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
 LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
+LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
+LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
+LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
+LONGHAUL_RATE_LIMIT      requests a second of one token     200
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
-LONGHAUL_USER_CODE       on: the service takes code of admins    off
-LONGHAUL_CONFINEMENT     off: one's own code runs unconfined     on
+LONGHAUL_USER_CODE       on: code of admins is taken        off
+LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ class Settings:
     guest_memory_dir: Path
     user_code: bool = False
     confinement: bool = True
+    database: str = ""
+    most_queued: int = 20_000
+    most_running: int = 10_000
+    rate_limit: int = 200
 
 
 def load_settings() -> Settings:
@@ -56,6 +64,10 @@ def load_settings() -> Settings:
         guest_memory_dir=_guest_memory(environment),
         user_code=user_code,
         confinement=confinement,
+        database=environment.get("LONGHAUL_DATABASE", ""),
+        most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
+        most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
+        rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
     )
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "load_experiment",
     "parse_experiment",
     "plain_data",
+    "shipped_experiment",
     "shipped_experiments",
     "with_sweep",
 ]
@@ -67,11 +68,23 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experim
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
         known = shipped_experiments()
         if name_or_path not in known:
-            near = difflib.get_close_matches(name_or_path, known, 1)
-            hint = f", nearest: {near[0]}" if near else ""
-            raise SpecError(name_or_path, [f"neither a file nor a shipped experiment; known: {', '.join(known)}{hint}"])
+            raise SpecError(name_or_path, [f"neither a file nor {_no_such(name_or_path, known)}"])
         path = shipped
     return _load(read_document(path), overrides)
+
+
+def shipped_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
+    """The same for those who may name what is shipped, and no file."""
+    known = shipped_experiments()
+    if name not in known:
+        raise SpecError(name, [f"not {_no_such(name, known)}"])
+    return _load(read_document(known[name]), overrides)
+
+
+def _no_such(name: str, known: Mapping[str, Path]) -> str:
+    near = difflib.get_close_matches(name, known, 5) or [one for one in known if one.startswith(name[:3])][:5]
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    return f"a shipped experiment{hint}; all: `longhaul list experiments`"
 
 
 def parse_experiment(

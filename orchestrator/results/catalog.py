@@ -1,135 +1,124 @@
-"""Every SQL statement of the project: which runs there are, and what they measured.
-
-One table of runs with the whole document, one of measures with a row a number, so that a sweep of a thousand runs can be
-asked questions. SQLite in WAL mode: many readers and writers, of several processes, at once.
-"""
+"""Kept runs in the database: which there are, what they came to, and every number of theirs as a row that can be asked for."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    create_engine,
-    delete,
-    event,
-    insert,
-    select,
-    update,
-)
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
-from orchestrator.errors import ResultsError
-from orchestrator.locks import locked
-
-# The newest revision in migrations/versions; a test holds the two equal.
-HEAD = "0001"
-
-METADATA = MetaData()
-
-RUNS = Table(
-    "runs",
-    METADATA,
-    Column("id", String(32), primary_key=True),
-    Column("experiment", String(128), nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("backend", String(16), nullable=False),
-    Column("kernel", String(64), nullable=False),
-    Column("seed", Integer, nullable=False),
-    Column("created_at", String(32), nullable=False),
-    Column("virtual_s", Float, nullable=False),
-    Column("wall_s", Float, nullable=False),
-    Column("trace_sha256", String(64), nullable=False),
-    Column("point", Text, nullable=False),
-    Column("document", Text, nullable=False),
-    Index("runs_by_experiment", "experiment", "created_at"),
-    Index("runs_by_time", "created_at"),
-)
-
-MEASURES = Table(
-    "measures",
-    METADATA,
-    Column("run_id", String(32), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("flow", String(128), primary_key=True),
-    Column("measure", String(64), primary_key=True),
-    Column("value", Float, nullable=False),
-)
+from orchestrator.results.database import Database, chunks, insert_new, now
+from orchestrator.results.ends import KEPT, LIVE, settle
+from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
 
 Row = dict[str, Any]
 
+# A rerun ends like any run, and only its verdict is kept.
+_KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
+
 
 class Catalog:
-    """The database of one home."""
+    """The record of runs."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._engine: Engine | None = None
-        self._opening = threading.Lock()
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(self, run_id: str, document: Mapping[str, Any]) -> None:
-        """Record a run; a run recorded before stays as it was."""
-        row = {
-            key: document[key]
-            for key in ("experiment", "status", "backend", "kernel", "seed", "virtual_s", "wall_s", "trace_sha256")
-        }
-        row |= {
-            "id": run_id,
-            "created_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "point": json.dumps(document["point"], sort_keys=True),
-            "document": json.dumps(document),
-        }
-        with self._write() as connection:
-            fresh = connection.execute(insert(RUNS).prefix_with("OR IGNORE").values(row)).rowcount
-            if fresh:
-                _add_measures(connection, run_id, document)
+        """Record a run that is kept; one that was recorded as kept before stays as it was."""
+        at = now()
+        known = {key: document[key] for key in ("experiment", "backend", "seed", "virtual_s")}
+        found = {key: document[key] for key in ("status", "kernel", "wall_s", "trace_sha256")}
+        found |= {"measured_by": document.get("measured_by"), "finished_at": at}
+        row = {**known, **found, "id": run_id, "created_at": at, "point": json.dumps(document["point"], sort_keys=True)}
+        with self._database.write() as connection:
+            if not insert_new(connection, RUNS, [row | {"pinned": False}]):
+                waiting = and_(RUNS.c.id == run_id, RUNS.c.status.not_in(KEPT))
+                if not connection.execute(update(RUNS).where(waiting).values(found)).rowcount:
+                    return
+            _write_document(connection, run_id, document)
+            settle(connection, run_id, document["status"], {})
 
     def revise(self, run_id: str, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a recorded run's."""
-        changed = {"status": document["status"], "document": json.dumps(document)}
-        with self._write() as connection:
+        changed = {"status": document["status"], "measured_by": document.get("measured_by")}
+        with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
-            connection.execute(delete(MEASURES).where(MEASURES.c.run_id == run_id))
-            _add_measures(connection, run_id, document)
+            _write_document(connection, run_id, document)
 
     def document(self, run_id: str) -> Row | None:
-        """The whole document of a run."""
-        with self._read() as connection:
-            found = connection.execute(select(RUNS.c.document).where(RUNS.c.id == run_id)).scalar_one_or_none()
+        """The whole document of a kept run."""
+        query = select(DOCUMENTS.c.document).join(RUNS, RUNS.c.id == DOCUMENTS.c.run_id)
+        with self._database.read() as connection:
+            found = connection.execute(query.where(RUNS.c.id == run_id, RUNS.c.status.in_(KEPT))).scalar_one_or_none()
         return None if found is None else json.loads(found)
 
+    def run(self, run_id: str) -> Row | None:
+        """What is recorded of a run, kept or not, and its document or why there is none."""
+        query = select(RUNS, DOCUMENTS.c.document).outerjoin(DOCUMENTS, DOCUMENTS.c.run_id == RUNS.c.id)
+        with self._database.read() as connection:
+            row = connection.execute(query.where(RUNS.c.id == run_id)).one_or_none()
+        if row is None:
+            return None
+        found = _row(row)
+        return found | {"document": None if found["document"] is None else json.loads(found["document"])}
+
     def ids_beginning(self, start: str, limit: int) -> list[str]:
-        """Ids that begin so, in order."""
-        query = select(RUNS.c.id).where(RUNS.c.id.startswith(start, autoescape=True)).order_by(RUNS.c.id).limit(limit)
-        with self._read() as connection:
+        """Ids of kept runs that begin so, in order."""
+        begins = RUNS.c.id.startswith(start, autoescape=True)
+        query = select(RUNS.c.id).where(begins, _KEPT_HERE).order_by(RUNS.c.id).limit(limit)
+        with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 
+    def measured_by(self, run_ids: Sequence[str]) -> dict[str, str | None]:
+        """Of these, the kept ones, and which code measured each."""
+        found: dict[str, str | None] = {}
+        with self._database.read() as connection:
+            for some in chunks(run_ids):
+                query = select(RUNS.c.id, RUNS.c.measured_by).where(RUNS.c.id.in_(some), RUNS.c.status.in_(KEPT))
+                found |= dict(connection.execute(query).all())
+        return found
+
     def newest(self, limit: int, experiment: str | None = None) -> list[Row]:
-        """The newest runs, without their documents."""
-        query = (
-            select(*(column for column in RUNS.c if column.name != "document"))
-            .order_by(RUNS.c.created_at.desc())
-            .limit(limit)
-        )
+        """The newest kept runs, without their documents."""
+        query = select(RUNS).where(_KEPT_HERE).order_by(RUNS.c.created_at.desc()).limit(limit)
         if experiment is not None:
             query = query.where(RUNS.c.experiment == experiment)
-        with self._read() as connection:
-            return [dict(row._mapping) for row in connection.execute(query)]
+        with self._database.read() as connection:
+            return [_row(row) for row in connection.execute(query)]
+
+    def page(
+        self,
+        limit: int,
+        *,
+        after: tuple[str, str] | None = None,
+        oldest_first: bool = False,
+        name: str | None = None,
+        status: str | None = None,
+        experiment_id: str | None = None,
+    ) -> list[Row]:
+        """Some runs of any status, after the one with that creation time and id."""
+        time, key = RUNS.c.created_at, RUNS.c.id
+        query = select(RUNS)
+        if name is not None:
+            query = query.where(RUNS.c.experiment == name)
+        if status is not None:
+            query = query.where(RUNS.c.status == status)
+        if experiment_id is not None:
+            its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+            query = query.where(key.in_(its))
+        if after is not None:
+            at, last = after
+            later = time > at if oldest_first else time < at
+            query = query.where(or_(later, and_(time == at, key > last if oldest_first else key < last)))
+        order = (time, key) if oldest_first else (time.desc(), key.desc())
+        with self._database.read() as connection:
+            return [_row(row) for row in connection.execute(query.order_by(*order).limit(limit))]
+
+    def by_status(self) -> dict[str, int]:
+        """How many runs there are in each status."""
+        with self._database.read() as connection:
+            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
 
     def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
         """One measure of one flow over all runs of an experiment: (run id, value)."""
@@ -139,84 +128,50 @@ class Catalog:
             .where(RUNS.c.experiment == experiment, MEASURES.c.measure == measure, MEASURES.c.flow == flow)
             .order_by(RUNS.c.created_at)
         )
-        with self._read() as connection:
+        with self._database.read() as connection:
             return [(row.id, row.value) for row in connection.execute(query)]
+
+    def removable(self) -> list[tuple[str, str]]:
+        """Kept runs that nobody holds on to, the oldest first: (id, created at)."""
+        query = select(RUNS.c.id, RUNS.c.created_at).where(RUNS.c.status.in_(KEPT), ~_protected())
+        with self._database.read() as connection:
+            return [
+                (row.id, row.created_at) for row in connection.execute(query.order_by(RUNS.c.created_at, RUNS.c.id))
+            ]
+
+    def protected(self) -> list[str]:
+        """Kept runs that are pinned, wanted, or part of a baseline."""
+        with self._database.read() as connection:
+            return list(connection.execute(select(RUNS.c.id).where(RUNS.c.status.in_(KEPT), _protected())).scalars())
+
+    def pin(self, run_id: str, pinned: bool) -> None:
+        """Keep a run whatever its age, or no longer."""
+        with self._database.write() as connection:
+            connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(pinned=pinned))
 
     def remove(self, run_ids: Sequence[str]) -> None:
         """Forget runs."""
-        with self._write() as connection:
+        with self._database.write() as connection:
             connection.execute(delete(RUNS).where(RUNS.c.id.in_(run_ids)))
 
-    @contextmanager
-    def _read(self) -> Iterator[Connection]:
-        with self._said("reading"), self._open().connect() as connection:
-            yield connection
 
-    @contextmanager
-    def _write(self) -> Iterator[Connection]:
-        with self._said("writing"), self._open().begin() as connection:
-            yield connection
-
-    @contextmanager
-    def _said(self, doing: str) -> Iterator[None]:
-        try:
-            yield
-        except DatabaseError as error:
-            what, hint = str(error.orig), "free some space, or set LONGHAUL_HOME to a folder you may write"
-            raise ResultsError(f"{doing} the catalogue", str(self._file), what, hint) from error
-        except SQLAlchemyError as error:
-            raise ResultsError(f"{doing} the catalogue", str(self._file), str(error)) from error
-
-    def _open(self) -> Engine:
-        with self._opening:
-            if self._engine is None:
-                self._make_folder()
-                engine = create_engine(f"sqlite:///{self._file}", connect_args={"timeout": 60})
-                event.listen(engine, "connect", _set_up_connection)
-                if _revision(engine) != HEAD:
-                    _migrate(self._file)
-                self._engine = engine
-            return self._engine
-
-    def _make_folder(self) -> None:
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
-            raise ResultsError("opening the catalogue in", str(self._file.parent), what, hint) from error
+def _protected() -> ColumnElement[bool]:
+    live = select(EXPERIMENTS.c.id).where(EXPERIMENTS.c.status.in_(LIVE))
+    held = or_(
+        EXPERIMENT_RUNS.c.experiment_id.in_(live),
+        EXPERIMENT_RUNS.c.experiment_id.in_(select(BASELINES.c.experiment_id)),
+    )
+    return or_(RUNS.c.pinned, RUNS.c.id.in_(select(EXPERIMENT_RUNS.c.run_id).where(held)))
 
 
-def _set_up_connection(connection: Any, _: Any) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA foreign_keys=ON")
+def _row(row: Any) -> Row:
+    return dict(row._mapping)
 
 
-def _revision(engine: Engine) -> str | None:
-    with engine.connect() as connection:
-        known = connection.exec_driver_sql(
-            "SELECT count(*) FROM sqlite_master WHERE name = 'alembic_version'"
-        ).scalar_one()
-        return (
-            connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one_or_none()
-            if known
-            else None
-        )
-
-
-def _migrate(file: Path) -> None:
-    """Bring an old or new database to HEAD; one process at a time."""
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("sqlalchemy.url", f"sqlite:///{file}")
-    with locked(file.with_suffix(".lock")):
-        command.upgrade(config, HEAD)
-
-
-def _add_measures(connection: Connection, run_id: str, document: Mapping[str, Any]) -> None:
+def _write_document(connection: Connection, run_id: str, document: Mapping[str, Any]) -> None:
+    connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
+    connection.execute(delete(MEASURES).where(MEASURES.c.run_id == run_id))
+    connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
     if rows := [{"run_id": run_id, **measure} for measure in _numbers(document)]:
         connection.execute(insert(MEASURES), rows)
 

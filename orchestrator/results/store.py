@@ -1,11 +1,12 @@
 """The facade of results: keep a finished run, find it again, read its trace.
 
     <home>/runs/<first two of id>/<id>/   acks.parquet flows.parquet links.parquet drops.parquet events.parquet manifest.json log.txt
-    <home>/catalogue.sqlite               one row a run
+    <home>/derived/<first two>/<id>/      acks.csv ...: made of the above when asked for, can be made again
+    <home>/catalogue.sqlite               the database of record, unless LONGHAUL_DATABASE names another
     <home>/logs/<id>.txt                  what the guest of a failed run said last
 
 A run's folder appears by rename when it is complete, its row after it. A process killed between the two leaves a folder
-without a row, which the next search for that run adopts; no moment leaves half a result.
+without a row, which the next who wants that run adopts; no moment leaves half a result.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import threading
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +27,13 @@ from orchestrator.settings import Settings
 
 if TYPE_CHECKING:
     from orchestrator.results.catalog import Catalog
+    from orchestrator.results.database import Database
     from orchestrator.run import Run
-    from orchestrator.trace import Trace
+    from orchestrator.trace import ColumnSource, Trace
 
 # Enough to tell runs apart for a person, and to notice when it is not.
 _AMBIGUOUS = 2
+_RUN_ID = re.compile("[0-9a-f]{20}")
 
 
 class Store:
@@ -37,12 +41,21 @@ class Store:
 
     def __init__(self, settings: Settings) -> None:
         self.home = settings.home
+        self._database_url = settings.database or f"sqlite:///{settings.home / 'catalogue.sqlite'}"
 
     @cached_property
-    def _catalog(self) -> Catalog:
+    def database(self) -> Database:
+        """The record that this home's runs are in."""
+        from orchestrator.results.database import Database
+
+        return Database(self._database_url)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Its runs."""
         from orchestrator.results.catalog import Catalog
 
-        return Catalog(self.home / "catalogue.sqlite")
+        return Catalog(self.database)
 
     @staticmethod
     def make_ready() -> None:
@@ -84,7 +97,7 @@ class Store:
             directory.rename(target)
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
-        self._catalog.add(run_id, document)
+        self.catalog.add(run_id, document)
 
     def revise(self, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a kept run's."""
@@ -97,7 +110,7 @@ class Store:
         except OSError as error:
             beside.unlink(missing_ok=True)
             raise ResultsError("revising the manifest", str(file), error.strerror or str(error)) from error
-        self._catalog.revise(document["run"], document)
+        self.catalog.revise(document["run"], document)
 
     def keep_log(self, directory: Path, run_id: str) -> str:
         """Keep what a dead guest said, for people; a sentence that says where, or nothing where there is nothing."""
@@ -111,33 +124,35 @@ class Store:
         return f"its log is {log}"
 
     def find(self, run_id: str) -> dict[str, Any] | None:
-        """The document of exactly this run, if it is kept."""
+        """The document of exactly this run, if it is kept; a folder without a row will do."""
         if not (self.directory(run_id) / "manifest.json").is_file():
             return None
-        known = self._catalog.document(run_id)
-        if known is None:
-            known = self.manifest(run_id)["document"]
-            self._catalog.add(run_id, known)
+        known: dict[str, Any] = self.catalog.document(run_id) or self.manifest(run_id)["document"]
         return known
+
+    def adopt(self, document: Mapping[str, Any]) -> None:
+        """Give a kept run its row, if whoever kept it died before that."""
+        if self.catalog.document(document["run"]) is None:
+            self.catalog.add(document["run"], document)
 
     def get(self, start: str) -> dict[str, Any]:
         """The document of the one run whose id begins so."""
-        ids = self._catalog.ids_beginning(start, _AMBIGUOUS)
+        ids = self.catalog.ids_beginning(start, _AMBIGUOUS)
         if not ids:
             raise NotFound("looking for run", start, "no kept run has an id that begins so", "see `longhaul list runs`")
         if len(ids) == _AMBIGUOUS:
             raise NotFound("looking for run", start, "several runs begin so", "give more of its id")
-        document = self._catalog.document(ids[0])
+        document = self.catalog.document(ids[0])
         assert document is not None
         return document
 
     def list_runs(self, limit: int, experiment: str | None = None) -> list[dict[str, Any]]:
         """The newest runs, a row each."""
-        return self._catalog.newest(limit, experiment)
+        return self.catalog.newest(limit, experiment)
 
     def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
         """One measure over all runs of an experiment."""
-        return self._catalog.values(measure, flow, experiment)
+        return self.catalog.values(measure, flow, experiment)
 
     def directory(self, run_id: str) -> Path:
         """Where a kept run lives."""
@@ -158,7 +173,33 @@ class Store:
 
         return read_traces(self.directory(run_id))
 
+    def columns(self, run_id: str) -> ColumnSource:
+        """The trace of a kept run as its columns, read when asked for."""
+        from orchestrator.results.traces import read_columns
+
+        return partial(read_columns, self._kept(run_id))
+
+    def file(self, run_id: str, name: str) -> Path:
+        """A file of a kept run to download, by a name of `downloads.SOURCES`."""
+        from orchestrator.results.downloads import SOURCES, file_of
+
+        kept = self._kept(run_id)
+        if name not in SOURCES:
+            raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(SOURCES)}")
+        return file_of(kept, self._derived(run_id), name)
+
+    def _kept(self, run_id: str) -> Path:
+        """Where a run lives that is kept; never outside of the store, whatever somebody calls a run."""
+        directory = self.directory(run_id)
+        if not _RUN_ID.fullmatch(run_id) or not (directory / "manifest.json").is_file():
+            raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
+        return directory
+
+    def _derived(self, run_id: str) -> Path:
+        return self.home / "derived" / run_id[:2] / run_id
+
     def delete(self, run_id: str) -> None:
         """Forget a run: its row first, so that nobody finds a run without files."""
-        self._catalog.remove([run_id])
+        self.catalog.remove([run_id])
         shutil.rmtree(self.directory(run_id), ignore_errors=True)
+        shutil.rmtree(self._derived(run_id), ignore_errors=True)

@@ -27,10 +27,10 @@ PYTHON = [file for file in TRACKED if file.suffix == ".py" and "tests" not in fi
 CONFINED = {
     "subprocess": {"orchestrator/process.py", "orchestrator/backends/mininet_net.py"},
     "os.environ": {"orchestrator/settings.py", "orchestrator/process.py"},
-    "sqlalchemy": {"orchestrator/results/catalog.py", "orchestrator/results/migrations"},
+    "sqlalchemy": {"orchestrator/results"},
     "pyarrow": {
         "orchestrator/results/traces.py",
-        "orchestrator/results/export.py",
+        "orchestrator/results/conversion.py",
         "orchestrator/analysis/drawings/drawn.py",
     },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},

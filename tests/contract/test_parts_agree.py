@@ -20,7 +20,8 @@ from orchestrator.expectation import MEASURES
 from orchestrator.experiment import AGGREGATES as WRITTEN_AGGREGATES
 from orchestrator.experiment import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
 from orchestrator.plan import compile_plan
-from orchestrator.results.catalog import HEAD, METADATA
+from orchestrator.results.database import Database
+from orchestrator.results.tables import HEAD, METADATA
 from orchestrator.settings import load_settings
 from orchestrator.spec import load_experiment, shipped_experiments
 from orchestrator.toolchain import known_kernels
@@ -144,9 +145,8 @@ def test_the_newest_migration_is_the_catalogues() -> None:
 def test_the_migrations_make_the_tables_that_the_queries_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlalchemy
 
-    from orchestrator.results.catalog import Catalog
-
-    Catalog(tmp_path / "catalogue.sqlite").newest(1)
+    with Database(f"sqlite:///{tmp_path / 'catalogue.sqlite'}").read():
+        pass
     engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'catalogue.sqlite'}")
     found = sqlalchemy.inspect(engine)
     for table in METADATA.tables.values():

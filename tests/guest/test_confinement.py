@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import pytest
 from orchestrator import own_objects
 from orchestrator.backends import open_backend
 from orchestrator.confinement import STRANGER, Limits
-from orchestrator.errors import PlanError
+from orchestrator.errors import GuestDied, PlanError, RunTimedOut
 from orchestrator.own_modules import adopt
 from orchestrator.own_objects import build_objects
 from orchestrator.pipeline import Pipeline
@@ -107,7 +108,7 @@ def test_a_module_that_attacks_the_machine_gets_nothing(
         "/proc/1/environ",
         "/sys/kernel/notes",
     ]
-    files += ["/proc/self/mountinfo", "/proc/1/root/etc/passwd", "/proc/self/cwd/../run.json", "/memory/../etc/passwd"]
+    files += ["/proc/self/mountinfo", "/proc/1/cwd/../etc/passwd", "/proc/self/cwd/../run.json", "/memory/../etc/passwd"]
     targets = [
         secret,
         "/written",
@@ -149,6 +150,44 @@ def test_a_module_that_attacks_the_machine_gets_nothing(
 def c_list(name: str, items: Sequence[object]) -> str:
     texts = ", ".join(f'"{item}"' for item in items)
     return f"static const char *const {name}[] = {{{texts}}};\n"
+
+
+def processes_of(seed: int) -> list[str]:
+    """Guests of this seed that run."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"rng-seed={seed}".encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("init", "error", "says"),
+    [
+        ("for (;;) ;", RunTimedOut, "no virtual progress in 3 s"),
+        ('panic("on purpose");', GuestDied, "panic"),
+        ('asm volatile("mov $0x3e, %eax; mov $1, %edi; mov $9, %esi; syscall; mov $60, %eax; mov $3, %edi; syscall");', GuestDied, "ended with"),
+    ],
+    ids=["endless", "panic", "exit"],
+)  # fmt: skip
+def test_a_guest_behind_the_fence_dies_like_any_other(
+    settings: Settings, tmp_path: Path, init: str, error: type[Exception], says: str
+) -> None:
+    folder = tmp_path / "dying"
+    folder.mkdir()
+    text = (REPOSITORY / "kmod" / "tcp_lhfixed.c").read_text().replace("lhfixed", "dying")
+    (folder / "tcp_dying.c").write_text(text.replace("return tcp_register", f"{init}\n\treturn tcp_register"))
+    flows = [{"name": "one", "cc": "dying"}]
+    plan = compile_plan(experiment(modules=[str(folder)], flows=flows), seed=987_000_000 + os.getpid())
+    (run,) = plan.runs
+    directory = tmp_path / "run"
+    directory.mkdir()
+    (directory / "run.json").write_text(json.dumps(run.as_json()))
+    with pytest.raises(error, match=says):
+        open_backend("sandbox", replace(settings, stall_limit_s=3)).run(run, directory, lambda virtual_ns: None)
+    assert processes_of(run.seed) == []
+    assert not (directory / "guest").exists()
 
 
 def test_a_guest_behind_the_fence_gives_the_same_bytes(settings: Settings, tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""What several endpoints answer with: the root of all paths, entity tags, the kinds of content that are not JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import Response
+from fastapi.responses import StreamingResponse
+
+ROOT = "/api/v1"
+LIVE = ("queued", "running")
+
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "Events with `id`, `event` and JSON `data`.",
+    }
+}
+
+
+class NotChanged(Exception):
+    """The caller has it already."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(tag)
+        self.tag = tag
+
+
+def tag(*parts: str) -> str:
+    """An entity tag of something that is determined by these."""
+    return '"' + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24] + '"'
+
+
+def not_changed(current: str | None, asked: str | None, response: Response) -> None:
+    """Answer 304 to whoever has this, and else send the tag along; None: it still changes."""
+    if current is None:
+        response.headers["Cache-Control"] = "no-store"
+        return
+    if asked is not None and (
+        asked.strip() == "*" or current in [one.strip().removeprefix("W/") for one in asked.split(",")]
+    ):
+        raise NotChanged(current)
+    response.headers["ETag"] = current
+    response.headers["Cache-Control"] = "private, no-cache"
+
+
+def rendered(document: object) -> Response:
+    """JSON of plain data that has the shape its operation declares; tests hold the two together, not every answer anew."""
+    return Response(json.dumps(document, separators=(",", ":"), ensure_ascii=False), media_type="application/json")
+
+
+def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
+    """Server-sent events, which nobody on the way may keep or hold back."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)

@@ -1,0 +1,68 @@
+"""The service put together: routes, errors, middleware, and what is opened when it starts and closed when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette_compress import CompressMiddleware
+
+from api import errors
+from api.answers import ROOT, NotChanged
+from api.auth import Door
+from api.dependencies import Lab
+from api.following import Hub
+from api.measuring import Gauges
+from api.middleware import Requests
+from api.routes import catalogue, comparisons, experiments, health, hosts, plans, runs, series, tokens
+from api.schemas import Problem
+from orchestrator.settings import Settings, load_settings
+
+_ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux TCP out. See docs/service.md."
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "content": {errors.PROBLEM_TYPE: {}}, "description": "Why it was not done."},
+    "5XX": {"model": Problem, "content": {errors.PROBLEM_TYPE: {}}, "description": "Why it could not be done."},
+}
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The service of one lab."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await app.state.hub.close()
+        app.state.lab.store.database.close()
+
+    app = FastAPI(
+        title="Longhaul",
+        version=version("longhaul"),
+        description=_ABOUT,
+        lifespan=lifespan,
+        openapi_url=f"{ROOT}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        responses=_PROBLEMS,
+        redirect_slashes=False,
+    )
+    lab = Lab(settings or load_settings())
+    app.state.lab = lab
+    app.state.hub = Hub(lab.events)
+    app.state.door = Door(lab.access)
+    app.state.gauges = Gauges()
+    errors.install(app)
+    app.add_exception_handler(NotChanged, _not_changed)
+    for module in (plans, experiments, runs, series, comparisons, catalogue, hosts, tokens):
+        app.include_router(module.router, prefix=ROOT)
+    app.include_router(health.router)
+    app.add_middleware(CompressMiddleware, minimum_size=1000)
+    app.add_middleware(Requests, state=app.state)
+    return app
+
+
+async def _not_changed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NotChanged)
+    return Response(status_code=304, headers={"ETag": error.tag, "Cache-Control": "private, no-cache"})

@@ -1,0 +1,73 @@
+"""What endpoints ask for: the parts of the lab that this service opened when it started.
+
+The functions are coroutines although they never wait: FastAPI sends every other one to a thread, which takes longer.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from api.following import Hub
+from orchestrator.results.access import Access
+from orchestrator.results.events import EventLog
+from orchestrator.results.experiments import Experiments
+from orchestrator.results.leases import Leases
+from orchestrator.results.store import Store
+from orchestrator.results.work import Work
+from orchestrator.settings import Settings
+from orchestrator.submission import Desk
+
+
+@dataclass
+class Lab:
+    """One lab: its record, and the ways in."""
+
+    settings: Settings
+    drawing: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.settings)
+
+    @cached_property
+    def experiments(self) -> Experiments:
+        return Experiments(self.store.database)
+
+    @cached_property
+    def events(self) -> EventLog:
+        return EventLog(self.store.database)
+
+    @cached_property
+    def access(self) -> Access:
+        return Access(self.store.database)
+
+    @cached_property
+    def leases(self) -> Leases:
+        return Leases(self.store.database)
+
+    @cached_property
+    def work(self) -> Work:
+        return Work(self.store.database)
+
+    @cached_property
+    def desk(self) -> Desk:
+        return Desk(self.settings, self.store)
+
+
+async def _lab(request: Request) -> Lab:
+    lab: Lab = request.app.state.lab
+    return lab
+
+
+async def _hub(request: Request) -> Hub:
+    hub: Hub = request.app.state.hub
+    return hub
+
+
+TheLab = Annotated[Lab, Depends(_lab)]
+TheHub = Annotated[Hub, Depends(_hub)]

@@ -1,0 +1,40 @@
+"""Comparisons: two experiments, or two runs, pair by pair."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from api.auth import Reader
+from api.dependencies import Lab, TheLab
+from orchestrator.analysis.comparison_text import as_json
+from orchestrator.comparing import compare_documents
+from orchestrator.judging import up_to_date
+
+router = APIRouter(prefix="/comparisons", tags=["comparisons"])
+
+Side = Annotated[str, Query(pattern=r"^[0-9a-f]{16}$|^[0-9a-f]{20}$", description="The id of an experiment or a run.")]
+
+
+@router.get("", summary="Compare two experiments or runs", operation_id="compare")
+def compare(
+    a: Side,
+    b: Side,
+    lab: TheLab,
+    caller: Reader,
+    gate: Annotated[
+        list[Annotated[str, Query(max_length=200)]] | None,
+        Query(max_length=20, description="Measures of which B must not be worse, as in goodput(app)."),
+    ] = None,
+    min_effect: Annotated[str, Query(max_length=20, description="The least change of a mean that matters.")] = "2 %",
+) -> dict[str, Any]:
+    """What `longhaul compare A B --json` prints: each measure with its change, its interval and what that means."""
+    return as_json(compare_documents(a, _documents(lab, a), b, _documents(lab, b), gate or [], min_effect))
+
+
+def _documents(lab: Lab, key: str) -> list[dict[str, Any]]:
+    if len(key) == 16:
+        lab.experiments.get(key)
+        return lab.experiments.documents(key)
+    return [up_to_date(lab.store.get(key), lab.store)]

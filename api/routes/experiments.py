@@ -1,0 +1,224 @@
+"""Experiments: hand one in, follow it, read what it came to, give it up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import HTMLResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, rendered, tag
+from api.auth import Reader, Runner
+from api.dependencies import Lab, TheHub, TheLab
+from api.following import stream
+from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
+from api.schemas import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result, Status
+from orchestrator.analysis.aggregate import summarise_repeats
+from orchestrator.analysis.junit import junit_xml
+from orchestrator.errors import Conflict, NotAllowed
+from orchestrator.judging import kept_run
+from orchestrator.results.access import Caller
+
+router = APIRouter(prefix="/experiments", tags=["experiments"])
+
+Row = dict[str, Any]
+ExperimentId = Annotated[str, Path(alias="id", pattern=r"^[0-9a-f]{16}$", description="The id of an experiment.")]
+# A page with the traces of more runs than this opens in no browser.
+_MOST_REPORTED = 50
+
+
+@router.post("", status_code=201, summary="Submit an experiment", operation_id="submit_experiment")
+def submit(
+    asked: AskedFor,
+    lab: TheLab,
+    caller: Runner,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None, Header(max_length=128, pattern=r"^[\x21-\x7e]+$", description="The same key never submits twice.")
+    ] = None,
+) -> Experiment:
+    """Read, compile and queue it. What is kept already is not run again; an experiment of which all is kept is done at once."""
+    made = lab.desk.submit(asked.as_request(), caller.name, idempotency_key)
+    response.headers["Location"] = f"{ROOT}/experiments/{made}"
+    return experiment_document(lab, lab.experiments.get(made))
+
+
+@router.get("", summary="List experiments", operation_id="list_experiments", response_model=Experiments)
+def list_experiments(
+    lab: TheLab,
+    caller: Reader,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+    sort: SortQuery = "newest",
+    name: Annotated[str | None, Query(max_length=128)] = None,
+    status: Status | None = None,
+    owner: Annotated[str | None, Query(max_length=64)] = None,
+) -> Response:
+    """A page of them, without their specs."""
+    rows = lab.experiments.page(
+        limit + 1,
+        after=read_cursor(cursor),
+        oldest_first=sort == "oldest",
+        name=name,
+        status=status,
+        owner=owner,
+    )
+    return rendered(page(rows, [_row(row).model_dump() for row in rows], limit))
+
+
+@router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")
+def read(key: ExperimentId, lab: TheLab, caller: Reader) -> Experiment:
+    """What was asked for, how far it is, and links to its runs."""
+    return experiment_document(lab, lab.experiments.get(key))
+
+
+@router.post("/{id}/cancel", summary="Cancel an experiment", operation_id="cancel_experiment")
+def cancel(key: ExperimentId, lab: TheLab, caller: Runner) -> Experiment:
+    """Give up what is not finished of it, except runs that another experiment wants too. Cancelling twice is no error."""
+    _hold_to_owner(lab.experiments.get(key), caller)
+    lab.experiments.cancel(key)
+    return experiment_document(lab, lab.experiments.get(key))
+
+
+@router.delete("/{id}", status_code=204, summary="Delete an experiment", operation_id="delete_experiment")
+def delete(key: ExperimentId, lab: TheLab, caller: Runner) -> None:
+    """Forget an experiment that has ended. Its runs stay: others may want them, and `longhaul prune` removes them by age."""
+    row = lab.experiments.get(key)
+    _hold_to_owner(row, caller)
+    if row["status"] in LIVE:
+        raise Conflict("deleting experiment", key, f"it is {row['status']}", "cancel it first")
+    lab.experiments.remove(key)
+
+
+@router.get("/{id}/summary", summary="Read what an experiment came to", operation_id="summarise_experiment")
+def summary(
+    key: ExperimentId,
+    lab: TheLab,
+    caller: Reader,
+    response: Response,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Result:
+    """The document of `longhaul run --json`: every finished run, and the summary over repeats."""
+    row = lab.experiments.get(key)
+    not_changed(_tag(row), if_none_match, response)
+    return Result(**_result(lab, row))
+
+
+@router.get(
+    "/{id}/junit",
+    summary="Read an experiment as JUnit",
+    operation_id="junit_of_experiment",
+    response_class=Response,
+    responses={
+        200: {"content": {"application/xml": {"schema": {"type": "string"}}}, "description": "A test case a run."}
+    },
+)
+def junit(
+    key: ExperimentId,
+    lab: TheLab,
+    caller: Reader,
+    response: Response,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The gate of its finished runs, for any CI system."""
+    row = lab.experiments.get(key)
+    not_changed(_tag(row), if_none_match, response)
+    return Response(junit_xml(_result(lab, row)), media_type="application/xml", headers=dict(response.headers))
+
+
+@router.get(
+    "/{id}/report",
+    summary="Read an experiment as a page",
+    operation_id="report_of_experiment",
+    response_class=HTMLResponse,
+)
+def report(
+    key: ExperimentId,
+    lab: TheLab,
+    caller: Reader,
+    response: Response,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> HTMLResponse:
+    """One HTML page that needs nothing else: charts, measures, fidelity."""
+    row = lab.experiments.get(key)
+    not_changed(_tag(row), if_none_match, response)
+    kept = [document["run"] for document in lab.experiments.documents(key) if document["status"] != "failed"]
+    if not kept:
+        raise Conflict("reporting experiment", key, "no run of it is finished", "follow its events, and ask again")
+    if len(kept) > _MOST_REPORTED:
+        hint = "take its summary, or ask for a page of some runs with `longhaul report`"
+        raise Conflict("reporting experiment", key, f"it has {len(kept)} runs, a page shows {_MOST_REPORTED}", hint)
+    from orchestrator.analysis.page import report_page
+
+    # Figures are drawn by a library that knows one thread.
+    with lab.drawing:
+        return HTMLResponse(report_page([kept_run(key, lab.store) for key in kept]), headers=dict(response.headers))
+
+
+@router.get(
+    "/{id}/events", summary="Follow an experiment", operation_id="follow_experiment", response_class=StreamingResponse,
+    responses=EVENT_STREAM,
+)  # fmt: skip
+async def events(
+    key: ExperimentId,
+    lab: TheLab,
+    hub: TheHub,
+    caller: Reader,
+    last_event_id: Annotated[int, Header(ge=0, le=2**62)] = 0,
+) -> StreamingResponse:
+    """Server-sent events about it and its runs, from the first or after Last-Event-ID; the stream ends with the experiment."""
+    row = await run_in_threadpool(lab.experiments.get, key)
+    its_runs = set(await run_in_threadpool(lab.experiments.run_ids, key))
+
+    def about(event: Row) -> bool:
+        return bool(event["experiment_id"] == key or event["run_id"] in its_runs) and event["id"] > row["first_event"]
+
+    def over(event: Row) -> bool:
+        return bool(event["kind"] == "experiment.finished" and event["experiment_id"] == key)
+
+    def kept(last: int, limit: int) -> list[Row]:
+        return lab.events.of_experiment(key, last, limit)
+
+    return event_stream(stream(hub, about, kept, last_event_id, over))
+
+
+def _hold_to_owner(row: Row, caller: Caller) -> None:
+    if row["owner"] != caller.name and not caller.may("admin"):
+        raise NotAllowed("changing experiment", row["id"], f"it is {row['owner']}'s", "ask them, or an admin")
+
+
+def _row(row: Row) -> ExperimentRow:
+    return ExperimentRow(
+        href=f"{ROOT}/experiments/{row['id']}",
+        progress=Progress(**{name: row[name] for name in Progress.model_fields}),
+        **{name: row[name] for name in ExperimentRow.model_fields if name in row},
+    )
+
+
+def experiment_document(lab: Lab, row: Row) -> Experiment:
+    """An experiment as it goes over the wire."""
+    href = f"{ROOT}/experiments/{row['id']}"
+    return Experiment(
+        **_row(row).model_dump(),
+        spec=row["spec"],
+        lint=row["lint"],
+        asked=row["asked"],
+        runs=[f"{ROOT}/runs/{key}" for key in lab.experiments.run_ids(row["id"])],
+        links={name: f"{href}/{name}" for name in ("events", "summary", "junit", "report", "cancel")},
+    )
+
+
+def _result(lab: Lab, row: Row) -> dict[str, Any]:
+    documents = lab.experiments.documents(row["id"])
+    finished = [document for document in documents if document["status"] != "failed"]
+    return {
+        "experiment": row["name"],
+        "runs": documents,
+        "summary": summarise_repeats(finished, row["aggregate"]),
+    }
+
+
+def _tag(row: Row) -> str | None:
+    """Of an experiment that has ended nothing changes any more."""
+    return None if row["status"] in LIVE else tag("experiment", row["id"], row["finished_at"] or "")

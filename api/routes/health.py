@@ -1,0 +1,45 @@
+"""Whether the service lives, whether it can work, and how it is doing: for supervisors and for Prometheus."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from api.dependencies import TheHub, TheLab
+from api.measuring import Gauges
+
+router = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    """One word."""
+
+    status: str
+
+
+@router.get("/healthz", summary="Whether the service lives", operation_id="healthz")
+async def healthz() -> Health:
+    """It answers, so it lives."""
+    return Health(status="alive")
+
+
+@router.get("/readyz", summary="Whether the service can work", operation_id="readyz")
+def readyz(lab: TheLab) -> Health:
+    """It reaches its record; 500 with the reason where it does not."""
+    lab.events.newest()
+    return Health(status="ready")
+
+
+@router.get(
+    "/metrics",
+    summary="How the service is doing",
+    operation_id="metrics",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus' text format."}
+    },
+)
+def metrics(request: Request, lab: TheLab, hub: TheHub) -> Response:
+    """Runs by state, queue, latencies, followers; counts alone, and so for anybody who may reach the port."""
+    gauges: Gauges = request.app.state.gauges
+    return Response(gauges.text(lab, hub), media_type="text/plain; version=0.0.4; charset=utf-8")

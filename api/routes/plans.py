@@ -1,0 +1,27 @@
+"""Plans: what an experiment comes to, before anybody runs it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.auth import Reader
+from api.dependencies import TheLab
+from api.schemas import AskedFor, Plan
+from orchestrator.cost import wall_estimate_s
+from orchestrator.describe import describe_plan
+
+router = APIRouter(tags=["plans"])
+
+
+@router.post("/plans", summary="Resolve an experiment without running it", operation_id="make_plan")
+def make_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Plan:
+    """Every number that the experiment comes to, what is odd about it, and what it will cost. Nothing is recorded."""
+    plan = lab.desk.plan(asked.as_request())
+    return Plan(
+        experiment=plan.experiment.experiment,
+        runs=len(plan.runs),
+        lint=list(plan.lint),
+        wall_estimate_s=round(sum(wall_estimate_s(run) for run in plan.runs), 3),
+        text=describe_plan(plan),
+        first=plan.runs[0].as_json() if plan.runs else {},
+    )

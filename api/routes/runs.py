@@ -1,0 +1,137 @@
+"""Runs: what one came to, its files, its events; and once more."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, rendered, tag
+from api.auth import Reader, Runner
+from api.dependencies import Lab, TheHub, TheLab
+from api.following import stream
+from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
+from api.routes.experiments import experiment_document
+from api.schemas import Experiment, Run, RunRow, Runs, Status
+from orchestrator.errors import NotFound
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+
+Row = dict[str, Any]
+_SHOWN = tuple(name for name in RunRow.model_fields if name not in ("href", "point"))
+RunId = Annotated[
+    str, Path(alias="id", pattern=r"^[0-9a-f]{20}$", description="The id of a run: the hash of what determines it.")
+]
+
+
+@router.get("", summary="List runs", operation_id="list_runs", response_model=Runs)
+def list_runs(
+    lab: TheLab,
+    caller: Reader,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+    sort: SortQuery = "newest",
+    experiment: Annotated[str | None, Query(max_length=128, description="The name of an experiment.")] = None,
+    experiment_id: Annotated[str | None, Query(pattern=r"^[0-9a-f]{16}$")] = None,
+    status: Status | None = None,
+) -> Response:
+    """A page of them, without their documents."""
+    rows = lab.store.catalog.page(
+        limit + 1,
+        after=read_cursor(cursor),
+        oldest_first=sort == "oldest",
+        name=experiment,
+        status=status,
+        experiment_id=experiment_id,
+    )
+    return rendered(page(rows, [_row(row) for row in rows], limit))
+
+
+@router.get("/{id}", summary="Read a run", operation_id="read_run")
+def read(
+    key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_match: Annotated[str | None, Header()] = None
+) -> Run:
+    """What it came to, as `longhaul run --json` prints it, or why it came to nothing."""
+    row = _find(lab, key)
+    ended = row["status"] not in LIVE
+    not_changed(
+        tag("run", key, row["measured_by"] or "", row["finished_at"] or "") if ended else None, if_none_match, response
+    )
+    href = f"{ROOT}/runs/{key}"
+    links = {name: f"{href}/{name}" for name in ("events", "series", "files", "rerun")}
+    return Run(**_row(row), document=row["document"], links=links)
+
+
+@router.get(
+    "/{id}/events",
+    summary="Follow a run",
+    operation_id="follow_run",
+    response_class=StreamingResponse,
+    responses=EVENT_STREAM,
+)
+async def events(
+    key: RunId, lab: TheLab, hub: TheHub, caller: Reader, last_event_id: Annotated[int, Header(ge=0, le=2**62)] = 0
+) -> StreamingResponse:
+    """Server-sent events about it, from the first or after Last-Event-ID; the stream ends with the run."""
+    await run_in_threadpool(_find, lab, key)
+
+    def about(event: Row) -> bool:
+        return bool(event["run_id"] == key)
+
+    def over(event: Row) -> bool:
+        return bool(event["kind"] == "run.finished")
+
+    def kept(last: int, limit: int) -> list[Row]:
+        return lab.events.of_run(key, last, limit)
+
+    return event_stream(stream(hub, about, kept, last_event_id, over))
+
+
+@router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun")
+def rerun(key: RunId, lab: TheLab, caller: Runner, response: Response) -> Experiment:
+    """Carry a kept run out again from its manifest: `done` if every byte of the trace is the same, `missed` with what differs if not."""
+    made = lab.desk.rerun(key, caller.name)
+    response.headers["Location"] = f"{ROOT}/experiments/{made}"
+    return experiment_document(lab, lab.experiments.get(made))
+
+
+@router.put("/{id}/pin", status_code=204, summary="Keep a run for good", operation_id="pin_run")
+def pin(key: RunId, lab: TheLab, caller: Runner) -> None:
+    """Whatever its age and size, retention leaves it alone."""
+    _find(lab, key)
+    lab.store.catalog.pin(key, True)
+
+
+@router.delete("/{id}/pin", status_code=204, summary="Let a run go with the others", operation_id="unpin_run")
+def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
+    """Take the pin away; taking it away twice is no error."""
+    _find(lab, key)
+    lab.store.catalog.pin(key, False)
+
+
+def kept_run_id(lab: Lab, key: str) -> str:
+    """The id of a run that has a trace; NotFound says why another has none."""
+    if not (lab.store.directory(key) / "manifest.json").is_file():
+        row = _find(lab, key)
+        what = (
+            f"it is {row['status']}, and has no trace"
+            if row["status"] not in ("done", "missed")
+            else "it keeps no trace"
+        )
+        raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
+    return key
+
+
+def _find(lab: Lab, key: str) -> Row:
+    row = lab.store.catalog.run(key)
+    if row is None:
+        raise NotFound("looking for run", key, "there is none with that id, or it was pruned", "see GET /runs")
+    return row
+
+
+def _row(row: Row) -> Row:
+    told = {name: row[name] for name in _SHOWN}
+    return told | {"href": f"{ROOT}/runs/{row['id']}", "point": json.loads(row["point"])}

@@ -1,0 +1,92 @@
+"""Tokens and the log of changes, for admins; the session of a web page, for anybody with a token."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
+from api.dependencies import TheLab
+from api.schemas import Login, NewToken, Session, ShownToken, Token
+from orchestrator.results.access import SESSION_S
+
+router = APIRouter(tags=["access"])
+
+_DAY_S = 86_400.0
+_COOKIE_PATH = "/"
+
+
+@router.get("/tokens", summary="List tokens", operation_id="list_tokens")
+def list_tokens(lab: TheLab, caller: Admin) -> list[Token]:
+    """Every token that was ever made, without secrets."""
+    return [Token(**row) for row in lab.access.tokens()]
+
+
+@router.post("/tokens", status_code=201, summary="Make a token", operation_id="make_token")
+def make_token(asked: NewToken, lab: TheLab, caller: Admin) -> ShownToken:
+    """A new token; this answer is the only place where it is ever shown."""
+    token, row = lab.access.add_token(asked.name, asked.scope, asked.days * _DAY_S if asked.days else None)
+    return ShownToken(token=token, **row)
+
+
+@router.delete("/tokens/{name}", summary="Revoke a token", operation_id="revoke_token")
+def revoke_token(
+    name: Annotated[str, Path(max_length=64, description="Its name or id.")],
+    lab: TheLab,
+    caller: Admin,
+    request: Request,
+) -> Token:
+    """End a token, and every session that was opened with it."""
+    row = lab.access.revoke(name)
+    door: Door = request.app.state.door
+    door.forget()
+    return Token(**row)
+
+
+@router.get("/audit", summary="Read the log of changes", operation_id="read_audit")
+def audit(
+    lab: TheLab,
+    caller: Admin,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**62, description="Older than the entry with this id.")] = None,
+) -> list[dict[str, Any]]:
+    """Who changed what, from where, and what came of it; the newest first."""
+    return lab.access.audit(limit, before)
+
+
+@router.post("/session", status_code=201, summary="Log a web page in", operation_id="log_in")
+async def log_in(login: Login, lab: TheLab, request: Request, response: Response) -> Session:
+    """Trade a token for a cookie that scripts cannot read. What changes something also needs the CSRF token of this answer."""
+    door: Door = request.app.state.door
+    caller = await door.by_token(login.token)
+    request.state.caller = caller.name
+    session = await run_in_threadpool(lab.access.open_session, caller)
+    response.set_cookie(
+        SESSION_COOKIE,
+        session,
+        max_age=SESSION_S,
+        path=_COOKIE_PATH,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return Session(name=caller.name, scope=caller.scope, csrf_token=csrf_token(session))
+
+
+@router.get("/session", summary="Who is logged in", operation_id="read_session")
+def read_session(request: Request, caller: Reader) -> Session:
+    """The caller's name and scope, and the CSRF token of the page's session."""
+    session = request.cookies.get(SESSION_COOKIE, "")
+    return Session(name=caller.name, scope=caller.scope, csrf_token=csrf_token(session) if session else "")
+
+
+@router.delete("/session", status_code=204, summary="Log out", operation_id="log_out")
+def log_out(lab: TheLab, request: Request, response: Response, caller: Reader) -> None:
+    """End the session of the page."""
+    if session := request.cookies.get(SESSION_COOKIE):
+        lab.access.close_session(session)
+        door: Door = request.app.state.door
+        door.forget()
+    response.delete_cookie(SESSION_COOKIE, path=_COOKIE_PATH)

@@ -1,0 +1,116 @@
+"""`longhaul serve`: the API in this process, the dispatcher in one beside it, and what a newcomer needs to begin.
+
+The dispatcher decodes traces and starts guests; were it a thread here, every request would wait for it. It is started
+again when it ends, and ends with this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+import threading
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from api.app import create_app
+from orchestrator.errors import PlanError
+from orchestrator.process import start_companion
+from orchestrator.settings import Settings, load_settings
+
+_LOG = logging.getLogger("longhaul.serve")
+_GRACE_S = 10
+_PATIENCE_S = (0.2, 10.0)
+
+
+class _Server(uvicorn.Server):
+    """A server that lets followers of events go as soon as it is asked to stop: they would stay for ever."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._loop.call_soon_threadsafe(self._app.state.hub.end_streams)
+        super().handle_exit(sig, frame)
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+
+class _Companion(threading.Thread):
+    """Keeps the dispatcher going."""
+
+    def __init__(self) -> None:
+        super().__init__(name="dispatcher", daemon=True)
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        patience_s = _PATIENCE_S[0]
+        while not self._ended.is_set():
+            child = start_companion([sys.executable, "-m", "orchestrator.dispatch"])
+            while child.poll() is None and not self._ended.wait(0.2):
+                patience_s = _PATIENCE_S[0]
+            if self._ended.is_set():
+                child.send_signal(signal.SIGTERM)
+                child.wait()
+                return
+            _LOG.warning("the dispatcher ended with %s; starting it again in %.1f s", child.returncode, patience_s)
+            self._ended.wait(patience_s)
+            patience_s = min(_PATIENCE_S[1], patience_s * 2)
+
+    def end(self) -> None:
+        """Stop the dispatcher and wait for its end: its guests end with it, its runs go back to the queue."""
+        self._ended.set()
+        self.join()
+
+
+def serve(host: str, port: int) -> int:
+    """Serve until told to stop; the exit code."""
+    settings = load_settings()
+    app = create_app(settings)
+    bound = _bind(host, port)
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    _greet(app, settings, *bound.getsockname()[:2])
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE_S, loop="uvloop"
+    )
+    companion = _Companion()
+    companion.start()
+    try:
+        _Server(config, app).run(sockets=[bound])
+    finally:
+        companion.end()
+    return 0
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError as error:
+        hint = "is another service there? choose another with --port"
+        raise PlanError("listening on", f"{host}:{port}", error.strerror or str(error), hint) from error
+    return bound
+
+
+def _greet(app: FastAPI, settings: Settings, host: str, port: int) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Longhaul at http://{shown}:{port}, its runs in {settings.home}")
+    access = app.state.lab.access
+    if not access.any_token():
+        token, _ = access.add_token("first", "admin")
+        print(f"your first token, of scope admin, shown this once: {token}")
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        print(
+            "note: this address can be reached from elsewhere, and tokens travel in clear: put TLS in front (docs/service.md)"
+        )
+    sys.stdout.flush()

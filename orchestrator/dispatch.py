@@ -1,0 +1,168 @@
+"""Queued runs go to an executor: local slots by default, a Dask cluster by address.
+
+        the queue (results/work.py)  --claim-->  Dispatcher  --start-->  Executor (slots.py)
+              ^                                      |
+              '---- renew, release, end -------------'
+
+A dispatcher owns nothing that matters: claims are leases in the database, results are kept by the executor under the run's
+own hash. Killed at any moment, it is replaced by another that puts back what the first had claimed and goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import signal
+import socket
+import threading
+import time
+from contextlib import ExitStack
+from types import FrameType
+
+from orchestrator.errors import LonghaulError, ResultsError
+from orchestrator.locks import locked
+from orchestrator.results.leases import Leases, root_slot
+from orchestrator.results.store import Store
+from orchestrator.results.work import Claim, Work
+from orchestrator.settings import Settings, load_settings
+from orchestrator.slots import Executor, LocalSlots, Outcome
+
+_LOG = logging.getLogger("longhaul.dispatch")
+
+# How long a claim holds without a word of its holder; renewed every second.
+_LEASE_S = 20.0
+_RENEW_S = 1.0
+_LOOK_S = 0.1
+# What is lost with a worker is tried again so often.
+_MOST_ATTEMPTS = 5
+
+
+class Dispatcher:
+    """Claims for one executor, until it is stopped."""
+
+    def __init__(self, store: Store, settings: Settings, executor: Executor, name: str) -> None:
+        self._work = Work(store.database)
+        self._leases = Leases(store.database)
+        self._settings = settings
+        self._executor = executor
+        self._name = name
+        self._renewed_s = 0.0
+        self._pending: list[Outcome] = []
+        self._root = root_slot()
+        self._root_fence: int | None = None
+
+    def serve(self, stop: threading.Event) -> None:
+        """Dispatch until told to stop; a record that cannot be reached is waited for."""
+        patience_s = 0.0
+        recovered = False
+        while not stop.is_set():
+            try:
+                if not recovered and (count := self._work.reclaim(self._name)):
+                    _LOG.info("put back %d runs that an earlier dispatcher had claimed", count)
+                recovered = True
+                self._round()
+                patience_s = 0.0
+            except ResultsError as error:
+                patience_s = min(2.0, patience_s * 2 or _LOOK_S)
+                _LOG.warning("%s; trying again in %.1f s", error, patience_s)
+                stop.wait(patience_s)
+        self._give_back()
+
+    def _round(self) -> None:
+        self._pending += self._executor.outcomes(0 if self._pending else _LOOK_S)
+        while self._pending:
+            self._settle(self._pending[0])
+            self._pending.pop(0)
+        self._keep_claims()
+        while (kind := self._startable()) and (claims := self._claim(kind)):
+            for claim in claims:
+                self._executor.start(claim)
+
+    def _startable(self) -> tuple[str, ...]:
+        return tuple(kind for kind in self._executor.needs if self._executor.room(kind))
+
+    def _claim(self, kinds: tuple[str, ...]) -> list[Claim]:
+        claims = self._work.claim(self._name, 1, lease_s=_LEASE_S, most_each=self._settings.most_running, needs=kinds)
+        return [claim for claim in claims if self._has_root(claim)]
+
+    def _has_root(self, claim: Claim) -> bool:
+        """Root's slot of this machine is one, whoever wants it; without it the run goes back."""
+        if claim.needs != "root":
+            return True
+        self._root_fence = self._leases.take(self._root, self._name, _LEASE_S, f"run {claim.run_id}")
+        if self._root_fence is None:
+            self._work.release(claim.run_id, claim.fence, {"why": "somebody else has root's slot"})
+        return self._root_fence is not None
+
+    def _settle(self, outcome: Outcome) -> None:
+        claim = outcome.claim
+        if claim.needs == "root" and self._root_fence is not None:
+            self._leases.give_back(self._root, self._name, self._root_fence)
+        if outcome.status == "queued":
+            self._try_again(outcome)
+        elif outcome.status in ("failed", "cancelled") or claim.rerun_of is not None:
+            self._work.end(claim.run_id, claim.fence, outcome.status, outcome.document)
+
+    def _try_again(self, outcome: Outcome) -> None:
+        claim = outcome.claim
+        if claim.attempts < _MOST_ATTEMPTS:
+            self._work.release(claim.run_id, claim.fence, {"why": outcome.why})
+        else:
+            self._work.end(claim.run_id, claim.fence, "failed", outcome.document)
+
+    def _keep_claims(self) -> None:
+        running = self._executor.running()
+        if not running:
+            return
+        cancelled = self._work.cancelled(self._name) & set(running)
+        if time.monotonic() - self._renewed_s > _RENEW_S:
+            lost, more = self._work.renew(self._name, running, _LEASE_S)
+            cancelled |= lost | more
+            if self._root_fence is not None:
+                self._leases.renew(self._root, self._name, self._root_fence, _LEASE_S)
+            self._renewed_s = time.monotonic()
+        for run_id in cancelled:
+            self._executor.cancel(run_id)
+
+    def _give_back(self) -> None:
+        """On an orderly end nobody has to wait for a lease to run out."""
+        try:
+            self._work.reclaim(self._name)
+        except ResultsError as error:
+            _LOG.warning("%s; the claims end with their leases", error)
+
+
+def serve_dispatcher(settings: Settings, stop: threading.Event) -> None:
+    """The dispatcher of one home; another of the same home waits for its end."""
+    settings.home.mkdir(parents=True, exist_ok=True)
+    store = Store(settings)
+    with locked(settings.home / "dispatch.lock"), ExitStack() as stack:
+        executor = stack.enter_context(LocalSlots(settings, store, settings.jobs))
+        Dispatcher(store, settings, executor, _name(settings)).serve(stop)
+
+
+def _name(settings: Settings) -> str:
+    """The same in every life of this home's dispatcher, and no other's."""
+    return f"{socket.gethostname()}-{hashlib.sha256(str(settings.home).encode()).hexdigest()[:8]}"
+
+
+def main() -> int:
+    """A process of its own beside the API: a guest's trace is decoded here, and requests are answered there."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    stop = threading.Event()
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, asked)
+    signal.signal(signal.SIGINT, asked)
+    try:
+        serve_dispatcher(load_settings(), stop)
+    except LonghaulError as error:
+        _LOG.error("%s", error)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

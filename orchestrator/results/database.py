@@ -1,0 +1,191 @@
+"""The database of record: SQLite in a file by default, PostgreSQL by LONGHAUL_DATABASE; the same statements on both.
+
+    with database.read() as connection: ...      a snapshot
+    with database.write() as connection: ...     one transaction: all of it or nothing
+
+Opening brings an older database to today's revision, one process at a time. SQLite is in WAL mode: readers never wait;
+writers take turns from their first statement on, so that what a transaction has read is still true when it writes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.locks import locked
+from orchestrator.results.tables import HEAD
+
+# Any number, so long as nobody else locks it in the same database: the first letters of "longhaul".
+_MIGRATING, _COUNTING = 0x6C6F6E67, 0x6C6F6E68
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+
+class Database:
+    """One database, opened when it is first asked."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parsed = make_url(url)
+            self._url = parsed.set(drivername=_DRIVERS[parsed.drivername.partition("+")[0]])
+        except (SQLAlchemyError, KeyError) as error:
+            hint = "give sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+            raise PlanError("reading setting", "LONGHAUL_DATABASE", "it is no address of a known kind", hint) from error
+        self._file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
+        self._engine: Engine | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What errors call it; never with a password."""
+        return str(self._file) if self._file else self._url.render_as_string(hide_password=True)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of an SQLite database."""
+        return self._file
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that only asks."""
+        with self._said("reading"), self._open().connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction."""
+        with (
+            self._said("writing"),
+            self._open().connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+    @contextmanager
+    def _said(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except DatabaseError as error:
+            hint = (
+                "free some space, or set LONGHAUL_HOME to a folder you may write"
+                if self._file
+                else "is it running, and may LONGHAUL_DATABASE's user do this?"
+            )
+            what = " ".join(str(error.orig).split())
+            raise ResultsError(f"{doing} the catalogue", self.name, what, hint) from error
+        except SQLAlchemyError as error:
+            raise ResultsError(f"{doing} the catalogue", self.name, str(error)) from error
+
+    def _open(self) -> Engine:
+        with self._opening:
+            if self._engine is None:
+                engine = self._file_engine(self._file) if self._file else create_engine(self._url, pool_pre_ping=True)
+                self._bring_to_head(engine)
+                self._engine = engine
+            return self._engine
+
+    def _file_engine(self, file: Path) -> Engine:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+            raise ResultsError("opening the catalogue in", str(file.parent), what, hint) from error
+        engine = self._bare_file_engine()
+        event.listen(engine, "connect", _hold_to_references)
+        return engine
+
+    def _bare_file_engine(self) -> Engine:
+        engine = create_engine(self._url, connect_args={"timeout": 60})
+        event.listen(engine, "connect", _set_up_file)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _bring_to_head(self, engine: Engine) -> None:
+        if _revision(engine) == HEAD:
+            return
+        if self._file:
+            # A table that is remade is dropped first, which must not take along the rows that refer to it.
+            engine = self._bare_file_engine()
+        with (
+            locked(self._file.with_suffix(".lock")) if self._file else nullcontext(),
+            engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            if not self._file:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
+            _migrate(connection)
+        if self._file:
+            engine.dispose()
+
+
+def _set_up_file(connection: Any, _: Any) -> None:
+    # Python's module must not begin transactions by its own rules: `_begin` does.
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _hold_to_references(connection: Any, _: Any) -> None:
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
+
+
+def _revision(engine: Engine) -> str | None:
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+
+
+def _migrate(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, HEAD)
+
+
+def now() -> str:
+    """This moment, as tables hold it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Insert rows, leaving alone those whose key is there; how many were new."""
+    if not rows:
+        return 0
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(table).on_conflict_do_nothing()
+    return connection.execute(statement, list(rows)).rowcount
+
+
+def one_at_a_time(connection: Connection) -> None:
+    """Until this transaction ends no other counts: numbers given here are seen in their order. SQLite's writers always are one at a time."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _COUNTING})
+
+
+def chunks(items: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    """Pieces that fit into one statement."""
+    for begin in range(0, len(items), size):
+        yield items[begin : begin + size]

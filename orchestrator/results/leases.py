@@ -1,0 +1,73 @@
+"""Exclusive leases of what there is one of: a host, root's slot of a machine. Whoever dies lets go when the lease runs out.
+
+Every lease that is given has a higher `fence` than the one before, so that whoever held an older one, and was away for too
+long, is told so wherever the fence is asked for.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+from sqlalchemy import or_, select, update
+
+from orchestrator.results.database import Database, insert_new
+from orchestrator.results.tables import LEASES
+
+
+def root_slot() -> str:
+    """What the lease of root's slot of this machine is called: whoever sets up this host's network has it."""
+    return f"root@{socket.gethostname()}"
+
+
+class Leases:
+    """Who has what, for how long."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def take(self, name: str, holder: str, lease_s: float, about: str = "") -> int | None:
+        """The fence of a lease that is now the holder's; None where somebody else has it."""
+        now_s = time.time()
+        with self._database.write() as connection:
+            insert_new(connection, LEASES, [{"name": name, "holder": None, "fence": 0, "until_s": 0.0, "about": ""}])
+            free = or_(LEASES.c.holder.is_(None), LEASES.c.until_s < now_s, LEASES.c.holder == holder)
+            held = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
+            taken = connection.execute(update(LEASES).where(LEASES.c.name == name, free).values(held)).rowcount
+            if not taken:
+                return None
+            return int(connection.execute(select(LEASES.c.fence).where(LEASES.c.name == name)).scalar_one())
+
+    def renew(self, name: str, holder: str, fence: int, lease_s: float) -> bool:
+        """Hold it for longer; False where it has become somebody else's."""
+        return self._change(name, holder, fence, {"until_s": time.time() + lease_s})
+
+    def give_back(self, name: str, holder: str, fence: int) -> bool:
+        """Let go of it."""
+        return self._change(name, holder, fence, {"holder": None, "until_s": 0.0, "about": ""})
+
+    def holds(self, name: str, fence: int) -> bool:
+        """Whether this fence is still the newest of a lease that has not run out."""
+        found = self.get(name)
+        return found is not None and found["holder"] is not None and found["fence"] == fence
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """Who has it, if it was ever asked for."""
+        with self._database.read() as connection:
+            row = connection.execute(select(LEASES).where(LEASES.c.name == name)).one_or_none()
+        if row is None:
+            return None
+        found = dict(row._mapping)
+        return found if found["until_s"] >= time.time() else found | {"holder": None, "about": ""}
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every lease that was ever asked for."""
+        with self._database.read() as connection:
+            names = connection.execute(select(LEASES.c.name).order_by(LEASES.c.name)).scalars().all()
+        return [found for name in names if (found := self.get(name)) is not None]
+
+    def _change(self, name: str, holder: str, fence: int, values: dict[str, Any]) -> bool:
+        mine = (LEASES.c.name == name, LEASES.c.holder == holder, LEASES.c.fence == fence)
+        with self._database.write() as connection:
+            return bool(connection.execute(update(LEASES).where(*mine).values(values)).rowcount)

@@ -1,0 +1,263 @@
+"""Runs that are wanted and not kept: who waits, who has claimed what, and until when a claim holds.
+
+    queued --claim--> running --keep--> done | missed                (the row of `work` goes with the last step)
+       ^                 |--fail, give up--> failed, cancelled
+       '--- its holder let it go, or its lease ran out
+
+A claim is a lease: whoever dies keeps nobody waiting for longer than the lease. Its `fence` rises with every claim, and
+whoever holds an older one can no longer say anything about the run; only a finished result counts whoever brings it,
+because it is the same result. The order is: higher priority, then whoever has least running, then who came first.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+
+from orchestrator.results.database import Database, chunks, insert_new, now
+from orchestrator.results.ends import LIVE, settle
+from orchestrator.results.events import say, say_all
+from orchestrator.results.tables import DOCUMENTS, RUNS, WORK
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox` or `root`)."""
+
+    run_id: str
+    run: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    needs: str = "sandbox"
+    # The kept run that this one is to be compared with; its own result is that comparison alone.
+    rerun_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run in somebody's hands."""
+
+    run_id: str
+    fence: int
+    attempts: int
+    owner: str
+    needs: str
+    run: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    rerun_of: str | None = None
+
+
+def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, owner: str, priority: int) -> list[str]:
+    """Queue runs within a transaction; the ids of those that nobody had queued before."""
+    wanted = {one.run_id: one for one in runs}
+    live: set[str] = set()
+    for some in chunks(list(wanted)):
+        live |= set(connection.execute(select(RUNS.c.id).where(RUNS.c.id.in_(some), RUNS.c.status.in_(LIVE))).scalars())
+        raised = and_(WORK.c.run_id.in_(some), WORK.c.priority < priority)
+        connection.execute(update(WORK).where(raised).values(priority=priority))
+        # Somebody wants it again.
+        connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(cancel=False))
+    fresh = [one for run_id, one in wanted.items() if run_id not in live]
+    for some in chunks([one.run_id for one in fresh]):
+        # Those that failed or were cancelled before get another try.
+        connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id.in_(some)))
+        again = {"status": "queued", "started_at": None, "finished_at": None}
+        connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(again))
+    at, at_s = now(), time.time()
+    insert_new(
+        connection,
+        RUNS,
+        [
+            {
+                "id": one.run_id,
+                "experiment": experiment,
+                "status": "queued",
+                "backend": one.run["backend"],
+                "kernel": one.run["kernel"],
+                "seed": one.run["seed"],
+                "created_at": at,
+                "virtual_s": one.run["duration_us"] / 1e6,
+                "point": json.dumps(one.run["point"], sort_keys=True),
+                "owner": owner,
+                "pinned": False,
+            }
+            for one in fresh
+        ],
+    )
+    insert_new(
+        connection,
+        WORK,
+        [
+            {
+                "run_id": one.run_id,
+                "run": _packed(one),
+                "owner": owner,
+                "priority": priority,
+                "queued_s": at_s,
+                "position": position,
+                "needs": one.needs,
+                "attempts": 0,
+                "fence": 0,
+                "cancel": False,
+                "progress_s": 0.0,
+            }
+            for position, one in enumerate(fresh)
+        ],
+    )
+    return [one.run_id for one in fresh]
+
+
+def _packed(one: Wanted) -> bytes:
+    return zlib.compress(json.dumps({"run": one.run, "spec": one.spec, "rerun_of": one.rerun_of}).encode(), 1)
+
+
+class Work:
+    """The queue, as those see it who carry runs out."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim(
+        self,
+        holder: str,
+        count: int,
+        *,
+        lease_s: float,
+        most_each: int,
+        needs: Sequence[str] = ("sandbox", "root"),
+    ) -> list[Claim]:
+        """At most `count` runs, in their order; no owner gets more than `most_each` at a time."""
+        claims: list[Claim] = []
+        while len(claims) < count:
+            claim = self._claim_one(holder, lease_s, most_each, needs)
+            if claim is None:
+                break
+            claims.append(claim)
+        return claims
+
+    def _claim_one(self, holder: str, lease_s: float, most_each: int, needs: Sequence[str]) -> Claim | None:
+        now_s = time.time()
+        running = (
+            select(WORK.c.owner, func.count().label("running"))
+            .where(WORK.c.claimed_by.is_not(None), WORK.c.lease_until_s >= now_s)
+            .group_by(WORK.c.owner)
+            .subquery()
+        )
+        has = func.coalesce(running.c.running, 0)
+        free = or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
+        query = (
+            select(WORK)
+            .outerjoin(running, running.c.owner == WORK.c.owner)
+            .where(free, has < most_each, WORK.c.needs.in_(needs))
+            .order_by(WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+            .limit(1)
+            .with_for_update(skip_locked=True, of=WORK)
+        )
+        with self._database.read() as connection:
+            if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:
+                return None
+        with self._database.write() as connection:
+            row = connection.execute(query).one_or_none()
+            if row is None:
+                return None
+            held = {
+                "claimed_by": holder,
+                "lease_until_s": now_s + lease_s,
+                "fence": row.fence + 1,
+                "attempts": row.attempts + 1,
+            }
+            connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(held))
+            begun = {"status": "running", "started_at": now()}
+            connection.execute(update(RUNS).where(RUNS.c.id == row.run_id).values(begun))
+            kind = "run.retried" if row.attempts else "run.started"
+            say(connection, kind, {"attempt": row.attempts + 1, "by": holder}, run=row.run_id)
+        unpacked = json.loads(zlib.decompress(row.run))
+        return Claim(row.run_id, row.fence + 1, row.attempts + 1, row.owner, row.needs, **unpacked)
+
+    def renew(
+        self, holder: str, progress: Mapping[str, tuple[int, float]], lease_s: float
+    ) -> tuple[set[str], set[str]]:
+        """Keep claims, given as run -> (fence, virtual seconds): which are lost to somebody else, and which are to be cancelled."""
+        lost, cancelled = set(progress), set()
+        with self._database.write() as connection:
+            for some in chunks(list(progress)):
+                for row in connection.execute(select(WORK).where(WORK.c.run_id.in_(some))).all():
+                    fence, virtual_s = progress[row.run_id]
+                    if (row.fence, row.claimed_by) != (fence, holder):
+                        continue
+                    lost.discard(row.run_id)
+                    if row.cancel:
+                        cancelled.add(row.run_id)
+                    kept = {"lease_until_s": time.time() + lease_s, "progress_s": virtual_s}
+                    connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(kept))
+                    if virtual_s > row.progress_s:
+                        say(connection, "run.progress", {"virtual_s": round(virtual_s, 3)}, run=row.run_id)
+        return lost, cancelled
+
+    def cancelled(self, holder: str) -> set[str]:
+        """Which of a holder's runs nobody wants any more."""
+        query = select(WORK.c.run_id).where(WORK.c.claimed_by == holder, WORK.c.cancel)
+        with self._database.read() as connection:
+            return set(connection.execute(query).scalars())
+
+    def release(self, run_id: str, fence: int, why: Mapping[str, Any]) -> None:
+        """Put a claimed run back: its turn comes again."""
+        with self._database.write() as connection:
+            freed = (
+                update(WORK)
+                .where(WORK.c.run_id == run_id, WORK.c.fence == fence)
+                .values(claimed_by=None, lease_until_s=None, progress_s=0.0)
+            )
+            if connection.execute(freed).rowcount:
+                connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
+                say(connection, "run.queued", why, run=run_id)
+
+    def reclaim(self, holder: str) -> int:
+        """Put back all that an earlier life of this holder had claimed; how many."""
+        with self._database.write() as connection:
+            mine = list(connection.execute(select(WORK.c.run_id).where(WORK.c.claimed_by == holder)).scalars())
+            for some in chunks(mine):
+                freed = {"claimed_by": None, "lease_until_s": None, "progress_s": 0.0}
+                connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(freed))
+                connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(status="queued"))
+            say_all(connection, "run.queued", [(None, run_id, {"why": "its holder ended"}) for run_id in mine])
+        return len(mine)
+
+    def end(self, run_id: str, fence: int, status: str, document: Mapping[str, Any]) -> bool:
+        """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun; False where somebody else has it by now."""
+        with self._database.write() as connection:
+            mine = connection.execute(select(WORK.c.run_id).where(WORK.c.run_id == run_id, WORK.c.fence == fence))
+            if mine.one_or_none() is None:
+                return False
+            ended = {"status": status, "finished_at": now()}
+            connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(ended))
+            connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
+            connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
+            settle(connection, run_id, status, {"error": document["error"]} if "error" in document else {})
+        return True
+
+    def waiting(self) -> tuple[int, float]:
+        """How many runs wait, and for how many seconds the first has."""
+        query = select(func.count(), func.min(WORK.c.queued_s)).where(WORK.c.claimed_by.is_(None))
+        with self._database.read() as connection:
+            count, first_s = connection.execute(query).one()
+        return count, max(0.0, time.time() - first_s) if first_s is not None else 0.0
+
+    def waiting_of(self, owner: str) -> int:
+        """How many unfinished runs an owner has."""
+        query = select(func.count()).where(WORK.c.owner == owner)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def unplaced(self, needs: Sequence[str]) -> list[str]:
+        """Waiting runs that need something else than these."""
+        query = select(WORK.c.run_id).where(WORK.c.claimed_by.is_(None), WORK.c.needs.not_in(needs))
+        with self._database.read() as connection:
+            return list(connection.execute(query).scalars())

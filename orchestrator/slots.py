@@ -1,0 +1,170 @@
+"""The executor by default: as many runs at a time on this machine as it has slots.
+
+An executor is given claimed runs and says what became of them; it never touches the queue. A run that needs the machine to
+itself, because it goes by the real clock, starts when nothing else runs, and nothing starts beside it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from orchestrator.backends import open_backend
+from orchestrator.errors import BackendError, LonghaulError, ResultsError, RunCancelled
+from orchestrator.judging import rerun_verdict
+from orchestrator.pipeline import Pipeline, failed_document
+from orchestrator.results.staging import Staging
+from orchestrator.results.store import Store
+from orchestrator.results.work import Claim
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a claimed run: kept, or a document that says why not, or to be given back."""
+
+    claim: Claim
+    status: str
+    document: Document = field(default_factory=dict)
+    why: str = ""
+
+
+class Executor(Protocol):
+    """Carries out claimed runs, somewhere."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Which kinds of run it can ever carry out."""
+        ...
+
+    def room(self, needs: str) -> bool:
+        """Whether a run of this kind would start now."""
+        ...
+
+    def start(self, claim: Claim) -> None:
+        """Begin; the outcome comes later."""
+        ...
+
+    def cancel(self, run_id: str) -> None:
+        """Nobody wants it any more."""
+        ...
+
+    def running(self) -> Mapping[str, tuple[int, float]]:
+        """What runs: id -> (fence, virtual seconds reached)."""
+        ...
+
+    def outcomes(self, wait_s: float) -> list[Outcome]:
+        """What ended since the last call; waits so long for the first."""
+        ...
+
+
+@dataclass(slots=True)
+class _Slot:
+    claim: Claim
+    virtual_s: float = 0.0
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def report(self, virtual_ns: int) -> None:
+        if self.cancelled.is_set():
+            raise RunCancelled("running", f"run {self.claim.run_id}", "cancelled")
+        self.virtual_s = virtual_ns / 1e9
+
+
+class LocalSlots:
+    """Threads of this process, a guest each."""
+
+    needs = ("sandbox", "alone", "root")
+
+    def __init__(self, settings: Settings, store: Store, slots: int) -> None:
+        self._settings = settings
+        self._store = store
+        self._most = slots
+        self._slots: dict[str, _Slot] = {}
+        self._ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self._threads = ThreadPoolExecutor(slots, "slot")
+        self._staging = Staging(store.home)
+
+    def __enter__(self) -> Self:
+        self._staging.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for slot in list(self._slots.values()):
+            slot.cancelled.set()
+        self._threads.shutdown()
+        self._staging.__exit__(kind, value, trace)
+
+    def room(self, needs: str) -> bool:
+        if not self._slots:
+            return True
+        beside = all(slot.claim.needs == "sandbox" for slot in self._slots.values())
+        return needs == "sandbox" and beside and len(self._slots) < self._most
+
+    def start(self, claim: Claim) -> None:
+        self._slots[claim.run_id] = slot = _Slot(claim)
+        self._threads.submit(self._carry_out, slot)
+
+    def cancel(self, run_id: str) -> None:
+        if slot := self._slots.get(run_id):
+            slot.cancelled.set()
+
+    def running(self) -> Mapping[str, tuple[int, float]]:
+        return {key: (slot.claim.fence, slot.virtual_s) for key, slot in list(self._slots.items())}
+
+    def outcomes(self, wait_s: float) -> list[Outcome]:
+        found: list[Outcome] = []
+        try:
+            while True:
+                found.append(self._ended.get(timeout=0 if found else wait_s))
+        except queue.Empty:
+            pass
+        for outcome in found:
+            self._slots.pop(outcome.claim.run_id, None)
+        return found
+
+    def _carry_out(self, slot: _Slot) -> None:
+        outcome = carry_out(slot.claim, self._settings, self._store, self._staging, slot.report)
+        self._ended.put(outcome)
+
+
+def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, report: Any) -> Outcome:
+    """A claimed run, carried out here and kept; whatever happens, there is an outcome."""
+    run = Run.from_json(claim.run)
+    try:
+        pipeline = Pipeline(open_backend(run.backend, settings), store)
+        if claim.rerun_of is not None:
+            return _rerun(claim, pipeline, run, staging, report)
+        known = pipeline.known(claim.run_id)
+        document = known or pipeline.carry_out(run, claim.spec, staging, report)
+        if document["run"] != claim.run_id:
+            what = f"its programs are not those it was queued with: it came out as {document['run']}"
+            raise BackendError("running", claim.run_id, what, "submit the experiment again")
+        return Outcome(claim, document["status"], document)
+    except RunCancelled:
+        return Outcome(claim, "cancelled")
+    except ResultsError as error:
+        # The record could not be reached: nothing was wrong with the run, and if it was kept its folder is found again.
+        return Outcome(claim, "queued", why=str(error))
+    except LonghaulError as error:
+        return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
+    except Exception as error:  # one faulty run must not take the others' dispatcher with it
+        fault = BackendError("running", f"run {claim.run_id}", f"{type(error).__name__}: {error}", "please report this")
+        return Outcome(claim, "failed", failed_document(run, claim.run_id, fault))
+
+
+def _rerun(claim: Claim, pipeline: Pipeline, run: Run, staging: Staging, report: Any) -> Outcome:
+    kept = pipeline.store.get(str(claim.rerun_of))
+    again = pipeline.carry_out(run, claim.spec, staging, report)
+    verdict = rerun_verdict(kept, again)
+    status = "done" if verdict["identical"] else "missed"
+    return Outcome(claim, status, again | {"run": claim.run_id, "status": status, "rerun": verdict})
