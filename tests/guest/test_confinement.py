@@ -108,7 +108,12 @@ def test_a_module_that_attacks_the_machine_gets_nothing(
         "/proc/1/environ",
         "/sys/kernel/notes",
     ]
-    files += ["/proc/self/mountinfo", "/proc/1/cwd/../etc/passwd", "/proc/self/cwd/../run.json", "/memory/../etc/passwd"]
+    files += [
+        "/proc/self/mountinfo",
+        "/proc/1/cwd/../etc/passwd",
+        "/proc/self/cwd/../run.json",
+        "/memory/../etc/passwd",
+    ]
     targets = [
         secret,
         "/written",
