@@ -12,6 +12,8 @@ LONGHAUL_RATE_LIMIT      requests a second of one token     200
 LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-For and -Proto
                          word on callers is taken           are not read
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+LONGHAUL_USER_CODE       on: code of admins is taken        off
+LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ class Settings:
     wall_limit_s: int
     stall_limit_s: int
     guest_memory_dir: Path
+    user_code: bool = False
+    confinement: bool = True
     database: str = ""
     most_queued: int = 20_000
     most_running: int = 10_000
@@ -45,6 +49,15 @@ class Settings:
 def load_settings() -> Settings:
     """Settings of this process; a value that cannot be read is a PlanError naming the variable."""
     environment = os.environ
+    user_code = _switch(environment, "LONGHAUL_USER_CODE", default=False)
+    confinement = _switch(environment, "LONGHAUL_CONFINEMENT", default=True)
+    if user_code and not confinement:
+        raise PlanError(
+            "reading setting",
+            "LONGHAUL_CONFINEMENT",
+            "it is off, and LONGHAUL_USER_CODE is on: code of other people only runs confined",
+            "leave one of the two out",
+        )
     return Settings(
         home=_folder(environment, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share"),
         cache=_folder(environment, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache"),
@@ -52,6 +65,8 @@ def load_settings() -> Settings:
         wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
         stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
         guest_memory_dir=_guest_memory(environment),
+        user_code=user_code,
+        confinement=confinement,
         database=environment.get("LONGHAUL_DATABASE", ""),
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
@@ -75,6 +90,15 @@ def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
     if not written.isascii() or not written.isdigit() or int(written) == 0:
         raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
     return int(written)
+
+
+def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = environment.get(name)
+    if not written:
+        return default
+    if written not in ("on", "off"):
+        raise PlanError("reading setting", name, f"read {written!r}", "on and off are allowed")
+    return written == "on"
 
 
 def _guest_memory(environment: Mapping[str, str]) -> Path:
