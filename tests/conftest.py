@@ -1,4 +1,4 @@
-"""Options of the tests that look for faults: which kernel, how many experiments, from which seed."""
+"""Options of the tests that look for faults: which kernel, how many experiments, from which seed, for how long."""
 
 from __future__ import annotations
 
@@ -10,4 +10,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kernel", default="6.12", help="kernel of the guests of tests/fuzz")
     group.addoption("--runs", type=int, default=60, help="how many experiments tests/fuzz makes up")
     group.addoption("--from-seed", type=int, default=1, help="where it begins: the same seed, the same experiments")
+    group.addoption("--api-minutes", type=float, default=3, help="how long schemathesis asks the service of tests/api")
     group.addoption("--remember", action="store_true", help="keep what failed in the cache, and try it first")

@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli import app
+from orchestrator.document import parse_document
 from orchestrator.errors import SpecError
-from orchestrator.spec import load_experiment, parse_experiment
+from orchestrator.spec import load_experiment, parse_experiment, shipped_experiment
 
 MALFORMED = sorted((Path(__file__).parent.parent / "data" / "malformed").glob("*.yaml"))
 
@@ -93,6 +94,43 @@ def test_code_of_ones_own_needs_leave(field: str, value: object) -> None:
     written = {"experiment": "a", "flows": [{"name": "a", "cc": "cubic"}], "duration": "1 s", field: value}
     with pytest.raises(SpecError, match=f"{field}: .*operator"):
         parse_experiment(written, own_code=False)
+
+
+@pytest.mark.parametrize("change", ["topology=/x/lab.py:Lab", "modules=[/x]", "sweep=[{modules: [/x]}]"])
+def test_code_of_ones_own_needs_leave_in_a_change_too(change: str) -> None:
+    written = {
+        "experiment": "a",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "1 ms"},
+        "flows": [{"name": "a", "cc": "cubic"}],
+    }
+    with pytest.raises(SpecError, match="operator"):
+        parse_experiment(written | {"duration": "1 s"}, overrides=[change], own_code=False)
+    with pytest.raises(SpecError, match="operator"):
+        shipped_experiment("quick", [change])
+
+
+@pytest.mark.parametrize("sweep", [{"modules": [["/x"]]}, [{"modules": ["/x"]}]])
+def test_code_of_ones_own_needs_leave_in_a_sweep_too(sweep: object) -> None:
+    written = {
+        "experiment": "a",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "1 ms"},
+        "flows": [{"name": "a", "cc": "cubic"}],
+    }
+    with pytest.raises(SpecError, match="operator"):
+        parse_experiment(written | {"duration": "1 s", "sweep": sweep}, own_code=False)
+
+
+@pytest.mark.parametrize("text", ["[" * 120_000, "{a: " * 60_000, "- " * 120_000, "? " * 120_000])
+def test_no_depth_ends_the_process(text: str) -> None:
+    # The composer of libyaml has no bound but the stack's end.
+    with pytest.raises(SpecError, match="nested too deeply"):
+        parse_document("deep", text)
+
+
+@pytest.mark.parametrize("text", ['about: "\\0"', 'about: "\\x1b[2J"', '"a\\x07": 1'])
+def test_control_characters_are_no_text(text: str) -> None:
+    with pytest.raises(SpecError, match="no text"):
+        parse_document("strange", text)
 
 
 def test_a_topology_of_ones_own_is_found_from_the_experiments_folder(tmp_path: Path) -> None:
