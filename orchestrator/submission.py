@@ -87,6 +87,9 @@ class Desk:
 
     def submit(self, request: Request, owner: str, idempotency_key: str | None = None) -> str:
         """Record and queue it; the id of the experiment."""
+        # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
+        if known := self._experiments.asked_before(owner, idempotency_key, _digest(request)):
+            return known
         plan = self.plan(request)
         experiment = plan.experiment
         if not plan.runs:

@@ -123,4 +123,5 @@ def test_a_submission_with_a_key_is_made_once(service: Service) -> None:
         first, again = (client.post(f"{ROOT}/experiments", json={"shipped": "quick"}, headers=key) for _ in range(2))
         other = client.post(f"{ROOT}/experiments", json={"shipped": "demo"}, headers=key)
     assert first.headers["location"] == again.headers["location"]
+    assert (first.status_code, again.status_code) == (201, 201)
     assert other.status_code == 409
