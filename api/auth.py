@@ -99,8 +99,11 @@ def csrf_token(session: str) -> str:
 
 async def authorise(request: Request, scope: str) -> Caller:
     """Who is asking, and that they may do what needs this scope."""
-    found = await _who(request)
+    said = credentials(request.headers)
+    found = await _who(request, said)
     request.state.caller = found.name
+    if said.startswith(_SESSION):
+        _check_csrf(request, said.removeprefix(_SESSION))
     if not found.may(scope):
         what = f"this needs the scope {scope}, and {found.name}'s token has {found.scope}"
         raise NotAllowed("asking for", request.url.path, what, "ask whoever runs this lab for another token")
@@ -112,16 +115,12 @@ def scope_of(call: object) -> str | None:
     return getattr(call, "scope", None) if getattr(call, "__module__", "") == __name__ else None
 
 
-async def _who(request: Request) -> Caller:
+async def _who(request: Request, said: str) -> Caller:
     door: Door = request.app.state.door
-    said = credentials(request.headers)
     if said.startswith(_TOKEN):
         return await door.by_token(said.removeprefix(_TOKEN))
     if said.startswith(_SESSION):
-        session = said.removeprefix(_SESSION)
-        found = await door.by_session(session)
-        _check_csrf(request, session)
-        return found
+        return await door.by_session(said.removeprefix(_SESSION))
     raise AuthError("asking for", request.url.path, "no token came with the request", "send Authorization: Bearer")
 
 

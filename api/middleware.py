@@ -106,9 +106,10 @@ class Requests:
         )
 
     async def _audit(self, request: _Request) -> None:
-        """What somebody changed or tried to; of strangers only that they tried to be known, or they could fill the record."""
+        """What somebody changed or tried to; of strangers only that they failed to be known, or they could fill the record."""
         changes = request.method not in _SAFE and request.operation not in ("", *_CHANGES_NOTHING)
-        if not changes or request.status == 429 or not (request.caller or request.tries_to_be_known):
+        failed = request.status == 401 and request.tries_to_be_known
+        if not changes or request.status == 429 or not (request.caller or failed):
             return
         try:
             await run_in_threadpool(
@@ -157,7 +158,9 @@ class _Request:
 
     @property
     def operation(self) -> str:
-        """The name of the operation, if there is one here."""
+        """The name of the operation, if there is one here: with another method the router comes upon it too."""
+        if self.status == 405:
+            return ""
         return getattr(self.scope.get("route"), "operation_id", None) or ""
 
     @property
