@@ -10,6 +10,9 @@ LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
 LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
 LONGHAUL_RATE_LIMIT      requests a second of one token     200
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+LONGHAUL_USER_CODE       on: the service takes code of admins    off
+LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
+LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ class Settings:
     most_queued: int = 20_000
     most_running: int = 10_000
     rate_limit: int = 200
+    user_code: bool = False
+    server: str = ""
 
 
 def load_settings() -> Settings:
@@ -53,7 +58,18 @@ def load_settings() -> Settings:
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
+        user_code=_switch(environment, "LONGHAUL_USER_CODE", default=False),
+        server=environment.get("LONGHAUL_SERVER", ""),
     )
+
+
+def secret(variable: str) -> str:
+    """A token out of the environment: words of a command can be read by everybody on the machine."""
+    written = os.environ.get(variable, "").strip()
+    if not written:
+        hint = "put a token there; whoever runs the service makes one with `longhaul token add`"
+        raise PlanError("reading the token from", variable, "the environment has no such variable", hint)
+    return written
 
 
 def _folder(environment: Mapping[str, str], name: str, base: str, below_home: str) -> Path:
@@ -71,6 +87,15 @@ def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
     if not written.isascii() or not written.isdigit() or int(written) == 0:
         raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
     return int(written)
+
+
+def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = environment.get(name)
+    if not written:
+        return default
+    if written not in ("on", "off"):
+        raise PlanError("reading setting", name, f"read {written!r}", "on and off are allowed")
+    return written == "on"
 
 
 def _guest_memory(environment: Mapping[str, str]) -> Path:
