@@ -13,7 +13,16 @@ from typing import Any
 
 import httpx
 
-from orchestrator.errors import LonghaulError, NotFound, OverLimit, PlanError, ResultsError, ServiceUnavailable, told
+from orchestrator.errors import (
+    BackendUnavailable,
+    LonghaulError,
+    NotFound,
+    OverLimit,
+    PlanError,
+    ResultsError,
+    ServiceUnavailable,
+    told,
+)
 
 PATIENCE_S = 60.0
 
@@ -112,8 +121,9 @@ class Connection:
             self._answered = True
             return response
         error = self._refusal(response)
-        wait_s = _seconds(response.headers.get("Retry-After"))
-        if response.status_code == 429 and wait_s:
+        if isinstance(error, BackendUnavailable):
+            raise error
+        if wait_s := _seconds(response.headers.get("Retry-After")):
             raise Interrupted(error, wait_s)
         # A proxy whose service is away, and a service whose record is.
         if (isinstance(error, ServiceUnavailable) and response.status_code in _GATEWAY) or type(error) is ResultsError:

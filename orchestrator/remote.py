@@ -17,6 +17,7 @@ from typing import Any
 
 from api.client import Client, Event
 from api.schemas import Experiment
+from orchestrator.analysis.comparison_text import count_text
 from orchestrator.comparing import compare_results, read_result
 from orchestrator.console import MANY, RunProgress, plain_table, progress_console, results_console
 from orchestrator.errors import PlanError, ResultsError
@@ -44,7 +45,8 @@ def run_remotely(
     with Client(server, secret(token_env)) as client:
         made = _submit(client, _asked(client, experiment, changes) | dict(options))
         progress = made.progress
-        _note(f"experiment {made.id} on {client.url}: {progress.total} runs, {progress.cached} answered from the store")
+        known = f"{count_text(progress.total, 'run')}, {progress.cached} answered from the store"
+        _note(f"experiment {made.id} on {client.url}: {known}")
         with _cancelled_with_us(client, made.id):
             _follow(client, made, quiet=as_json)
         ended = client.experiment(made.id)
@@ -54,7 +56,7 @@ def run_remotely(
         else:
             show_result(result, lint=made.lint, chart=None)
         write_summaries(result, files)
-        if files.report is not None:
+        if files.report is not None and with_numbers(result):
             files.report.write_text(client.report(made.id))
             _note(f"report: {files.report}")
         if files.out is not None:

@@ -85,7 +85,7 @@ def run_experiment(
     else:
         show_result(result, lint=plan.lint, chart=_chart(store))
     write_summaries(result, files)
-    if files.report is not None:
+    if files.report is not None and with_numbers(result):
         write_report([document["run"] for document in with_numbers(result)], files.report, store)
     if files.out is not None:
         for document in with_numbers(result):
