@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 
+from api import schemas
 from api.connection import PATIENCE_S, Connection, Interrupted
 from api.listening import Event, listen
 from api.schemas import (
@@ -52,7 +53,7 @@ class Series(NamedTuple):
     """One measure of a flow or a link over time, thinned by the service so that extremes stay."""
 
     measure: str
-    of: str | None
+    of: str
     unit: str
     t_s: Floats
     value: Floats
@@ -152,12 +153,11 @@ class Client:
         end_s: float | None = None,
         points: int | None = None,
     ) -> Series:
-        """One measure over time as arrays; values that do not exist are nan."""
+        """One series of the catalogue as arrays: of a flow, of a link, or of the first bottleneck."""
         asked = {"measure": measure, "flow": flow, "link": link, "from": begin_s, "to": end_s, "points": points}
-        body = self._connection.ask("GET", f"{ROOT}/runs/{run}/series", params=_given(asked)).json()
-        # None becomes nan.
-        t_s, value = (np.array(body[name], dtype=np.float64) for name in ("t_s", "value"))
-        return Series(body["measure"], body["of"], body["unit"], t_s, value)
+        found = self._get(schemas.Series, f"/runs/{run}/series", **asked)
+        t_s, value = (np.array(numbers, dtype=np.float64) for numbers in (found.t_s, found.value))
+        return Series(found.measure, found.of, found.unit, t_s, value)
 
     def frame(self, run: str, measures: Sequence[str], *, flows: Sequence[str], **span: Any) -> dict[str, NDArray[Any]]:
         """Several measures of several flows in long form, a column each of t_s, of, measure and value: pandas.DataFrame(...) takes it."""
@@ -168,6 +168,11 @@ class Client:
             "measure": np.concatenate([np.full(len(one.t_s), one.measure) for one in found]),
             "value": np.concatenate([one.value for one in found]),
         }
+
+    def files(self, run: str) -> list[str]:
+        """The names of a run's files."""
+        answer = self._connection.ask("GET", f"{ROOT}/runs/{run}/files")
+        return TypeAdapter(list[str]).validate_json(answer.content)
 
     def download(self, run: str, name: str, folder: Path) -> Path:
         """A file of a run into a folder, such as manifest.json or acks.parquet; where it is now."""

@@ -46,6 +46,7 @@ class Noun(StrEnum):
     modules = "modules"
     presets = "presets"
     measures = "measures"
+    series = "series"
     backends = "backends"
     runs = "runs"
 

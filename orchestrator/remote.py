@@ -28,11 +28,6 @@ from orchestrator.settings import secret
 from orchestrator.spec import load_experiment, plain_data
 
 _EXPERIMENT_ID_LENGTH = 16
-_RUN_FILES = (
-    "manifest.json",
-    "log.txt",
-    *(f"{name}.parquet" for name in ("acks", "flows", "links", "drops", "events")),
-)
 
 
 def run_remotely(
@@ -142,8 +137,10 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> None:
 
 
 def _download(client: Client, run: str, folder: Path) -> None:
-    for name in _RUN_FILES:
-        client.download(run, name, folder)
+    """What a local run leaves in a folder: tables as CSV would only be the same once more."""
+    for name in client.files(run):
+        if not name.endswith(".csv"):
+            client.download(run, name, folder)
 
 
 def compare_remotely(

@@ -70,7 +70,7 @@ def cached_answer_s(service: Served, experiment: dict[str, Any], times: int) -> 
 def test_a_job_submits_streams_and_gates(service: Served, tmp_path: Path) -> None:
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
     report, out = tmp_path / "report.html", tmp_path / "out"
-    outputs = ["--junit", str(junit), "--markdown", str(markdown), "--report", str(report)]
+    outputs = ["--junit", str(junit), "--markdown", str(markdown), "--report", str(report), "--out", str(out)]
     first, first_s = run(service, tmp_path, written("journey"), "--json", *outputs)
     assert first.returncode == 0, first.stderr
     result = json.loads(first.stdout)
@@ -85,7 +85,13 @@ def test_a_job_submits_streams_and_gates(service: Served, tmp_path: Path) -> Non
     assert "utilisation at least 0.5 | ✅ 2 of 2" in told
     assert result["id"] in told
     assert "<html" in report.read_text()
-    assert not out.exists()
+    assert json.loads((out / "result.json").read_text()) == result
+    for one in result["runs"]:
+        kept = service.home / "runs" / one["run"][:2] / one["run"]
+        brought = out / one["run"]
+        assert {file.name: file.read_bytes() for file in kept.iterdir()} == {
+            file.name: file.read_bytes() for file in brought.iterdir()
+        }
 
     second, _ = run(service, tmp_path, written("journey"), "--json")
     again = json.loads(second.stdout)
@@ -217,6 +223,25 @@ def test_the_same_key_submits_once_and_pages_hold_every_run_once(
         client.wait(made.id)
         assert {row.id for row in client.runs(experiment_id=made.id)} == {one.rpartition("/")[2] for one in made.runs}
         assert [row.id for row in client.experiments(name="keyed")] == [made.id]
+
+
+def test_series_and_frames_are_those_of_the_trace(service: Served) -> None:
+    flows = [{"name": "one", "cc": "lhfixed", "params": {"cwnd": "20 packets"}}]
+    with service.client() as client:
+        ended = client.wait(client.submit(written("fixed", flows=flows, repeats=1, expect=[])).id)
+        (run,) = (href.rpartition("/")[2] for href in ended.runs)
+        cwnd = client.series(run, "cwnd", flow="one", begin_s=1.0, points=100)
+        assert set(cwnd.value.tolist()) == {20.0}
+        assert cwnd.t_s.min() >= 1.0
+        queue = client.series(run, "queue")
+        assert queue.unit == "packets"
+        frame = client.frame(run, ["cwnd", "rtt"], flows=["one"], points=100)
+        assert set(frame["measure"].tolist()) == {"cwnd", "rtt"}
+        assert len({len(column) for column in frame.values()}) == 1
+        # The window fits into the line, so what a packet waits for is its own round trip.
+        assert abs(float(frame["value"][frame["measure"] == "rtt"].min()) - 20.0) < 1.5
+        with pytest.raises(NotFound, match="nothing"):
+            client.series(run, "nothing")
 
 
 def test_errors_are_the_services_own(service: Served) -> None:
