@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,27 +37,21 @@ def run_remotely(
     if files.report is not None and files.report.suffix != ".html":
         raise PlanError("writing", str(files.report), "a service makes reports as HTML alone", "name a file in .html")
     with Client(server, secret(token_env)) as client:
-        made = _submit(client, _asked(client, experiment, changes) | dict(options))
-        progress = made.progress
-        known = f"{count_text(progress.total, 'run')}, {progress.cached} answered from the store"
-        _note(f"experiment {made.id} on {client.url}: {known}")
-        with _cancelled_with_us(client, made.id):
-            _follow(client, made, quiet=as_json)
-        ended = client.experiment(made.id)
-        result = client.result(made.id).model_dump() | {"id": made.id, "server": client.url, "status": ended.status}
+        ended = _carried_out(client, _asked(client, experiment, changes) | dict(options), quiet=as_json)
+        result = client.result(ended.id).model_dump() | {"id": ended.id, "server": client.url, "status": ended.status}
         if as_json:
             print(json.dumps(result))
         else:
-            show_result(result, lint=made.lint, chart=None)
+            show_result(result, lint=ended.lint, chart=None)
         write_summaries(result, files)
         if files.report is not None and with_numbers(result):
-            files.report.write_text(client.report(made.id))
+            files.report.write_text(client.report(ended.id))
             _note(f"report: {files.report}")
         if files.out is not None:
             for document in with_numbers(result):
                 _download(client, document["run"], files.out / document["run"])
     if ended.status == "cancelled":
-        _note(f"experiment {made.id} was cancelled on the service before its end")
+        _note(f"experiment {ended.id} was cancelled on the service before its end")
         return EXIT_FAILED
     return exit_code(result["runs"])
 
@@ -82,22 +75,17 @@ def _send(client: Client, folder: Path) -> str:
     return reference(source)
 
 
-def _submit(client: Client, asked: dict[str, Any]) -> Experiment:
-    """Who leaves before the answer is here asks once more under the same key, to know what is to be cancelled."""
+def _carried_out(client: Client, asked: dict[str, Any], *, quiet: bool) -> Experiment:
+    """Submit and follow. Who leaves before the answer is here asks once more under the same key, to know what is to be cancelled."""
     key = secrets.token_hex(16)
+    made: Experiment | None = None
     try:
-        return client.submit(key=key, **asked)
+        made = client.submit(key=key, **asked)
+        known = f"{count_text(made.progress.total, 'run')}, {made.progress.cached} answered from the store"
+        _note(f"experiment {made.id} on {client.url}: {known}")
+        return _follow(client, made, quiet=quiet)
     except (KeyboardInterrupt, SystemExit):
-        _cancel(client, client.submit(key=key, **asked).id)
-        raise
-
-
-@contextmanager
-def _cancelled_with_us(client: Client, experiment: str) -> Iterator[None]:
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit):
-        _cancel(client, experiment)
+        _cancel(client, (made or client.submit(key=key, **asked)).id)
         raise
 
 
@@ -106,11 +94,10 @@ def _cancel(client: Client, experiment: str) -> None:
     _note(f"cancelled experiment {experiment} on {client.url}")
 
 
-def _follow(client: Client, made: Experiment, *, quiet: bool) -> None:
-    """Until it has ended, with bars on a terminal as a local run has."""
+def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
+    """The experiment when it has ended; meanwhile bars on a terminal, as a local run has."""
     if quiet:
-        client.wait(made.id)
-        return
+        return client.wait(made.id)
     positions = {href.rpartition("/")[2]: position for position, href in enumerate(made.runs)}
     rows = {row.id: row for row in client.runs(experiment_id=made.id)} if len(positions) <= MANY else {}
     clock = made.asked.get("clock") or ("virtual" if made.asked.get("backend") == "sandbox" else "of its clock")
@@ -133,7 +120,7 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> None:
 
         for _ in range(made.progress.cached):
             bars.finished(None)
-        client.wait(made.id, told)
+        return client.wait(made.id, told)
 
 
 def _download(client: Client, run: str, folder: Path) -> None:
