@@ -4,7 +4,8 @@
     modules: ["sha256:<hash>"]  <-----------------------------  what is there already, as experiments name it that were sent
 
 The copy in the cache is what gets built and run, so that a run stays repeatable when the folder has changed or is gone.
-Nothing of it is executed outside a guest. Names of the kernel's and the project's own congestion controls are refused.
+It is built confined (own_objects.py) and loaded into guests behind a fence (backends/fence.py). Links are refused, since what they lead to
+need not be the source's, and so are file names that make or a shell could read as more than a name. Names of the kernel's and the project's own congestion controls are refused.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from orchestrator.parameters import declared_parameters, described, object_param
 
 # TCP_CA_NAME_MAX is 16 with its end.
 _NAME = re.compile(r"tcp_([a-z][a-z0-9_]{0,14})")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _MOST_BYTES = 4 * 2**20
+_MOST_FILES = 200
 _REFERENCE = re.compile(r"sha256:([0-9a-f]{32})")
 
 
@@ -58,11 +61,13 @@ def own_controls(path: Path) -> list[CongestionControl]:
     return [_control(file, source) for file in modules]
 
 
-def adopt(paths: Sequence[Path], cache: Path) -> None:
-    """Copy them into the cache, under the hashes of their content."""
+def adopt(paths: Sequence[Path], cache: Path) -> list[str]:
+    """Copy them into the cache; the hashes of their content, under which they lie there."""
+    sources = []
     for path in paths:
         files = content_files(path)
-        target = cache / "own" / content_hash(files)
+        sources.append(content_hash(files))
+        target = cache / "own" / sources[-1]
         if target.is_dir():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +79,7 @@ def adopt(paths: Sequence[Path], cache: Path) -> None:
             # Somebody else may have been quicker with the same content.
             if not target.is_dir():
                 copy.rename(target)
+    return sources
 
 
 def clashing(controls: Sequence[CongestionControl]) -> str | None:
@@ -114,14 +120,25 @@ def content_files(path: Path) -> list[Path]:
         if path.suffix == ".ko" and path.is_file():
             files = [path]
         elif path.is_dir():
-            files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h") and file.is_file())
+            files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h"))
         else:
             files = []
+        for file in files:
+            _check_file(file)
+        if len(files) > _MOST_FILES:
+            raise ValueError(f"at most {_MOST_FILES} files of source")
         if sum(file.stat().st_size for file in files) > _MOST_BYTES:
             raise ValueError(f"at most {_MOST_BYTES // 2**20} MiB of source")
     except OSError as error:
         raise ValueError(f"a folder that can be read ({error.strerror})") from error
     return files
+
+
+def _check_file(file: Path) -> None:
+    if not _FILE_NAME.fullmatch(file.name):
+        raise ValueError(f"file names of letters, digits and _ . -; {file.name!r} is not")
+    if file.is_symlink() or not file.is_file():
+        raise ValueError(f"plain files; {file.name} is a link, or none")
 
 
 def content_hash(files: Sequence[Path]) -> str:
