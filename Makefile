@@ -49,7 +49,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-api test-guest test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-mininet test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit
@@ -57,7 +57,7 @@ test-unit: .venv/.stamp ## tests without a guest
 test-contract: .venv/.stamp agent ## agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
-test-api: .venv/.stamp agent kernel ## the service: access, hostile requests, examples, and 3 minutes of schemathesis
+test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, in good faith and bad; 3 minutes of schemathesis at the end
 	@$(PYTHON) -m pytest tests/api
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests

@@ -1,13 +1,12 @@
 """Every error of the road, and every one of HTTP itself, as one problem document (RFC 9457).
 
 {"type": "/problems/spec-error", "title": "The experiment as written is not valid", "status": 422,
- "detail": "...", "attempting": "...", "subject": "...", "hint": "...", "request_id": "..."}
+ "detail": "...", "attempting": "...", "subject": "...", "what": "...", "hint": "...", "request_id": "..."}
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -40,7 +39,7 @@ _TITLES = {
 
 def problem_document(request_id: str, status: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
     """What a problem document holds."""
-    empty = {"detail": "", "attempting": "", "subject": "", "hint": "", "request_id": request_id}
+    empty = {"detail": "", "attempting": "", "subject": "", "what": "", "hint": "", "request_id": request_id}
     return {"type": f"/problems/{kind}", "title": title, "status": status, **empty, **more}
 
 
@@ -67,11 +66,12 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
         "detail": str(error),
         "attempting": error.attempting,
         "subject": error.subject,
+        "what": error.what,
         "hint": error.hint,
     }
     if isinstance(error, SpecError):
         more["problems"] = error.problems
-    response = problem(request, error.http_status, _kind(error), _title(error), **more)
+    response = problem(request, error.http_status, error.kind(), _title(error), **more)
     wait_s = (
         _SOON_S if isinstance(error, RecordUnreachable) else error.retry_after_s if isinstance(error, OverLimit) else 0
     )
@@ -108,10 +108,6 @@ def methods_at(app: FastAPI, path: str) -> list[str]:
         for method in route.methods or ()
     }
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
-
-
-def _kind(error: LonghaulError) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(error).__name__).lower()
 
 
 def _title(error: LonghaulError) -> str:

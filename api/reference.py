@@ -25,6 +25,8 @@ _TAGS = {
     "comparisons": "Two experiments or runs, pair by pair.",
     "catalogue": "Everything that an experiment may name.",
     "hosts": "What of the lab there is one of, and who has it.",
+    "modules": "Congestion controls of one's own, where the operator allows them.",
+    "baselines": "What experiments of a name are compared with, a branch each.",
     "access": "Tokens, sessions of web pages, the log of changes.",
     "health": "For supervisors and for Prometheus.",
 }

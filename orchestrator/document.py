@@ -33,16 +33,12 @@ _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`subject` is how errors call it; `lines` knows the fields that were read from a file, `folder` where that lies.
-
-    Without `own_code` nothing in it may name a program of this machine, whoever put it there: the text, a change, a sweep.
-    """
+    """`subject` is how errors call it; `lines` knows the fields that were read from a file, `folder` where that lies."""
 
     subject: str
     data: dict[str, Any]
     lines: dict[Location, int] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
-    own_code: bool = True
 
     def line(self, location: Location) -> int | None:
         """The line of a field, or of the nearest field around it."""

@@ -14,6 +14,8 @@ LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-Fo
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 LONGHAUL_USER_CODE       on: code of admins is taken        off
 LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
+LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
+LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ class Settings:
     most_running: int = 10_000
     rate_limit: int = 200
     trusted_proxy: str = ""
+    server: str = ""
 
 
 def load_settings() -> Settings:
@@ -72,7 +75,17 @@ def load_settings() -> Settings:
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
         trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
+        server=environment.get("LONGHAUL_SERVER", ""),
     )
+
+
+def secret(variable: str) -> str:
+    """A token out of the environment: words of a command can be read by everybody on the machine."""
+    written = os.environ.get(variable, "").strip()
+    if not written:
+        hint = "put a token there; whoever runs the service makes one with `longhaul token add`"
+        raise PlanError("reading the token from", variable, "the environment has no such variable", hint)
+    return written
 
 
 def _folder(environment: Mapping[str, str], name: str, base: str, below_home: str) -> Path:

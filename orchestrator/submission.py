@@ -1,7 +1,7 @@
 """A request becomes an experiment of record: read, compiled, every run named by its hash, and queued unless it is kept.
 
 This is the way into the lab for whoever is not at its command line. What is asked for is data alone: a shipped name or
-fields, never a file of this machine, and no code of one's own unless the operator allows it.
+fields, never a file of this machine. Code of one's own is what an admin sent before (`admit`), where the operator allows it at all.
 """
 
 from __future__ import annotations
@@ -13,42 +13,27 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from orchestrator.backends import open_backend
 from orchestrator.document import LARGEST_BYTES
-from orchestrator.errors import FidelityBroken, OverLimit, PlanError, SpecError
+from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, SpecError
 from orchestrator.judging import measured_by, up_to_date
+from orchestrator.own_sources import admit_sources
 from orchestrator.plan import Plan, compile_plan
+from orchestrator.request import Request
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.store import Store
 from orchestrator.results.work import Wanted, Work
 from orchestrator.run import Run, run_id
 from orchestrator.settings import Settings
-from orchestrator.spec import Experiment, parse_experiment, shipped_experiment
+from orchestrator.spec import Experiment, OwnCode, parse_experiment, shipped_experiment
 from orchestrator.sweep import count_points
 
 # Reading and compiling takes a processor for as long as there are points; more than so many at once only wait for another.
 _AT_ONCE = 12
 _PATIENCE_S, _SOON_S = 2.0, 3
-
-PRIORITIES = (-10, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What somebody asks the lab for: fields of an experiment, or the name of a shipped one, and changes to it."""
-
-    spec: Mapping[str, Any] | None = None
-    shipped: str | None = None
-    changes: Sequence[str] = ()
-    backend: str = "sandbox"
-    where: str | None = None
-    clock: str | None = None
-    seed: int | None = None
-    repeats: int | None = None
-    priority: int = 0
 
 
 class Desk:
@@ -61,10 +46,10 @@ class Desk:
         self._work = Work(store.database)
         self._turns = threading.BoundedSemaphore(_AT_ONCE)
 
-    def plan(self, request: Request) -> Plan:
-        """What the request comes to; nothing is recorded."""
+    def plan(self, request: Request, *, trusted: bool = False) -> Plan:
+        """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
         with self._turn():
-            experiment = self._read(request)
+            experiment = self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE)
             self._hold_to_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
             return compile_plan(
                 experiment,
@@ -85,12 +70,12 @@ class Desk:
         finally:
             self._turns.release()
 
-    def submit(self, request: Request, owner: str, idempotency_key: str | None = None) -> str:
+    def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
         """Record and queue it; the id of the experiment."""
         # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
         if known := self._experiments.asked_before(owner, idempotency_key, _digest(request)):
             return known
-        plan = self.plan(request)
+        plan = self.plan(request, trusted=trusted)
         experiment = plan.experiment
         if not plan.runs:
             raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
@@ -117,11 +102,25 @@ class Desk:
             )
         )
 
-    def rerun(self, run_id: str, owner: str) -> str:
+    def admit(self, source: str, files: Mapping[str, str]) -> None:
+        """Take the sources of a module in, under the hash of their content."""
+        self._insist_on_user_code("taking in module", source)
+        admit_sources(files, source, self._settings.cache)
+
+    def has(self, source: str) -> bool:
+        """Whether sources with this hash are here."""
+        return (self._settings.cache / "own" / source).is_dir()
+
+    def rerun(self, run_id: str, owner: str, *, trusted: bool = False) -> str:
         """Carry a kept run out again, with today's programs; the id of the experiment that says what came of it."""
         kept = self._store.get(run_id)
         manifest = self._store.manifest(kept["run"])
         run = Run.from_json(manifest["run"])
+        if any(module.source for module in run.modules):
+            self._insist_on_user_code("running again", kept["run"])
+            if not trusted:
+                what = "it runs code of somebody's own, which admins alone may start"
+                raise NotAllowed("running again", kept["run"], what, "ask an admin")
         open_backend(run.backend, self._settings).identity(run)
         self._hold_to_quota(owner, 1)
         made = secrets.token_hex(10)
@@ -144,14 +143,19 @@ class Desk:
             )
         )
 
-    def _read(self, request: Request) -> Experiment:
+    def _insist_on_user_code(self, attempting: str, subject: str) -> None:
+        if not self._settings.user_code:
+            what = "this service takes no code of one's own"
+            raise NotAllowed(attempting, subject, what, "its operator may allow it with LONGHAUL_USER_CODE=on")
+
+    def _read(self, request: Request, own_code: OwnCode) -> Experiment:
         if (request.spec is None) == (request.shipped is None):
             raise SpecError("request", ["give `spec`, the fields of an experiment, or `shipped`, the name of one"])
         if request.shipped is not None:
-            return shipped_experiment(request.shipped, request.changes)
+            return shipped_experiment(request.shipped, request.changes, own_code)
         assert request.spec is not None
         self._hold_to_size(request.spec)
-        return parse_experiment(request.spec, overrides=request.changes, own_code=False)
+        return parse_experiment(request.spec, overrides=request.changes, own_code=own_code)
 
     def _hold_to_size(self, spec: Mapping[str, Any]) -> None:
         """Before every point of a sweep is read: as text no larger than a file may be, and no more points than runs may wait."""

@@ -11,7 +11,8 @@ from tests.api.serving import Service, served
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with served(tmp_path_factory.mktemp("service") / "home") as running:
+    # With all that an operator may allow, so that there is all of it to be attacked.
+    with served(tmp_path_factory.mktemp("service") / "home", LONGHAUL_USER_CODE="on") as running:
         ended = running.wait(running.submit({"shipped": "quick"})["id"])
         assert ended["status"] == "done", ended
         running.experiment = ended["id"]

@@ -111,6 +111,11 @@ def operations() -> list[Operation]:
     ]
 
 
+def _place(route: Any) -> str:
+    """Its path as the reference has it."""
+    return cast("str", getattr(route, "path_format", route.path))
+
+
 def _scope(route: Any) -> str | None:
     dependant = getattr(route, "dependant", None)
     return needed_scope(dependant) if dependant else None

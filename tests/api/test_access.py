@@ -38,6 +38,7 @@ def clients(service: Service) -> Iterator[Clients]:
 
 def test_every_operation_needs_a_scope_or_is_known_to_be_public() -> None:
     assert {one.name for one in operations() if one.scope is None} == PUBLIC
+    assert len(operations()) > len(PUBLIC)
     assert {one.scope for one in GUARDED} == set(SCOPES)
 
 

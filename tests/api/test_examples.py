@@ -49,6 +49,11 @@ def _a_lease(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict
     return {"fence": str(taken.json()["fence"])}
 
 
+def _a_baseline(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.put(f"{ROOT}/baselines/quick/main", json={"experiment_id": service.experiment})
+    return {}
+
+
 # What has to be there, or must not be, before an operation's example means something.
 BEFORE: dict[str, Preparation] = {
     "cancel_experiment": _an_experiment,
@@ -56,6 +61,12 @@ BEFORE: dict[str, Preparation] = {
     "make_token": _no_token,
     "revoke_token": _a_token,
     "give_host_back": _a_lease,
+    "read_baseline": _a_baseline,
+}
+# Bodies that name what has to be there.
+BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
+    "log_in": lambda service: {"token": service.tokens["read"]},
+    "set_baseline": lambda service: {"experiment_id": service.experiment},
 }
 
 
@@ -100,8 +111,8 @@ def test_an_example_does_what_it_says(
     ids |= prepare(service, admin, ids) if prepare else {}
     request = operation.request(admin, ids, body)
     request.url = request.url.copy_merge_params(ALONG.get(operation.said["operationId"], {}))
-    if operation.said["operationId"] == "log_in":
-        request = admin.build_request("POST", operation.path, json={"token": service.tokens["read"]})
+    if fill := BODIES.get(operation.said["operationId"]):
+        request = admin.build_request(operation.method, request.url, json=fill(service))
     with contextlib.closing(admin.send(request)) as answer:
         _check(said, operation, answer)
 

@@ -35,6 +35,7 @@ CONFINED = {
     },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
     "optuna": {"orchestrator/sampling.py"},
+    "httpx": {"api/connection.py"},
     "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
 }
 
