@@ -12,6 +12,7 @@ from typing import Any, cast
 import httpx
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
+from starlette.routing import compile_path
 
 from api.app import create_app
 from api.reading import JSON, needed_scope
@@ -104,7 +105,7 @@ def operations() -> list[Operation]:
         for method, operation in item.items()
     }
     return [
-        Operation(method, cast("str", route.path), _scope(route), said.get((method, cast("str", route.path)), {}))
+        Operation(method, _place(route), _scope(route), said.get((method, _place(route)), {}))
         for route in iter_route_contexts(the_app().routes)
         for method in sorted(route.methods or {"ANY"})
         if method not in _INTERNAL
@@ -113,7 +114,7 @@ def operations() -> list[Operation]:
 
 def _place(route: Any) -> str:
     """Its path as the reference has it."""
-    return cast("str", getattr(route, "path_format", route.path))
+    return compile_path(cast("str", route.path))[1]
 
 
 def _scope(route: Any) -> str | None:

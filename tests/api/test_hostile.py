@@ -113,7 +113,10 @@ def _check_refusal(answer: httpx.Response, fields: dict[str, Any], service: Serv
     assert "tcp_<name>.c" not in found["detail"] and "root:" not in found["detail"]
     assert str(Path.cwd()) not in found["detail"] and str(service.home) not in found["detail"]
     if not {"flows", "path", "experiment", "kernel"} & set(fields):
-        assert any(said in found["detail"] for said in ("comes with the lab", "may differ in", "were sent here")), found
+        assert any(
+            said in found["detail"]
+            for said in ("comes with the lab", "may differ in", "were sent here", "no '0' there")
+        ), found
 
 
 @pytest.mark.parametrize(
