@@ -25,6 +25,8 @@ from orchestrator.settings import Settings
 
 Document = dict[str, Any]
 
+_BESIDE_OTHERS = ("sandbox", "programs")
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -34,6 +36,8 @@ class Outcome:
     status: str
     document: Document = field(default_factory=dict)
     why: str = ""
+    # Whether it was an attempt: what is given back too often is not tried for ever.
+    counted: bool = True
 
 
 class Executor(Protocol):
@@ -41,7 +45,7 @@ class Executor(Protocol):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Which kinds of run it can ever carry out."""
+        """Which kinds of run it can carry out as things are."""
         ...
 
     def room(self, needs: str) -> bool:
@@ -58,6 +62,10 @@ class Executor(Protocol):
 
     def running(self) -> Mapping[str, tuple[int, float]]:
         """What runs: id -> (fence, virtual seconds reached)."""
+        ...
+
+    def unplaced(self) -> Mapping[str, str]:
+        """Which of its runs nothing that is there can carry out: id -> why."""
         ...
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
@@ -80,7 +88,7 @@ class _Slot:
 class LocalSlots:
     """Threads of this process, a guest each."""
 
-    needs = ("sandbox", "alone", "root")
+    needs = ("sandbox", "programs", "alone", "root")
 
     def __init__(self, settings: Settings, store: Store, slots: int) -> None:
         self._settings = settings
@@ -106,8 +114,8 @@ class LocalSlots:
     def room(self, needs: str) -> bool:
         if not self._slots:
             return True
-        beside = all(slot.claim.needs == "sandbox" for slot in self._slots.values())
-        return needs == "sandbox" and beside and len(self._slots) < self._most
+        beside = all(slot.claim.needs in _BESIDE_OTHERS for slot in self._slots.values())
+        return needs in _BESIDE_OTHERS and beside and len(self._slots) < self._most
 
     def start(self, claim: Claim) -> None:
         self._slots[claim.run_id] = slot = _Slot(claim)
@@ -119,6 +127,9 @@ class LocalSlots:
 
     def running(self) -> Mapping[str, tuple[int, float]]:
         return {key: (slot.claim.fence, slot.virtual_s) for key, slot in list(self._slots.items())}
+
+    def unplaced(self) -> Mapping[str, str]:
+        return {}
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
         found: list[Outcome] = []
@@ -151,7 +162,7 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
         return Outcome(claim, "cancelled")
     except ResultsError as error:
         # The record could not be reached: nothing was wrong with the run, and if it was kept its folder is found again.
-        return Outcome(claim, "queued", why=str(error))
+        return Outcome(claim, "queued", why=str(error), counted=False)
     except LonghaulError as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except Exception as error:  # one faulty run must not take the others' dispatcher with it

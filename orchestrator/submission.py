@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.backends import open_backend
+from orchestrator.backends.base import Backend
 from orchestrator.errors import FidelityBroken, OverLimit, PlanError, SpecError
 from orchestrator.judging import measured_by, up_to_date
 from orchestrator.plan import Plan, compile_plan
@@ -71,7 +72,7 @@ class Desk:
         spec = experiment.model_dump(mode="json", exclude_none=True)
         backend = open_backend(request.backend, self._settings)
         wanted = [
-            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run), run.duration_us / 1e6)
+            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend), run.duration_us / 1e6)
             for run in plan.runs
         ]
         self._measure_again([one.run_id for one in wanted])
@@ -127,11 +128,13 @@ class Desk:
             )
 
 
-def _needs(run: Run) -> str:
-    """What of a machine a run takes: a slot, a machine to itself, or that with root's rights."""
+def _needs(run: Run, backend: Backend) -> str:
+    """What of a machine a run takes: a slot, that and programs of the machine, a machine to itself, or that with root's rights."""
     if run.where == "host":
         return "root"
-    return "alone" if run.clock == "real" else "sandbox"
+    if run.clock == "real":
+        return "alone"
+    return "programs" if backend.programs(run) else "sandbox"
 
 
 def _digest(request: Request) -> str:
