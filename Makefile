@@ -102,6 +102,10 @@ dkms-uninstall: ## take them back
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
+bench-api: setup ## the service under load: lists and series by wrk, 500 followers, memory (BENCH=--help for its options)
+	@./setup.sh bench
+	@$(PYTHON) -m tests.bench.service $(BENCH)
+
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
@@ -112,4 +116,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api trust reproduce clean

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
 #
-#	setup.sh [check] [stock]    what running experiments needs; and what only static checks or the stock kernels' test need
+#	setup.sh [check] [stock] [bench]    what running experiments needs; and what only static checks, the stock kernels' test or benchmarks need
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
@@ -15,7 +15,8 @@ for group in "$@"; do
 	case $group in
 	check) needs+=(sparse:sparse perl:perl) ;;
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
-	*) echo "setup: no group is called $group: check, stock" >&2 && exit 2 ;;
+	bench) needs+=(wrk:wrk) ;;
+	*) echo "setup: no group is called $group: check, stock, bench" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin

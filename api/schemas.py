@@ -159,6 +159,35 @@ class Result(_Wire):
     summary: list[Json]
 
 
+class Host(_Wire):
+    """A host, and who has it."""
+
+    id: str
+    holder: str | None
+    until_s: float | None = Field(description="When the lease runs out, in seconds since 1970.")
+    about: str
+
+
+class AskedLease(_Wire):
+    """For how long a host is wanted, and what for."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]}
+    )
+
+    seconds: Annotated[int, Field(ge=1, le=86_400)]
+    about: Annotated[str, Field(max_length=200)] = ""
+
+
+class Lease(_Wire):
+    """A host that is the caller's for a while; the fence proves it."""
+
+    host: str
+    holder: str
+    fence: int
+    seconds: int
+
+
 class NewToken(_Wire):
     """A token to be made."""
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli_guest import JsonOption, kernel_app, modules_app
-from orchestrator.cli_service import serve, token_app, worker
+from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app, worker
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -25,8 +25,8 @@ app = typer.Typer(
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
 app.add_typer(token_app, name="token")
-app.command()(serve)
-app.command()(worker)
+for verb in (serve, worker, prune, pin, backup, restore):
+    app.command()(verb)
 
 
 class Noun(StrEnum):

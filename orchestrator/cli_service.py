@@ -1,10 +1,12 @@
-"""The service's verbs: serve, worker, token."""
+"""The verbs of the service and of its home: serve, worker, token, prune, pin, backup, restore."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +16,7 @@ from orchestrator.errors import PlanError
 
 if TYPE_CHECKING:
     from orchestrator.results.access import Access
+    from orchestrator.results.store import Store
 
 token_app = typer.Typer(help="Tokens of the service: who may do what.", no_args_is_help=True)
 
@@ -85,16 +88,80 @@ def revoke_token(name: Annotated[str, typer.Argument(help="Its name or id.")]) -
     print(f"revoked {_access().revoke(name)['name']}")
 
 
+def prune(
+    older_than: Annotated[str | None, typer.Option(metavar="TIME", help="Remove runs older than this: 90d.")] = None,
+    most: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Then the oldest, until the rest fits: 50 GB.")
+    ] = None,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove old runs, except those that are pinned, wanted or part of a baseline."""
+    from orchestrator.pruning import prune as carry_out
+    from orchestrator.units import format_size, parse_size
+
+    if older_than is None and most is None:
+        raise PlanError("pruning", "", "nothing says what may go", "give --older-than, --most or both")
+    try:
+        most_bytes = None if most is None else parse_size(most)
+    except ValueError as error:
+        raise PlanError("reading --most", str(most), str(error)) from None
+    pruned = carry_out(_store(), None if older_than is None else _seconds(older_than), most_bytes, dry=dry)
+    if as_json:
+        print(json.dumps(asdict(pruned) | {"dry_run": dry}))
+    else:
+        verb = "would go" if dry else "removed"
+        print(
+            f"{len(pruned.runs)} runs {verb}, {format_size(pruned.freed_bytes)}; {format_size(pruned.kept_bytes)} stay"
+        )
+
+
+def pin(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, or their beginnings.")],
+    off: Annotated[bool, typer.Option("--off", help="Let them go with the others again.")] = False,
+) -> None:
+    """Keep runs whatever their age and size."""
+    store = _store()
+    for run in runs:
+        key = store.get(run)["run"]
+        store.catalog.pin(key, not off)
+        print(f"{key}: {'no longer pinned' if off else 'pinned'}")
+
+
+def backup(output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a tar archive.")]) -> None:
+    """Write the whole home, record and runs, into one file; the service may go on meanwhile."""
+    from orchestrator.backup import back_up
+    from orchestrator.units import format_size
+
+    saved = back_up(_store(), output)
+    print(f"{saved.runs} runs in {output}, {format_size(saved.file_bytes)}")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `longhaul backup` wrote.")],
+) -> None:
+    """Make an empty home what a backup holds."""
+    from orchestrator.backup import restore as carry_out
+
+    store = _store()
+    print(f"{carry_out(store, source).runs} runs restored into {store.home}")
+
+
 def _access() -> Access:
     from orchestrator.results.access import Access
+
+    return Access(_store().database)
+
+
+def _store() -> Store:
     from orchestrator.results.store import Store
     from orchestrator.settings import load_settings
 
-    return Access(Store(load_settings()).database)
+    return Store(load_settings())
 
 
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"([1-9][0-9]{0,4})([hdw])", text)
     if match is None:
-        raise PlanError("reading --expires", text, "it is no time", "give hours, days or weeks, as in 12h, 90d, 4w")
+        raise PlanError("reading the time", text, "it is no time", "give hours, days or weeks, as in 12h, 90d, 4w")
     return int(match[1]) * {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}[match[2]]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.locks import locked
-from orchestrator.results.leases import Leases
+from orchestrator.results.leases import Leases, root_slot
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim, Work
 from orchestrator.settings import Settings, load_settings
@@ -36,11 +36,11 @@ _LOG = logging.getLogger("longhaul.dispatch")
 _LEASE_S = 20.0
 _RENEW_S = 1.0
 _LOOK_S = 0.1
+_ROOT_PAUSE_S = 5.0
 # So long may nothing be there that takes a run before its followers are told.
 _UNPLACED_S = 10.0
 # What is lost with a worker is tried again so often.
 _MOST_ATTEMPTS = 5
-_ROOT = "root"
 
 
 class Dispatcher:
@@ -57,7 +57,9 @@ class Dispatcher:
         self._looked_s = 0.0
         self._unplaced: dict[str, float] = {}
         self._said: set[str] = set()
+        self._root = ""
         self._root_fence: int | None = None
+        self._root_after_s = 0.0
 
     def serve(self, stop: threading.Event) -> None:
         """Dispatch until told to stop; a record that cannot be reached is waited for."""
@@ -88,29 +90,32 @@ class Dispatcher:
                 self._executor.start(claim)
 
     def _startable(self) -> tuple[str, ...]:
-        return tuple(kind for kind in self._executor.needs if self._executor.room(kind))
+        kinds = (kind for kind in self._executor.needs if self._executor.room(kind))
+        return tuple(kind for kind in kinds if kind != "root" or time.monotonic() > self._root_after_s)
 
     def _claim(self, kinds: tuple[str, ...]) -> list[Claim]:
         claims = self._work.claim(self._name, 1, lease_s=_LEASE_S, most_each=self._settings.most_running, needs=kinds)
         return [claim for claim in claims if self._has_root(claim)]
 
     def _has_root(self, claim: Claim) -> bool:
-        """Root's slot of this machine is one, whoever wants it; without it the run goes back."""
+        """Root's slot of a machine is one, whoever wants it; without it the run goes back for a while."""
         if claim.needs != "root":
             return True
-        self._root_fence = self._leases.take(_ROOT, self._name, _LEASE_S, f"run {claim.run_id}")
+        self._root = root_slot(self._executor.root_host())
+        self._root_fence = self._leases.take(self._root, self._name, _LEASE_S, f"run {claim.run_id}")
         if self._root_fence is None:
             why = {"why": "somebody else has root's slot"}
             self._work.release(claim.run_id, claim.fence, why, counted=False)
+            self._root_after_s = time.monotonic() + _ROOT_PAUSE_S
         return self._root_fence is not None
 
     def _settle(self, outcome: Outcome) -> None:
         claim = outcome.claim
         if claim.needs == "root" and self._root_fence is not None:
-            self._leases.give_back(_ROOT, self._name, self._root_fence)
+            self._leases.give_back(self._root, self._name, self._root_fence)
         if outcome.status == "queued":
             self._try_again(outcome)
-        elif outcome.status in ("failed", "cancelled"):
+        elif outcome.status in ("failed", "cancelled") or claim.rerun_of is not None:
             self._work.end(claim.run_id, claim.fence, outcome.status, outcome.document)
 
     def _try_again(self, outcome: Outcome) -> None:
@@ -129,7 +134,7 @@ class Dispatcher:
             lost, more = self._work.renew(self._name, running, _LEASE_S)
             cancelled |= lost | more
             if self._root_fence is not None:
-                self._leases.renew(_ROOT, self._name, self._root_fence, _LEASE_S)
+                self._leases.renew(self._root, self._name, self._root_fence, _LEASE_S)
             self._renewed_s = time.monotonic()
         for run_id in cancelled:
             self._executor.cancel(run_id)

@@ -87,6 +87,21 @@ def kept_run(key: str, store: Store) -> tuple[Document, Run, Trace]:
     return document, Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
 
 
+def rerun_verdict(kept: Document, again: Document) -> Document:
+    """Whether every byte of the trace is the same, and which of the programs that made it are not."""
+    now = again["identity"]
+    return {
+        "run": kept["run"],
+        "identical": again["trace_sha256"] == kept["trace_sha256"],
+        "trace_sha256": again["trace_sha256"],
+        "differences": [
+            f"{name}: {kept['identity'][name][:12] if name in kept['identity'] else 'none'} then, {value[:12]} now"
+            for name, value in now.items()
+            if kept["identity"].get(name) != value
+        ],
+    }
+
+
 def _measured(run: Run, key: str, trace: Trace, facts: Document) -> Document:
     checks = fidelity.check_fidelity(run, trace, facts)
     if broken := fidelity.broken_text(checks):

@@ -7,6 +7,7 @@ itself, because it goes by the real clock, starts when nothing else runs, and no
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,8 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from orchestrator.backends import open_backend
-from orchestrator.errors import BackendError, LonghaulError, ResultsError, RunCancelled
+from orchestrator.errors import BackendError, LonghaulError, NotFound, ResultsError, RunCancelled
+from orchestrator.judging import rerun_verdict
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
@@ -62,6 +64,10 @@ class Executor(Protocol):
 
     def running(self) -> Mapping[str, tuple[int, float]]:
         """What runs: id -> (fence, virtual seconds reached)."""
+        ...
+
+    def root_host(self) -> str:
+        """The name of the machine on which the next run that needs root would start."""
         ...
 
     def unplaced(self) -> Mapping[str, str]:
@@ -128,6 +134,9 @@ class LocalSlots:
     def running(self) -> Mapping[str, tuple[int, float]]:
         return {key: (slot.claim.fence, slot.virtual_s) for key, slot in list(self._slots.items())}
 
+    def root_host(self) -> str:
+        return socket.gethostname()
+
     def unplaced(self) -> Mapping[str, str]:
         return {}
 
@@ -152,6 +161,8 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
     run = Run.from_json(claim.run)
     try:
         pipeline = Pipeline(open_backend(run.backend, settings), store)
+        if claim.rerun_of is not None:
+            return rerun_outcome(claim, store, pipeline.carry_out(run, claim.spec, staging, report))
         known = pipeline.known(claim.run_id)
         document = known or pipeline.carry_out(run, claim.spec, staging, report)
         if document["run"] != claim.run_id:
@@ -160,11 +171,20 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
         return Outcome(claim, document["status"], document)
     except RunCancelled:
         return Outcome(claim, "cancelled")
+    except NotFound as error:
+        return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except ResultsError as error:
         # The record could not be reached: nothing was wrong with the run, and if it was kept its folder is found again.
-        return Outcome(claim, "queued", why=str(error), counted=False)
+        return Outcome(claim, "queued", failed_document(run, claim.run_id, error), why=str(error))
     except LonghaulError as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except Exception as error:  # one faulty run must not take the others' dispatcher with it
         fault = BackendError("running", f"run {claim.run_id}", f"{type(error).__name__}: {error}", "please report this")
         return Outcome(claim, "failed", failed_document(run, claim.run_id, fault))
+
+
+def rerun_outcome(claim: Claim, store: Store, again: Document) -> Outcome:
+    """What a run that was carried out once more says of the kept one."""
+    verdict = rerun_verdict(store.get(str(claim.rerun_of)), again)
+    status = "done" if verdict["identical"] else "missed"
+    return Outcome(claim, status, again | {"run": claim.run_id, "status": status, "rerun": verdict})

@@ -72,8 +72,7 @@ class Desk:
         spec = experiment.model_dump(mode="json", exclude_none=True)
         backend = open_backend(request.backend, self._settings)
         wanted = [
-            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend), run.duration_us / 1e6)
-            for run in plan.runs
+            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)) for run in plan.runs
         ]
         self._measure_again([one.run_id for one in wanted])
         self._hold_to_quota(owner, len(wanted))
@@ -92,6 +91,34 @@ class Desk:
                 asked_sha256=_digest(request),
                 idempotency_key=idempotency_key,
                 runs=wanted,
+            )
+        )
+
+    def rerun(self, run_id: str, owner: str) -> str:
+        """Carry a kept run out again, with today's programs; the id of the experiment that says what came of it."""
+        kept = self._store.get(run_id)
+        manifest = self._store.manifest(kept["run"])
+        run = Run.from_json(manifest["run"])
+        backend = open_backend(run.backend, self._settings)
+        backend.identity(run)
+        self._hold_to_quota(owner, 1)
+        made = secrets.token_hex(10)
+        asked = {"rerun_of": kept["run"]}
+        wanted = Wanted(made, run.as_json(), manifest["spec"], _needs(run, backend), rerun_of=kept["run"])
+        return self._experiments.submit(
+            Submission(
+                id=secrets.token_hex(8),
+                name=run.experiment,
+                about=f"Run {kept['run']} once more: is every byte of its trace the same?",
+                owner=owner,
+                priority=0,
+                aggregate="mean",
+                spec=manifest["spec"],
+                lint=(),
+                asked=asked,
+                asked_sha256=hashlib.sha256(made.encode()).hexdigest(),
+                idempotency_key=None,
+                runs=[wanted],
             )
         )
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
-from orchestrator.judging import kept_run, up_to_date
+from orchestrator.judging import kept_run, rerun_verdict, up_to_date
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
@@ -239,33 +239,16 @@ def rerun_run(key: str, *, as_json: bool) -> int:
     manifest = store.manifest(kept["run"])
     run = Run.from_json(manifest["run"])
     pipeline = Pipeline(open_backend(run.backend, settings), store, use_cache=False)
-    again = pipeline.rerun(run, manifest["spec"])
-    differences = [
-        f"{name}: {kept['identity'][name][:12]} then, {value[:12]} now"
-        for name, value in again["identity"].items()
-        if kept["identity"].get(name) != value
-    ]
-    same = again["trace_sha256"] == kept["trace_sha256"]
+    verdict = rerun_verdict(kept, pipeline.rerun(run, manifest["spec"]))
+    then, now = kept["trace_sha256"][:16], verdict["trace_sha256"][:16]
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "run": kept["run"],
-                    "identical": same,
-                    "trace_sha256": again["trace_sha256"],
-                    "differences": differences,
-                }
-            )
-        )
+        print(json.dumps(verdict))
     else:
-        print(
-            f"{kept['run']}: identical, trace {again['trace_sha256'][:16]}"
-            if same
-            else f"{kept['run']}: differs, trace {kept['trace_sha256'][:16]} then, {again['trace_sha256'][:16]} now"
-        )
-        for line in differences:
+        same = verdict["identical"]
+        print(f"{kept['run']}: {f'identical, trace {now}' if same else f'differs, trace {then} then, {now} now'}")
+        for line in verdict["differences"]:
             print(line)
-    return EXIT_DONE if same else EXIT_MISSED
+    return EXIT_DONE if verdict["identical"] else EXIT_MISSED
 
 
 def check_machine(*, as_json: bool) -> int:

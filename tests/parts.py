@@ -104,7 +104,7 @@ class Postgres(Part):
                     above.chmod(above.stat().st_mode | 0o011)
             os.chown(self._data, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
         subprocess.run(
-            [self._binaries / "initdb", "-D", self._data, "-U", "longhaul", "--auth=trust", "--no-sync"],
+            [str(self._binaries / "initdb"), "-D", str(self._data), "-U", "longhaul", "--auth=trust", "--no-sync"],
             check=True,
             capture_output=True,
             user=user,

@@ -41,7 +41,7 @@ def submit(
     """Read, compile and queue it. What is kept already is not run again; an experiment of which all is kept is done at once."""
     made = lab.desk.submit(asked.as_request(), caller.name, idempotency_key)
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
-    return _document(lab, lab.experiments.get(made))
+    return experiment_document(lab, lab.experiments.get(made))
 
 
 @router.get("", summary="List experiments", operation_id="list_experiments")
@@ -70,7 +70,7 @@ def list_experiments(
 @router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")
 def read(key: ExperimentId, lab: TheLab, caller: Reader) -> Experiment:
     """What was asked for, how far it is, and links to its runs."""
-    return _document(lab, lab.experiments.get(key))
+    return experiment_document(lab, lab.experiments.get(key))
 
 
 @router.post("/{id}/cancel", summary="Cancel an experiment", operation_id="cancel_experiment")
@@ -78,7 +78,7 @@ def cancel(key: ExperimentId, lab: TheLab, caller: Runner) -> Experiment:
     """Give up what is not finished of it, except runs that another experiment wants too. Cancelling twice is no error."""
     _hold_to_owner(lab.experiments.get(key), caller)
     lab.experiments.cancel(key)
-    return _document(lab, lab.experiments.get(key))
+    return experiment_document(lab, lab.experiments.get(key))
 
 
 @router.delete("/{id}", status_code=204, summary="Delete an experiment", operation_id="delete_experiment")
@@ -196,7 +196,8 @@ def _row(row: Row) -> ExperimentRow:
     )
 
 
-def _document(lab: Lab, row: Row) -> Experiment:
+def experiment_document(lab: Lab, row: Row) -> Experiment:
+    """An experiment as it goes over the wire."""
     href = f"{ROOT}/experiments/{row['id']}"
     return Experiment(
         **_row(row).model_dump(),

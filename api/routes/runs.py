@@ -10,11 +10,12 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, tag
-from api.auth import Reader
+from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
 from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
-from api.schemas import Run, RunRow, Runs, Status
+from api.routes.experiments import experiment_document
+from api.schemas import Experiment, Run, RunRow, Runs, Status
 from orchestrator.errors import NotFound
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -86,6 +87,28 @@ async def events(
         return lab.events.of_run(key, last, limit)
 
     return event_stream(stream(hub, about, kept, last_event_id, over))
+
+
+@router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun")
+def rerun(key: RunId, lab: TheLab, caller: Runner, response: Response) -> Experiment:
+    """Carry a kept run out again from its manifest: `done` if every byte of the trace is the same, `missed` with what differs if not."""
+    made = lab.desk.rerun(key, caller.name)
+    response.headers["Location"] = f"{ROOT}/experiments/{made}"
+    return experiment_document(lab, lab.experiments.get(made))
+
+
+@router.put("/{id}/pin", status_code=204, summary="Keep a run for good", operation_id="pin_run")
+def pin(key: RunId, lab: TheLab, caller: Runner) -> None:
+    """Whatever its age and size, retention leaves it alone."""
+    _find(lab, key)
+    lab.store.catalog.pin(key, True)
+
+
+@router.delete("/{id}/pin", status_code=204, summary="Let a run go with the others", operation_id="unpin_run")
+def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
+    """Take the pin away; taking it away twice is no error."""
+    _find(lab, key)
+    lab.store.catalog.pin(key, False)
 
 
 def _find(lab: Lab, key: str) -> Row:

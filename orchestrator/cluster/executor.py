@@ -36,14 +36,14 @@ from orchestrator.cluster.artefacts import hashes
 from orchestrator.cluster.link import Helper, SchedulerLink
 from orchestrator.cluster.machines import ROOT, SLOT, programs_of
 from orchestrator.cluster.remote import Order, Parcel, carry, receive
-from orchestrator.errors import BackendError, LonghaulError, ResultsError, WorkerLost
+from orchestrator.errors import BackendError, LonghaulError, NotFound, ResultsError, WorkerLost
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
 from orchestrator.run import Run
 from orchestrator.settings import Settings
-from orchestrator.slots import Outcome
+from orchestrator.slots import Outcome, rerun_outcome
 
 # Orders and parcels handled at a time: a parcel is decompressed, written and recorded by these.
 _HANDS = 4
@@ -135,6 +135,11 @@ class DaskCluster:
     def running(self) -> Mapping[str, tuple[int, float]]:
         return {key: (flight.claim.fence, flight.virtual_s) for key, flight in list(self._flights.items())}
 
+    def root_host(self) -> str:
+        with contextlib.suppress(ConnectionError):
+            return self._idlest(ROOT).machine
+        return ""
+
     def unplaced(self) -> Mapping[str, str]:
         announced = {name for helper in self._link.helpers for name in helper.resources}
         why = "no worker of the cluster has the programs of this machine that it was queued with (Mininet, iperf3)"
@@ -161,23 +166,23 @@ class DaskCluster:
         try:
             if not flight.over:
                 step(flight)
-        except ResultsError as error:
-            self._end(flight, Outcome(claim, "queued", why=str(error), counted=False))
         except LonghaulError as error:
-            self._end(flight, Outcome(claim, "failed", failed_document(Run.from_json(claim.run), claim.run_id, error)))
+            # A record that could not be reached says nothing about the run; if it was kept, its folder is found again.
+            again = isinstance(error, ResultsError) and not isinstance(error, NotFound)
+            self._end(flight, Outcome(claim, "queued" if again else "failed", _document(claim, error), why=str(error)))
         except _BROKEN as error:
             self._link.look_again()
             self._lose(flight, f"the cluster did not answer ({type(error).__name__}: {error})", counted=False)
         except Exception as error:  # one faulty run must not take the others' dispatcher with it
             what = f"{type(error).__name__}: {error}"
             fault = BackendError("running", f"run {claim.run_id}", what, "please report this")
-            self._end(flight, Outcome(claim, "failed", failed_document(Run.from_json(claim.run), claim.run_id, fault)))
+            self._end(flight, Outcome(claim, "failed", _document(claim, fault)))
 
     def _order(self, flight: _Flight) -> None:
         claim = flight.claim
         run = Run.from_json(claim.run)
         backend = open_backend(run.backend, self._settings)
-        if (known := Pipeline(backend, self._store).known(claim.run_id)) is not None:
+        if claim.rerun_of is None and (known := Pipeline(backend, self._store).known(claim.run_id)) is not None:
             self._end(flight, Outcome(claim, known["status"], known))
             return
         flight.files = backend.artefacts(run)
@@ -219,7 +224,7 @@ class DaskCluster:
         helpers = [one for one in _to_themselves(self._link.helpers) if needs != ROOT or one.is_root]
         if not helpers:
             raise ConnectionError("its worker is gone")
-        return max(helpers, key=lambda helper: helper.slots)
+        return max(helpers, key=lambda helper: (helper.slots, helper.address))
 
     def _done(self, flight: _Flight, future: Future[Parcel]) -> None:
         # After the end there are no hands any more, and nobody who would ask.
@@ -244,8 +249,11 @@ class DaskCluster:
     def _unpack(self, flight: _Flight, parcel: Parcel) -> None:
         claim = flight.claim
         if parcel.status == "kept":
-            document = self._store.receive(claim.run_id, parcel.files, self._staging)
-            self._end(flight, Outcome(claim, document["status"], document))
+            document = self._store.receive(parcel.document["run"], parcel.files, self._staging)
+            if claim.rerun_of is not None:
+                self._end(flight, rerun_outcome(claim, self._store, dict(parcel.document)))
+            else:
+                self._end(flight, Outcome(claim, document["status"], document))
         elif parcel.status == "failed":
             document = dict(parcel.document)
             if parcel.log is not None and (where := self._store.receive_log(claim.run_id, parcel.log)):
@@ -275,8 +283,7 @@ class DaskCluster:
         error = WorkerLost(
             "running", f"run {claim.run_id}", why, "submit the experiment again once the cluster is well"
         )
-        document = failed_document(Run.from_json(claim.run), claim.run_id, error)
-        self._end(flight, Outcome(claim, "queued", document, why=why, counted=counted))
+        self._end(flight, Outcome(claim, "queued", _document(claim, error), why=why, counted=counted))
 
     def _end(self, flight: _Flight, outcome: Outcome) -> None:
         with self._lock:
@@ -298,6 +305,10 @@ class DaskCluster:
         for flight in list(self._flights.values()):
             if flight.future is not None:
                 self._lose(flight, "the scheduler is gone", counted=False)
+
+
+def _document(claim: Claim, error: LonghaulError) -> dict[str, Any]:
+    return failed_document(Run.from_json(claim.run), claim.run_id, error)
 
 
 def _to_themselves(helpers: tuple[Helper, ...]) -> list[Helper]:

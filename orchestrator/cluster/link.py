@@ -33,6 +33,8 @@ class Helper:
 
     address: str
     host: str
+    # What its machine calls itself; a worker that Dask started by itself does not say.
+    machine: str
     resources: Mapping[str, float]
 
     @property
@@ -120,7 +122,7 @@ class SchedulerLink:
                 return
             scheduler = told["id"]
             self._helpers = tuple(
-                Helper(address, worker["host"], worker["resources"])
+                Helper(address, worker["host"], worker.get("longhaul", {}).get("machine", ""), worker["resources"])
                 for address, worker in told["workers"].items()
                 if SLOT in worker["resources"] and worker["status"] == "running"
             )

@@ -42,7 +42,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What comes back: `kept` with the files of a kept run, `failed` with a document, `lacking` with hashes, or `cancelled`."""
+    """What comes back: `kept` with the files and the document of a kept run, `failed` with a document, `lacking` with hashes, or `cancelled`."""
 
     status: str
     worker: str
@@ -108,10 +108,11 @@ def _carry(order: Order, run: Run, worker: Worker) -> Parcel:
     except LonghaulError as error:
         failed = failed_document(run, claim.run_id, error)
         return Parcel("failed", worker.address, document=failed, log=outbox.log)
-    if document["run"] != claim.run_id:
+    # What a rerun comes out as is what it is for.
+    if claim.rerun_of is None and document["run"] != claim.run_id:
         what = f"its programs on {worker.address} are not those it was queued with: it came out as {document['run']}"
         raise BackendError("running", claim.run_id, what, "submit the experiment again")
-    return Parcel("kept", worker.address, files=outbox.files)
+    return Parcel("kept", worker.address, files=outbox.files, document=document)
 
 
 def _teller(order: Order, worker: Worker) -> Callable[[int], None]:

@@ -109,6 +109,7 @@ def _about(settings: Settings) -> dict[str, Any]:
         if row["built"]
     }
     return {
+        "machine": socket.gethostname(),
         "host_kernel": platform.release(),
         "measured_by": measured_by(),
         "kernels": list(modules),

@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
 from orchestrator.results.database import Database, chunks, insert_new, now
-from orchestrator.results.ends import KEPT, settle
-from orchestrator.results.tables import DOCUMENTS, EXPERIMENT_RUNS, MEASURES, RUNS
+from orchestrator.results.ends import KEPT, LIVE, settle
+from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
 
 Row = dict[str, Any]
+
+# A rerun ends like any run, and only its verdict is kept.
+_KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
 
 
 class Catalog:
@@ -63,7 +66,7 @@ class Catalog:
     def ids_beginning(self, start: str, limit: int) -> list[str]:
         """Ids of kept runs that begin so, in order."""
         begins = RUNS.c.id.startswith(start, autoescape=True)
-        query = select(RUNS.c.id).where(begins, RUNS.c.status.in_(KEPT)).order_by(RUNS.c.id).limit(limit)
+        query = select(RUNS.c.id).where(begins, _KEPT_HERE).order_by(RUNS.c.id).limit(limit)
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 
@@ -73,12 +76,12 @@ class Catalog:
         with self._database.read() as connection:
             for some in chunks(run_ids):
                 query = select(RUNS.c.id, RUNS.c.measured_by).where(RUNS.c.id.in_(some), RUNS.c.status.in_(KEPT))
-                found |= dict(connection.execute(query).tuples().all())
+                found |= dict(connection.execute(query).all())
         return found
 
     def newest(self, limit: int, experiment: str | None = None) -> list[Row]:
         """The newest kept runs, without their documents."""
-        query = select(RUNS).where(RUNS.c.status.in_(KEPT)).order_by(RUNS.c.created_at.desc()).limit(limit)
+        query = select(RUNS).where(_KEPT_HERE).order_by(RUNS.c.created_at.desc()).limit(limit)
         if experiment is not None:
             query = query.where(RUNS.c.experiment == experiment)
         with self._database.read() as connection:
@@ -115,7 +118,7 @@ class Catalog:
     def by_status(self) -> dict[str, int]:
         """How many runs there are in each status."""
         with self._database.read() as connection:
-            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).tuples().all())
+            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
 
     def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
         """One measure of one flow over all runs of an experiment: (run id, value)."""
@@ -128,6 +131,19 @@ class Catalog:
         with self._database.read() as connection:
             return [(row.id, row.value) for row in connection.execute(query)]
 
+    def removable(self) -> list[tuple[str, str]]:
+        """Kept runs that nobody holds on to, the oldest first: (id, created at)."""
+        query = select(RUNS.c.id, RUNS.c.created_at).where(RUNS.c.status.in_(KEPT), ~_protected())
+        with self._database.read() as connection:
+            return [
+                (row.id, row.created_at) for row in connection.execute(query.order_by(RUNS.c.created_at, RUNS.c.id))
+            ]
+
+    def protected(self) -> list[str]:
+        """Kept runs that are pinned, wanted, or part of a baseline."""
+        with self._database.read() as connection:
+            return list(connection.execute(select(RUNS.c.id).where(RUNS.c.status.in_(KEPT), _protected())).scalars())
+
     def pin(self, run_id: str, pinned: bool) -> None:
         """Keep a run whatever its age, or no longer."""
         with self._database.write() as connection:
@@ -137,6 +153,15 @@ class Catalog:
         """Forget runs."""
         with self._database.write() as connection:
             connection.execute(delete(RUNS).where(RUNS.c.id.in_(run_ids)))
+
+
+def _protected() -> ColumnElement[bool]:
+    live = select(EXPERIMENTS.c.id).where(EXPERIMENTS.c.status.in_(LIVE))
+    held = or_(
+        EXPERIMENT_RUNS.c.experiment_id.in_(live),
+        EXPERIMENT_RUNS.c.experiment_id.in_(select(BASELINES.c.experiment_id)),
+    )
+    return or_(RUNS.c.pinned, RUNS.c.id.in_(select(EXPERIMENT_RUNS.c.run_id).where(held)))
 
 
 def _row(row: Any) -> Row:

@@ -57,7 +57,7 @@ class Experiments:
             kept: dict[str, str] = {}
             for some in chunks(list(dict.fromkeys(run_ids))):
                 query = select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(some), RUNS.c.status.in_(KEPT))
-                kept |= dict(connection.execute(query).tuples().all())
+                kept |= dict(connection.execute(query).all())
             ends = [kept[run_id] for run_id in run_ids if run_id in kept]
             row = {
                 "id": submission.id,
@@ -216,7 +216,7 @@ class Experiments:
         """How many experiments there are in each status."""
         query = select(EXPERIMENTS.c.status, func.count()).group_by(EXPERIMENTS.c.status)
         with self._database.read() as connection:
-            return dict(connection.execute(query).tuples().all())
+            return dict(connection.execute(query).all())
 
     def set_baseline(self, name: str, branch: str, experiment: str, by: str) -> None:
         """From now on, this is what others of that name are compared with on that branch."""

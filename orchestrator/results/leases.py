@@ -6,6 +6,7 @@ long, is told so wherever the fence is asked for.
 
 from __future__ import annotations
 
+import socket
 import time
 from typing import Any
 
@@ -13,6 +14,11 @@ from sqlalchemy import or_, select, update
 
 from orchestrator.results.database import Database, insert_new
 from orchestrator.results.tables import LEASES
+
+
+def root_slot(host: str = "") -> str:
+    """What the lease of root's slot of a machine, this one by default, is called: whoever sets up its network has it."""
+    return f"root@{host or socket.gethostname()}"
 
 
 class Leases:
@@ -54,6 +60,12 @@ class Leases:
             return None
         found = dict(row._mapping)
         return found if found["until_s"] >= time.time() else found | {"holder": None, "about": ""}
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every lease that was ever asked for."""
+        with self._database.read() as connection:
+            names = connection.execute(select(LEASES.c.name).order_by(LEASES.c.name)).scalars().all()
+        return [found for name in names if (found := self.get(name)) is not None]
 
     def _change(self, name: str, holder: str, fence: int, values: dict[str, Any]) -> bool:
         mine = (LEASES.c.name == name, LEASES.c.holder == holder, LEASES.c.fence == fence)

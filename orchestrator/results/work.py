@@ -36,7 +36,8 @@ class Wanted:
     run: Mapping[str, Any]
     spec: Mapping[str, Any]
     needs: str = "sandbox"
-    virtual_s: float = 0.0
+    # The kept run that this one is to be compared with; its own result is that comparison alone.
+    rerun_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Claim:
     needs: str
     run: Mapping[str, Any]
     spec: Mapping[str, Any]
+    rerun_of: str | None = None
 
 
 def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, owner: str, priority: int) -> list[str]:
@@ -95,7 +97,7 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
         [
             {
                 "run_id": one.run_id,
-                "run": zlib.compress(json.dumps({"run": one.run, "spec": one.spec}).encode(), 1),
+                "run": _packed(one),
                 "owner": owner,
                 "priority": priority,
                 "queued_s": at_s,
@@ -110,6 +112,10 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
         ],
     )
     return [one.run_id for one in fresh]
+
+
+def _packed(one: Wanted) -> bytes:
+    return zlib.compress(json.dumps({"run": one.run, "spec": one.spec, "rerun_of": one.rerun_of}).encode(), 1)
 
 
 class Work:
@@ -173,9 +179,7 @@ class Work:
             kind = "run.retried" if row.attempts else "run.started"
             say(connection, kind, {"attempt": row.attempts + 1, "by": holder}, run=row.run_id)
         unpacked = json.loads(zlib.decompress(row.run))
-        return Claim(
-            row.run_id, row.fence + 1, row.attempts + 1, row.owner, row.needs, unpacked["run"], unpacked["spec"]
-        )
+        return Claim(row.run_id, row.fence + 1, row.attempts + 1, row.owner, row.needs, **unpacked)
 
     def renew(
         self, holder: str, progress: Mapping[str, tuple[int, float]], lease_s: float
@@ -232,7 +236,7 @@ class Work:
         return len(mine)
 
     def end(self, run_id: str, fence: int, status: str, document: Mapping[str, Any]) -> bool:
-        """Record that a claimed run failed or was cancelled; False where somebody else has it by now."""
+        """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun; False where somebody else has it by now."""
         with self._database.write() as connection:
             mine = connection.execute(select(WORK.c.run_id).where(WORK.c.run_id == run_id, WORK.c.fence == fence))
             if mine.one_or_none() is None:

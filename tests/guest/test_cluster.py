@@ -85,6 +85,12 @@ class Lab:
     def wait_for_progress(self, experiment: str, times: int = 1) -> None:
         wait_for(lambda: len(self.events(experiment, "run.progress")) >= times)
 
+    def wait_for_attempt(self, experiment: str, number: int) -> None:
+        def begun() -> bool:
+            return len(self.events(experiment, "run.started") + self.events(experiment, "run.retried")) >= number
+
+        wait_for(begun)
+
     def guests(self) -> list[int]:
         """Processes that work in a worker's staging folder."""
         found = []
@@ -155,13 +161,8 @@ def test_a_run_that_takes_every_worker_with_it_fails_as_lost(lab: Lab) -> None:
     with lab.dispatching():
         experiment = lab.submit(*LONG)
         for life in range(5):
-            wait_for(
-                lambda life=life: (
-                    len([*lab.events(experiment, "run.started"), *lab.events(experiment, "run.retried")]) > life
-                )
-            )  # type: ignore[misc]
-            seen = len(lab.events(experiment, "run.progress"))
-            lab.wait_for_progress(experiment, seen + 1)
+            lab.wait_for_attempt(experiment, life + 1)
+            lab.wait_for_progress(experiment, len(lab.events(experiment, "run.progress")) + 1)
             worker.kill_child()
         assert lab.finish(experiment)["failed"] == 1
     (document,) = lab.experiments.documents(experiment)

@@ -1,0 +1,77 @@
+"""Hosts: what of the lab there is one of, and who has it at the moment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from api.auth import Reader, Runner
+from api.dependencies import Lab, TheLab
+from api.schemas import AskedLease, Host, Lease
+from orchestrator.errors import HostBusy, NotFound
+from orchestrator.results.leases import root_slot
+
+router = APIRouter(prefix="/hosts", tags=["hosts"])
+
+HostId = Annotated[
+    str, Path(alias="id", max_length=128, pattern=r"^[A-Za-z0-9@._-]+$", description="The name of a host.")
+]
+
+
+@router.get("", summary="List hosts", operation_id="list_hosts")
+def list_hosts(lab: TheLab, caller: Reader) -> list[Host]:
+    """Every host that can be leased. Root's slot of a machine is one: it is who sets up that machine's network."""
+    return [_host(lab, name) for name in _names(lab)]
+
+
+@router.get("/{id}", summary="Read a host", operation_id="read_host")
+def read_host(key: HostId, lab: TheLab, caller: Reader) -> Host:
+    """Who has it, and until when."""
+    return _host(lab, _known(lab, key))
+
+
+@router.post("/{id}/lease", status_code=201, summary="Take a host", operation_id="take_host")
+def take(key: HostId, asked: AskedLease, lab: TheLab, caller: Runner) -> Lease:
+    """Nobody else gets it until the lease is given back or runs out. Asking again before that holds it for longer, with a new fence."""
+    fence = lab.leases.take(_known(lab, key), caller.name, asked.seconds, asked.about)
+    if fence is None:
+        found = lab.leases.get(key) or {}
+        what = f"{found.get('holder')} has it" + (f" for {found['about']}" if found.get("about") else "")
+        raise HostBusy("taking host", key, what, "ask them, or wait for its lease to run out")
+    return Lease(host=key, holder=caller.name, fence=fence, seconds=asked.seconds)
+
+
+@router.delete("/{id}/lease", status_code=204, summary="Give a host back", operation_id="give_host_back")
+def give_back(
+    key: HostId,
+    lab: TheLab,
+    caller: Runner,
+    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.")],
+) -> None:
+    """End a lease early."""
+    if not lab.leases.give_back(_known(lab, key), caller.name, fence):
+        raise HostBusy(
+            "giving back host", key, f"{caller.name} has no lease of it with fence {fence}", "see GET /hosts"
+        )
+
+
+def _names(lab: Lab) -> list[str]:
+    return sorted({root_slot(), *(lease["name"] for lease in lab.leases.all())})
+
+
+def _known(lab: Lab, name: str) -> str:
+    if name not in (known := _names(lab)):
+        raise NotFound("looking for host", name, "there is none of that name", f"known: {', '.join(known)}")
+    return name
+
+
+def _host(lab: Lab, name: str) -> Host:
+    found = lab.leases.get(name)
+    free = found is None or found["holder"] is None
+    return Host(
+        id=name,
+        holder=None if free or found is None else found["holder"],
+        until_s=None if free or found is None else found["until_s"],
+        about="" if found is None else found["about"],
+    )

@@ -1,0 +1,112 @@
+"""A home as one file, and a file as a home again.
+
+    longhaul-backup.json   what this is, and of which version
+    record.jsonl           the database of record (results/dump.py)
+    runs/<..>/<id>/...     the kept runs, as they lie in the home
+
+The record is read first and the runs after it, so that a run which is kept meanwhile is in the file without a row, as a
+run that is adopted, never a row without its run. The service may go on while a backup is made.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.locks import locked
+from orchestrator.results.dump import dump, is_empty, load
+from orchestrator.results.store import Store
+
+_ABOUT, _RECORD, _RUNS = "longhaul-backup.json", "record.jsonl", "runs"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a file holds."""
+
+    runs: int
+    file_bytes: int
+
+
+def back_up(store: Store, output: Path) -> Saved:
+    """Write the home into a file, whole or not at all."""
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    runs = 0
+    try:
+        with tempfile.TemporaryFile("w+b") as record, tarfile.open(beside, "w") as archive:
+            for line in dump(store.database):
+                record.write(line.encode())
+            about = {"format": _FORMAT, "version": version("longhaul")}
+            _add(archive, _ABOUT, io.BytesIO(json.dumps(about).encode()))
+            _add(archive, _RECORD, record)
+            for folder in sorted((store.home / "runs").glob("??/*")):
+                runs += _add_run(archive, folder)
+        beside.replace(output)
+    except OSError as error:
+        what, hint = error.strerror or str(error), "free some space, or name a file elsewhere"
+        raise ResultsError("backing up to", str(output), what, hint) from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return Saved(runs, output.stat().st_size)
+
+
+def restore(store: Store, source: Path) -> Saved:
+    """Make an empty home what the file holds."""
+    if not is_empty(store.database):
+        hint = "set LONGHAUL_HOME to a folder without runs, and LONGHAUL_DATABASE to an empty database"
+        raise PlanError("restoring into", str(store.home), "there are runs in it", hint)
+    try:
+        with locked(store.home / "dispatch.lock", wait=False), tarfile.open(source) as archive:
+            _check(archive, source)
+            with tempfile.TemporaryDirectory(dir=store.home, prefix=".restoring-") as folder:
+                archive.extractall(folder, filter="data")
+                runs = list((Path(folder) / _RUNS).glob("??/*"))
+                for run in runs:
+                    target = store.directory(run.name)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.rmtree(target, ignore_errors=True)
+                    run.rename(target)
+                with (Path(folder) / _RECORD).open() as lines:
+                    load(store.database, lines, str(source))
+    except BlockingIOError:
+        raise PlanError("restoring into", str(store.home), "a service is running on it", "stop it first") from None
+    except (OSError, tarfile.TarError, KeyError, ValueError) as error:
+        raise ResultsError("restoring from", str(source), str(error), "is it a file of `longhaul backup`?") from error
+    return Saved(len(runs), source.stat().st_size)
+
+
+def _add(archive: tarfile.TarFile, name: str, content: Any) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = content.seek(0, os.SEEK_END)
+    content.seek(0)
+    archive.addfile(info, content)
+
+
+def _add_run(archive: tarfile.TarFile, folder: Path) -> bool:
+    """A run that is pruned at this moment is left out, as if the backup had been made after that."""
+    try:
+        files = sorted(folder.iterdir())
+        contents = [(file.name, file.read_bytes()) for file in files]
+    except FileNotFoundError:
+        return False
+    for name, content in contents:
+        _add(archive, f"{_RUNS}/{folder.parent.name}/{folder.name}/{name}", io.BytesIO(content))
+    return True
+
+
+def _check(archive: tarfile.TarFile, source: Path) -> None:
+    about = archive.extractfile(_ABOUT)
+    found = json.loads(about.read()) if about else {}
+    if found.get("format") != _FORMAT:
+        what = f"its format is {found.get('format')!r}, this version reads {_FORMAT}"
+        raise ResultsError("restoring from", str(source), what)

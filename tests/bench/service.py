@@ -1,0 +1,213 @@
+"""`make bench-api`: the service with 10,000 runs in its record, asked by wrk on loopback; prints a table, and --json a document.
+
+    list      GET /runs, a page of 50                                20 requests at once
+    series    GET /runs/{random}/series, 2,000 of some 100,000 points  20 requests at once
+    cached    POST /experiments of which every run is kept           one at a time
+    follow    500 followers of one run's events                      from the event's time to its arrival
+    memory    resident memory of the API's process after all of it
+
+The runs are copies of one real run (its files as hard links), so a series is really read from Parquet each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from orchestrator.results.database import insert_new
+from orchestrator.results.store import Store
+from orchestrator.results.tables import DOCUMENTS, RUNS
+from orchestrator.settings import load_settings
+
+LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
+# What an every-ACK trace of a long run comes to: a hundred thousand ACKs.
+MODEL = ["quick", "--set", "path.bandwidth=100 Mbit/s", "--set", "duration=25 s"]
+_BATCH = 500
+
+_SCRIPT = """
+local ids = {}
+for line in io.lines("%(ids)s") do ids[#ids + 1] = line end
+math.randomseed(7)
+request = function()
+  local path = string.gsub("%(path)s", "{id}", ids[math.random(#ids)])
+  return wrk.format("GET", path, {["Authorization"] = "Bearer %(token)s"})
+end
+done = function(summary, latency)
+  io.write(string.format("RESULT %%d %%d %%f %%f %%f\\n", summary.requests, summary.errors.status + summary.errors.read
+    + summary.errors.timeout, latency:percentile(50) / 1000, latency:percentile(95) / 1000, latency:percentile(99) / 1000))
+end
+"""
+
+
+def fill(store: Store, count: int) -> list[str]:
+    """Make the store's one run into many: rows, and folders of hard links."""
+    (model,) = store.list_runs(1)
+    document = store.find(model["id"])
+    assert document is not None
+    row = {name: model[name] for name in RUNS.c.keys()}  # noqa: SIM118 (columns, not a mapping)
+    files = list(store.directory(model["id"]).iterdir())
+    ids = [f"{number:020x}" for number in range(count - 1)]
+    for begin in range(0, len(ids), _BATCH):
+        some = ids[begin : begin + _BATCH]
+        with store.database.write() as connection:
+            insert_new(connection, RUNS, [row | {"id": key} for key in some])
+            texts = [{"run_id": key, "document": json.dumps(document | {"run": key})} for key in some]
+            insert_new(connection, DOCUMENTS, texts)
+        for key in some:
+            folder = store.directory(key)
+            folder.mkdir(parents=True)
+            for file in files:
+                os.link(file, folder / file.name)
+    return [*ids, model["id"]]
+
+
+@contextlib.contextmanager
+def served(home: Path) -> Iterator[tuple[str, str, int]]:
+    """The service on a free port: its address, an admin's token, its process."""
+    environment = {**os.environ, "LONGHAUL_HOME": str(home), "LONGHAUL_RATE_LIMIT": "1000000"}
+    with (home / "serve.log").open("w") as log:
+        service = subprocess.Popen(
+            [*LONGHAUL, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+        )
+    try:
+        assert service.stdout is not None
+        address = service.stdout.readline().split()[2].rstrip(",")
+        token = service.stdout.readline().split()[-1]
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{address}/readyz").status_code == 200:
+                    break
+            time.sleep(0.05)
+        yield address, token, service.pid
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def wrk(address: str, token: str, path: str, ids: list[str], seconds: int, folder: Path) -> dict[str, float]:
+    """Twenty requests at once for some seconds: their latencies in milliseconds."""
+    (folder / "ids").write_text("\n".join(ids))
+    script = folder / "script.lua"
+    script.write_text(_SCRIPT % {"ids": folder / "ids", "path": path, "token": token})
+    command = ["wrk", "-t1", "-c20", f"-d{seconds}s", "-s", str(script), address]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    match = re.search(r"RESULT (\d+) (\d+) (\S+) (\S+) (\S+)", said)
+    assert match is not None, said
+    requests, errors, p50, p95, p99 = map(float, match.groups())
+    assert errors == 0, said
+    return {"requests_per_s": requests / seconds, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
+
+
+def cached(address: str, token: str, times: int) -> dict[str, float]:
+    """Submissions that the store answers."""
+    with httpx.Client(base_url=f"{address}/api/v1", headers={"Authorization": f"Bearer {token}"}) as client:
+        asked = {"shipped": "quick", "repeats": 3}
+        first = client.post("/experiments", json=asked).json()
+        while client.get(f"/experiments/{first['id']}").json()["status"] in ("queued", "running"):
+            time.sleep(0.05)
+        took = []
+        for _ in range(times):
+            begun = time.perf_counter()
+            answer = client.post("/experiments", json=asked).json()
+            took.append((time.perf_counter() - begun) * 1000)
+            assert answer["status"] == "done", answer
+    return {"p50_ms": statistics.median(took), "p95_ms": statistics.quantiles(took, n=20)[-1], "max_ms": max(took)}
+
+
+async def follow(address: str, token: str, followers: int) -> dict[str, float]:
+    """Many who listen to one run while it runs: how long after its time an event reaches each."""
+    headers = {"Authorization": f"Bearer {token}"}
+    limits = httpx.Limits(max_connections=followers + 10)
+    asked = {"shipped": "quick", "seed": 1000, "set": ["path.bandwidth=100 Mbit/s", "duration=600 s"]}
+    lags: list[float] = []
+    connected = 0
+    async with httpx.AsyncClient(base_url=f"{address}/api/v1", headers=headers, limits=limits, timeout=120) as client:
+        # Something to hold the only slots, so that everybody listens before the run begins.
+        experiment = (await client.post("/experiments", json=asked)).json()
+        run = experiment["runs"][0].rpartition("/")[2]
+
+        async def one() -> None:
+            nonlocal connected
+            since = time.time()
+            async with client.stream("GET", f"/runs/{run}/events") as stream:
+                connected += 1
+                async for line in stream.aiter_lines():
+                    if line.startswith("data: "):
+                        at = datetime.fromisoformat(json.loads(line[6:])["at"]).timestamp()
+                        if at > since:
+                            lags.append(time.time() - at)
+
+        await asyncio.gather(*(one() for _ in range(followers)))
+    assert connected == followers
+    lags.sort()
+    return {
+        "events": len(lags),
+        "p50_s": lags[len(lags) // 2],
+        "p95_s": lags[int(len(lags) * 0.95)],
+        "max_s": lags[-1],
+    }
+
+
+def memory_mb(pid: int) -> float:
+    """Resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+
+def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
+    """Everything, on a home of its own."""
+    with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder:
+        home = Path(folder) / "home"
+        home.mkdir()
+        os.environ["LONGHAUL_HOME"] = str(home)
+        subprocess.run([*LONGHAUL, "run", *MODEL, "--json"], check=True, stdout=subprocess.DEVNULL)
+        ids = fill(Store(load_settings()), runs)
+        with served(home) as (address, token, pid):
+            found: dict[str, Any] = {"runs": runs, "memory_at_start_mb": memory_mb(pid)}
+            found["list"] = wrk(address, token, "/api/v1/runs", ids, seconds, Path(folder))
+            series = "/api/v1/runs/{id}/series?measure=cwnd&flow=app&points=2000"
+            found["series"] = wrk(address, token, series, ids, seconds, Path(folder))
+            found["cached"] = cached(address, token, 20)
+            found["follow"] = asyncio.run(follow(address, token, followers))
+            found["memory_mb"] = memory_mb(pid)
+        return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--seconds", type=int, default=15, help="of each wrk")
+    parser.add_argument("--followers", type=int, default=500)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if shutil.which("wrk") is None:
+        print("bench-api: wrk is missing: apt-get install wrk", file=sys.stderr)
+        return 3
+    found = measure(options.runs, options.seconds, options.followers)
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    for name, numbers in found.items():
+        shown = numbers if isinstance(numbers, dict) else {"": numbers}
+        print(f"{name:20} " + "  ".join(f"{key} {value:.4g}" for key, value in shown.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,120 @@
+"""A home that is to last: what retention takes and leaves, and that a backup brings everything back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.backup import back_up, restore
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.locks import locked
+from orchestrator.pruning import prune
+from orchestrator.results.access import Access
+from orchestrator.results.events import EventLog
+from orchestrator.results.experiments import Experiments
+from orchestrator.results.store import Store
+from orchestrator.results.work import Work
+from orchestrator.settings import load_settings
+from tests.unit.recordings import RUNS, recorded
+from tests.unit.test_work import Lab, document
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
+    return Store(load_settings())
+
+
+def lab_of(store: Store) -> Lab:
+    assert store.database.file is not None
+    return Lab(store.database.file)
+
+
+def keep(store: Store, key: str) -> None:
+    run, trace, _ = recorded("lossy_pair")
+    directory = store.home / "staging" / key
+    shutil.copytree(RUNS / "lossy_pair", directory)
+    store.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key), trace)
+
+
+def test_the_oldest_go_first_and_what_is_held_on_to_stays(store: Store) -> None:
+    for key in ("pinned", "wanted", "based", "oldest", "newest"):
+        keep(store, key)
+    store.catalog.pin("pinned", True)
+    lab = lab_of(store)
+    lab.submit("e", ["wanted", "waits"])
+    lab.submit("f", ["based"])
+    lab.experiments.set_baseline("x", "main", "f", "ada")
+    one = sum(file.stat().st_size for file in store.directory("oldest").iterdir())
+    planned = prune(store, None, 4 * one, dry=True)
+    assert planned.runs == ["oldest"]
+    assert store.find("oldest") is not None
+    assert prune(store, None, 4 * one, dry=False).runs == ["oldest"]
+    assert store.find("oldest") is None
+    assert not store.directory("oldest").exists()
+    assert prune(store, 3600.0, None, dry=False).runs == []
+    assert prune(store, 0.0, 0, dry=False).runs == ["newest"]
+    assert {row["run"] if "run" in row else row["id"] for row in store.list_runs(10)} == {"pinned", "wanted", "based"}
+
+
+def test_a_backup_brings_everything_back(store: Store, tmp_path: Path) -> None:
+    keep(store, "a" * 20)
+    lab = lab_of(store)
+    lab.submit("e", ["a" * 20, "b" * 20])
+    lab.claim(1)
+    token, _ = Access(store.database).add_token("ci", "run")
+    saved = back_up(store, tmp_path / "home.tar")
+    assert saved.runs == 1
+    other = Store(replace(load_settings(), home=tmp_path / "other"))
+    assert restore(other, tmp_path / "home.tar").runs == 1
+    assert other.find("a" * 20) == document("a" * 20)
+    assert other.trace("a" * 20).acks.tobytes() == store.trace("a" * 20).acks.tobytes()
+    assert Experiments(other.database).get("e")["status"] == "queued"
+    assert Access(other.database).caller(token).name == "ci"
+    # Who had claimed a run is not there any more.
+    assert [claim.run_id for claim in Work(other.database).claim("me", 5, lease_s=9.0, most_each=9)] == ["b" * 20]
+    assert EventLog(other.database).newest() > EventLog(store.database).newest(), "ids go on where they were"
+
+
+def test_restoring_never_overwrites_and_never_half(store: Store, tmp_path: Path) -> None:
+    keep(store, "a" * 20)
+    back_up(store, tmp_path / "home.tar")
+    with pytest.raises(PlanError, match="there are runs in it"):
+        restore(store, tmp_path / "home.tar")
+    other = Store(replace(load_settings(), home=tmp_path / "other"))
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(ResultsError, match="is it a file of"):
+        restore(other, tmp_path / "text")
+    with locked(other.home / "dispatch.lock"), pytest.raises(PlanError, match="a service is running"):
+        restore(other, tmp_path / "home.tar")
+    assert other.list_runs(5) == []
+
+
+def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path) -> None:
+    keep(store, "a" * 20)
+    back_up(store, tmp_path / "home.tar")
+    evil = tmp_path / "evil.tar"
+    with tarfile.open(tmp_path / "home.tar") as source, tarfile.open(evil, "w") as target:
+        for member in source:
+            target.addfile(member, source.extractfile(member))
+        info = tarfile.TarInfo("../../reached")
+        info.size = 0
+        target.addfile(info)
+    other = Store(replace(load_settings(), home=tmp_path / "deep" / "other"))
+    with pytest.raises(ResultsError, match="outside"):
+        restore(other, evil)
+    assert not (tmp_path / "reached").exists()
+    assert other.list_runs(5) == []
+
+
+def test_a_record_of_another_version_is_refused(store: Store, tmp_path: Path) -> None:
+    from orchestrator.results.dump import load
+
+    line = json.dumps({"table": "runs", "revision": "0001"})
+    with pytest.raises(ResultsError, match="revision 0001"):
+        load(store.database, [line], "home.tar")

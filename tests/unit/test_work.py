@@ -1,0 +1,210 @@
+"""The queue: who comes next, what a claim holds against, and how ends are counted, once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import Conflict
+from orchestrator.results.catalog import Catalog
+from orchestrator.results.database import Database
+from orchestrator.results.events import EventLog
+from orchestrator.results.experiments import Experiments, Submission
+from orchestrator.results.leases import Leases
+from orchestrator.results.work import Claim, Wanted, Work
+
+RUN = {"backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_000, "point": {"path.rtt": "10 ms"}}
+
+
+class Lab:
+    def __init__(self, file: Path) -> None:
+        self.database = Database(f"sqlite:///{file}")
+        self.experiments = Experiments(self.database)
+        self.work = Work(self.database)
+        self.catalog = Catalog(self.database)
+        self.events = EventLog(self.database)
+        self.leases = Leases(self.database)
+
+    def submit(self, name: str, runs: Sequence[str], owner: str = "ada", **more: Any) -> str:
+        fields = {"priority": 0, "idempotency_key": None, "asked_sha256": name} | more
+        submission = Submission(
+            id=name, name="x", about="", owner=owner, aggregate="mean", spec={}, lint=(), asked={},
+            runs=[Wanted(run, RUN, {"experiment": "x"}) for run in runs], **fields,
+        )  # fmt: skip
+        return self.experiments.submit(submission)
+
+    def claim(self, count: int = 1, holder: str = "one", most_each: int = 100, lease_s: float = 10.0) -> list[Claim]:
+        return self.work.claim(holder, count, lease_s=lease_s, most_each=most_each)
+
+    def names(self, count: int, **more: Any) -> list[str]:
+        return [claim.run_id for claim in self.claim(count, **more)]
+
+    def keep(self, run: str, status: str = "done") -> None:
+        self.catalog.add(run, document(run, status))
+
+    def counts(self, experiment: str) -> dict[str, Any]:
+        found = self.experiments.get(experiment)
+        return {key: found[key] for key in ("status", "total", "cached", "done", "missed", "failed", "cancelled")}
+
+
+def document(run: str, status: str = "done") -> dict[str, Any]:
+    return {
+        "run": run, "experiment": "x", "status": status, "backend": "sandbox", "kernel": "6.12.1", "seed": 1, "virtual_s": 3.0,
+        "wall_s": 0.1, "trace_sha256": "t", "point": {}, "flows": [], "path": {}, "measured_by": "m",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path / "catalogue.sqlite")
+
+
+def test_an_experiment_is_done_when_its_last_run_is(lab: Lab) -> None:
+    lab.submit("e", ["a", "b"])
+    first, second = lab.claim(2)
+    assert (first.run_id, first.fence, first.attempts, first.run["duration_us"]) == ("a", 1, 1, 3_000_000)
+    lab.keep("a")
+    assert lab.counts("e") | {"done": 1, "status": "running"} == lab.counts("e")
+    lab.keep("b", "missed")
+    assert lab.counts("e") == {
+        "status": "missed", "total": 2, "cached": 0, "done": 1, "missed": 1, "failed": 0, "cancelled": 0
+    }  # fmt: skip
+    assert second.run_id == "b"
+    kinds = [event["kind"] for event in lab.events.of_experiment("e", 0)]
+    assert kinds == ["experiment.queued", "run.queued", "run.queued", "run.started", "run.started", "run.finished", "run.finished", "experiment.finished"]  # fmt: skip
+
+
+def test_a_run_that_is_kept_twice_counts_once(lab: Lab) -> None:
+    lab.submit("e", ["a", "b"])
+    lab.claim(1)
+    lab.keep("a")
+    lab.keep("a")
+    assert lab.counts("e")["done"] == 1
+
+
+def test_what_is_kept_is_not_run_again(lab: Lab) -> None:
+    lab.keep("a")
+    lab.submit("e", ["a", "b"])
+    assert lab.names(5) == ["b"]
+    lab.keep("b")
+    assert lab.counts("e") | {"cached": 1, "done": 2, "status": "done"} == lab.counts("e")
+    lab.submit("f", ["a", "b"])
+    assert lab.counts("f") | {"cached": 2, "status": "done"} == lab.counts("f")
+    assert lab.events.of_experiment("f", 0)[-1]["kind"] == "experiment.finished"
+
+
+def test_a_run_that_two_want_is_run_once_and_ends_for_both(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    lab.submit("f", ["a", "a"], owner="ben")
+    assert lab.names(5) == ["a"]
+    lab.keep("a")
+    assert (lab.counts("e")["status"], lab.counts("f")["status"], lab.counts("f")["done"]) == ("done", "done", 2)
+
+
+def test_the_order_is_priority_then_fair_then_first_come(lab: Lab) -> None:
+    lab.submit("e", ["a1", "a2", "a3"], owner="ada")
+    lab.submit("f", ["b1", "b2"], owner="ben")
+    lab.submit("g", ["c1"], owner="cy", priority=1)
+    # Ada has one running when Ben's first comes, and so on, turn by turn.
+    assert lab.names(6) == ["c1", "a1", "b1", "a2", "b2", "a3"]
+
+
+def test_nobody_gets_more_than_their_share(lab: Lab) -> None:
+    lab.submit("e", ["a1", "a2", "a3"], owner="ada")
+    lab.submit("f", ["b1"], owner="ben")
+    assert lab.names(9, most_each=2) == ["a1", "b1", "a2"]
+    lab.keep("a1")
+    assert lab.names(9, most_each=2) == ["a3"]
+
+
+def test_a_claim_that_ran_out_is_somebody_elses_and_its_holder_is_told(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    (late,) = lab.claim(lease_s=0.0)
+    time.sleep(0.01)
+    (now,) = lab.claim(holder="two")
+    assert (now.fence, now.attempts) == (2, 2)
+    assert lab.work.renew("one", {"a": (late.fence, 1.0)}, 10.0) == ({"a"}, set())
+    assert lab.work.renew("two", {"a": (now.fence, 1.0)}, 10.0) == (set(), set())
+    assert not lab.work.end("a", late.fence, "failed", {"error": {}})
+    assert lab.counts("e")["status"] == "queued"
+    assert lab.work.end("a", now.fence, "failed", {"error": {"what": "it died"}})
+    assert lab.counts("e") | {"status": "failed", "failed": 1} == lab.counts("e")
+
+
+def test_a_result_counts_whoever_brings_it(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    lab.claim(lease_s=0.0)
+    time.sleep(0.01)
+    lab.claim(holder="two")
+    lab.keep("a")
+    assert lab.counts("e")["status"] == "done"
+    assert lab.work.renew("two", {"a": (2, 1.0)}, 10.0) == ({"a"}, set())
+
+
+def test_what_a_dead_holder_had_is_queued_again_in_its_old_place(lab: Lab) -> None:
+    lab.submit("e", ["a", "b", "c"])
+    assert lab.names(2) == ["a", "b"]
+    assert lab.work.reclaim("two") == 0
+    assert lab.work.reclaim("one") == 2
+    assert lab.names(5) == ["a", "b", "c"]
+
+
+def test_cancelling_gives_up_what_nobody_else_wants(lab: Lab) -> None:
+    lab.submit("e", ["a", "b", "shared"])
+    lab.submit("f", ["shared"], owner="ben")
+    assert lab.names(1) == ["a"]
+    lab.experiments.cancel("e")
+    assert lab.counts("e") | {"status": "cancelled", "cancelled": 3} == lab.counts("e")
+    assert lab.work.cancelled("one") == {"a"}
+    assert lab.names(5) == ["shared"]
+    assert lab.work.end("a", 1, "cancelled", {})
+    lab.keep("shared")
+    assert lab.counts("f")["status"] == "done"
+    assert lab.counts("e")["cancelled"] == 3, "an end after the cancellation changes nothing"
+    lab.experiments.cancel("e")
+    statuses = {row["id"]: row["status"] for row in lab.catalog.page(10)}
+    assert statuses == {"a": "cancelled", "b": "cancelled", "shared": "done"}
+
+
+def test_what_failed_is_tried_again_when_it_is_asked_for_again(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    (claim,) = lab.claim()
+    lab.work.end("a", claim.fence, "failed", {"error": {"what": "it died"}})
+    lab.submit("f", ["a"])
+    assert lab.names(1) == ["a"]
+    lab.keep("a")
+    assert (lab.counts("e")["status"], lab.counts("f")["status"]) == ("failed", "done")
+
+
+def test_a_key_submits_once_and_only_the_same(lab: Lab) -> None:
+    assert lab.submit("e", ["a"], idempotency_key="k", asked_sha256="1") == "e"
+    assert lab.submit("f", ["a"], idempotency_key="k", asked_sha256="1") == "e"
+    assert lab.submit("g", ["a"], idempotency_key="k", asked_sha256="1", owner="ben") == "g"
+    with pytest.raises(Conflict, match="another experiment, e"):
+        lab.submit("h", ["b"], idempotency_key="k", asked_sha256="2")
+
+
+def test_an_experiment_lists_page_by_page(lab: Lab) -> None:
+    for number in range(5):
+        lab.submit(f"e{number}", ["a"])
+    first = lab.experiments.page(2)
+    last = first[-1]["created_at"], first[-1]["id"]
+    names = [row["id"] for row in first + lab.experiments.page(9, after=last)]
+    assert names == ["e4", "e3", "e2", "e1", "e0"]
+    assert [row["id"] for row in lab.experiments.page(9, oldest_first=True)] == names[::-1]
+
+
+def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
+    assert lab.leases.take("root", "ada", 10.0) == 1
+    assert lab.leases.take("root", "ben", 10.0) is None
+    assert not lab.leases.give_back("root", "ben", 1)
+    assert lab.leases.renew("root", "ada", 1, 0.0)
+    time.sleep(0.01)
+    assert lab.leases.take("root", "ben", 10.0) == 2
+    assert not lab.leases.renew("root", "ada", 1, 10.0), "a lease that was lost stays lost"
+    assert lab.leases.holds("root", 2)
+    assert not lab.leases.holds("root", 1)
