@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from distributed import Future
+from distributed.client import ClosedClientError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -52,7 +53,7 @@ _ANSWER_S = 120.0
 # A cache that lacks what it was just sent is not sent it for ever.
 _MOST_SENT = 3
 # What a broken connection looks like from within a call.
-_BROKEN = (OSError, TimeoutError, CommClosedError, CancelledError)
+_BROKEN = (OSError, TimeoutError, CommClosedError, ClosedClientError, CancelledError)
 
 
 @dataclass(slots=True)

@@ -30,9 +30,9 @@ from orchestrator.spec import load_experiment
 from orchestrator.submission import Desk, Request
 from tests.parts import DaskScheduler, DaskWorker, Part
 
-# A run of many seconds, so that there is time to interfere.
-LONG = ("path.bandwidth=1 Gbit/s", "duration=60 s")
-_PATIENCE_S = 60.0
+# A run of some seconds, so that there is time to interfere.
+LONG = ("path.bandwidth=100 Mbit/s", "duration=150 s", "sample=10 ms")
+_PATIENCE_S = 240.0
 
 Row = dict[str, Any]
 
@@ -80,7 +80,10 @@ class Lab:
 
     def finish(self, experiment: str) -> Row:
         wait_for(lambda: self.experiments.get(experiment)["status"] not in ("queued", "running"))
-        return self.experiments.get(experiment)
+        found = self.experiments.get(experiment)
+        for document in self.experiments.documents(experiment):
+            print(document.get("error"))
+        return found
 
     def wait_for_progress(self, experiment: str, times: int = 1) -> None:
         wait_for(lambda: len(self.events(experiment, "run.progress")) >= times)

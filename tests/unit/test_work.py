@@ -21,8 +21,8 @@ RUN = {"backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_0
 
 
 class Lab:
-    def __init__(self, file: Path) -> None:
-        self.database = Database(f"sqlite:///{file}")
+    def __init__(self, url: str) -> None:
+        self.database = Database(url)
         self.experiments = Experiments(self.database)
         self.work = Work(self.database)
         self.catalog = Catalog(self.database)
@@ -58,9 +58,9 @@ def document(run: str, status: str = "done") -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path / "catalogue.sqlite")
+@pytest.fixture(name="lab")
+def on_sqlite(tmp_path: Path) -> Lab:
+    return Lab(f"sqlite:///{tmp_path / 'catalogue.sqlite'}")
 
 
 def test_an_experiment_is_done_when_its_last_run_is(lab: Lab) -> None:
