@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -44,6 +45,11 @@ def not_changed(current: str | None, asked: str | None, response: Response) -> N
         raise NotChanged(current)
     response.headers["ETag"] = current
     response.headers["Cache-Control"] = "private, no-cache"
+
+
+def rendered(document: object) -> Response:
+    """JSON of plain data that has the shape its operation declares; tests hold the two together, not every answer anew."""
+    return Response(json.dumps(document, separators=(",", ":"), ensure_ascii=False), media_type="application/json")
 
 
 def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:

@@ -17,7 +17,7 @@ from api.dependencies import Lab
 from api.following import Hub
 from api.measuring import Gauges
 from api.middleware import Requests
-from api.routes import catalogue, comparisons, experiments, health, hosts, plans, runs, tokens
+from api.routes import catalogue, comparisons, experiments, health, hosts, plans, runs, series, tokens
 from api.schemas import Problem
 from orchestrator.settings import Settings, load_settings
 
@@ -55,7 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.gauges = Gauges()
     errors.install(app)
     app.add_exception_handler(NotChanged, _not_changed)
-    for module in (plans, experiments, runs, comparisons, catalogue, hosts, tokens):
+    for module in (plans, experiments, runs, series, comparisons, catalogue, hosts, tokens):
         app.include_router(module.router, prefix=ROOT)
     app.include_router(health.router)
     app.add_middleware(CompressMiddleware, minimum_size=1000)

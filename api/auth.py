@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 
 from orchestrator.errors import AuthError, NotAllowed
 from orchestrator.results.access import Access, Caller
@@ -39,33 +40,29 @@ class Door:
     def __init__(self, access: Access) -> None:
         self.access = access
         self._known: dict[str, tuple[float, Caller]] = {}
-        self._lock = threading.Lock()
 
-    def by_token(self, token: str) -> Caller:
+    async def by_token(self, token: str) -> Caller:
         """Whose token it is."""
-        return self._remembered("t" + token, lambda: self.access.caller(token))
+        return await self._remembered("t" + token, partial(self.access.caller, token))
 
-    def by_session(self, session: str) -> Caller:
+    async def by_session(self, session: str) -> Caller:
         """Whose session it is."""
-        return self._remembered("s" + session, lambda: self.access.session_caller(session))
+        return await self._remembered("s" + session, partial(self.access.session_caller, session))
 
     def forget(self) -> None:
         """Look everybody up again: something was revoked."""
-        with self._lock:
-            self._known.clear()
+        self._known.clear()
 
-    def _remembered(self, secret: str, look_up: Callable[[], Caller]) -> Caller:
+    async def _remembered(self, secret: str, look_up: Callable[[], Caller]) -> Caller:
         # By a hash, so that how long a look-up takes says nothing about secrets that are known.
         key = hashlib.sha256(secret.encode()).hexdigest()
-        with self._lock:
-            believed_until_s, caller = self._known.get(key, (0.0, None))
+        believed_until_s, caller = self._known.get(key, (0.0, None))
         if caller is not None and believed_until_s > time.monotonic():
             return caller
-        caller = look_up()
-        with self._lock:
-            if len(self._known) >= _MOST_BELIEVED:
-                self._known.clear()
-            self._known[key] = (time.monotonic() + _BELIEVED_S, caller)
+        caller = await run_in_threadpool(look_up)
+        if len(self._known) >= _MOST_BELIEVED:
+            self._known.clear()
+        self._known[key] = (time.monotonic() + _BELIEVED_S, caller)
         return caller
 
 
@@ -74,19 +71,19 @@ def csrf_token(session: str) -> str:
     return hmac.new(session.encode(), b"longhaul csrf", hashlib.sha256).hexdigest()
 
 
-def require(scope: str) -> Callable[..., Caller]:
+def require(scope: str) -> Callable[..., Awaitable[Caller]]:
     """A dependency: the caller, who may do what needs this scope."""
 
-    def caller(
+    async def caller(
         request: Request,
         bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
         session: Annotated[str | None, Depends(_cookie)] = None,
     ) -> Caller:
         door: Door = request.app.state.door
         if bearer is not None:
-            found = door.by_token(bearer.credentials)
+            found = await door.by_token(bearer.credentials)
         elif session:
-            found = door.by_session(session)
+            found = await door.by_session(session)
             _check_csrf(request, session)
         else:
             raise AuthError(

@@ -1,4 +1,7 @@
-"""What endpoints ask for: the parts of the lab that this service opened when it started."""
+"""What endpoints ask for: the parts of the lab that this service opened when it started.
+
+The functions are coroutines although they never wait: FastAPI sends every other one to a thread, which takes longer.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +59,12 @@ class Lab:
         return Desk(self.settings, self.store)
 
 
-def _lab(request: Request) -> Lab:
+async def _lab(request: Request) -> Lab:
     lab: Lab = request.app.state.lab
     return lab
 
 
-def _hub(request: Request) -> Hub:
+async def _hub(request: Request) -> Hub:
     hub: Hub = request.app.state.hub
     return hub
 

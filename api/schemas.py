@@ -137,6 +137,18 @@ class Run(RunRow):
     links: dict[str, str]
 
 
+class Series(_Wire):
+    """A quantity over time."""
+
+    run: str
+    measure: str
+    of: str = Field(description="The flow or the link.")
+    unit: str
+    of_values: int = Field(description="How many values the trace has there.")
+    t_s: list[float] = Field(description="Seconds from the start of the run.")
+    value: list[float]
+
+
 class Experiments(_Wire):
     """A page of experiments."""
 

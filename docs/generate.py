@@ -198,6 +198,9 @@ def _catalogues() -> Iterator[str]:
         for name, (scope, unit) in MEASURES.items()
     ]
     yield from _table(("measure", "key", "of", "in", "formula"), measures)
+    yield "\n## Series\n"
+    yield "What can be drawn of a kept run over time ([results.md](results.md)). A series that a trace does not have, as the window of UDP, is empty.\n"
+    yield from _rows(CATALOGUES["series"]())
 
 
 def _topologies() -> Iterator[str]:

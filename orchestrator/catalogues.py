@@ -94,6 +94,17 @@ def measures() -> Rows:
     ]
 
 
+def series() -> Rows:
+    """What can be drawn over time."""
+    from orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES
+
+    of_flows, of_links = (
+        [{"series": name, "of": scope, "unit": one.unit, "about": one.about} for name, one in table.items()]
+        for scope, table in (("flow", FLOW_SERIES), ("link", LINK_SERIES))
+    )
+    return of_flows + of_links
+
+
 def backends() -> Rows:
     """Where a run can happen."""
     return [{"backend": name, "about": (kind.__doc__ or "").strip()} for name, kind in sorted(BACKENDS.items())]
@@ -105,5 +116,6 @@ CATALOGUES: Mapping[str, Callable[[], Rows]] = {
     "modules": modules,
     "presets": presets,
     "measures": measures,
+    "series": series,
     "backends": backends,
 }

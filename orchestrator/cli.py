@@ -37,6 +37,7 @@ class Noun(StrEnum):
     modules = "modules"
     presets = "presets"
     measures = "measures"
+    series = "series"
     backends = "backends"
     runs = "runs"
 

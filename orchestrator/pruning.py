@@ -18,6 +18,7 @@ from orchestrator.results.store import Store
 
 # A folder without a row may be a run that is being kept this moment.
 _ADOPTION_S = 3600.0
+_DERIVED_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def prune(store: Store, older_than_s: float | None, most_bytes: int | None, *, d
 
 def _sweep(store: Store, older_than_s: float | None) -> int:
     """Half a run, which no row knows, and old logs; the bytes they had. A whole run without a row gets one, and ages from now."""
-    freed = 0
+    freed = _sweep_derived(store.home / "derived")
     folders = {folder.name: folder for folder in (store.home / "runs").glob("??/*")}
     unknown = folders.keys() - store.catalog.measured_by(list(folders)).keys()
     for folder in (folders[name] for name in unknown if _age_s(folders[name]) > _ADOPTION_S):
@@ -69,6 +70,16 @@ def _sweep(store: Store, older_than_s: float | None) -> int:
             if _age_s(log) > older_than_s:
                 freed += log.stat().st_size
                 log.unlink(missing_ok=True)
+    return freed
+
+
+def _sweep_derived(folder: Path) -> int:
+    """Tables that were made for somebody to take along can be made again: a day is long enough to take them."""
+    freed = 0
+    for file in folder.glob("??/*/*"):
+        if _age_s(file) > _DERIVED_S:
+            freed += file.stat().st_size
+            file.unlink(missing_ok=True)
     return freed
 
 

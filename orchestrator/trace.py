@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,13 @@ HEADER_BYTES = 4096
 RECORD_BYTES = 64
 
 Records = NDArray[np.void]
+# Some fields of the records of one flow or link, by name; `t_ns` is always among them.
+Columns = dict[str, NDArray[Any]]
+# Nanoseconds from the start of the experiment, both ends included.
+SpanNs = tuple[int, int]
+EVER: SpanNs = (0, 2**64 - 1)
+# Who has a trace gives: kind of record, fields, number of the flow or link, time.
+ColumnSource = Callable[[str, Sequence[str], int, SpanNs], Columns]
 
 _COMMON = [("t_ns", "u8", 0), ("kind", "u1", 8), ("state", "u1", 9), ("id", "u2", 10)]
 
@@ -116,6 +125,14 @@ class Trace:
             "event": self.events,
             "state": self.states,
         }
+
+    def columns(self, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
+        """`t_ns` and these fields of the records of one flow or link, from a time to a time, both included."""
+        records = self.kinds()[kind]
+        chosen = records["id"] == about
+        if span_ns != EVER:
+            chosen &= (records["t_ns"] >= span_ns[0]) & (records["t_ns"] <= span_ns[1])
+        return {name: records[name][chosen] for name in ("t_ns", *names)}
 
 
 def trace_header() -> bytes:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, tag
+from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, rendered, tag
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
@@ -44,7 +44,7 @@ def submit(
     return experiment_document(lab, lab.experiments.get(made))
 
 
-@router.get("", summary="List experiments", operation_id="list_experiments")
+@router.get("", summary="List experiments", operation_id="list_experiments", response_model=Experiments)
 def list_experiments(
     lab: TheLab,
     caller: Reader,
@@ -54,7 +54,7 @@ def list_experiments(
     name: Annotated[str | None, Query(max_length=128)] = None,
     status: Status | None = None,
     owner: Annotated[str | None, Query(max_length=64)] = None,
-) -> Experiments:
+) -> Response:
     """A page of them, without their specs."""
     rows = lab.experiments.page(
         limit + 1,
@@ -64,7 +64,7 @@ def list_experiments(
         status=status,
         owner=owner,
     )
-    return Experiments(**page(rows, [_row(row) for row in rows], limit))
+    return rendered(page(rows, [_row(row).model_dump() for row in rows], limit))
 
 
 @router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")

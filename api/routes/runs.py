@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, tag
+from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, rendered, tag
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
@@ -21,12 +21,13 @@ from orchestrator.errors import NotFound
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 Row = dict[str, Any]
+_SHOWN = tuple(name for name in RunRow.model_fields if name not in ("href", "point"))
 RunId = Annotated[
     str, Path(alias="id", pattern=r"^[0-9a-f]{20}$", description="The id of a run: the hash of what determines it.")
 ]
 
 
-@router.get("", summary="List runs", operation_id="list_runs")
+@router.get("", summary="List runs", operation_id="list_runs", response_model=Runs)
 def list_runs(
     lab: TheLab,
     caller: Reader,
@@ -36,7 +37,7 @@ def list_runs(
     experiment: Annotated[str | None, Query(max_length=128, description="The name of an experiment.")] = None,
     experiment_id: Annotated[str | None, Query(pattern=r"^[0-9a-f]{16}$")] = None,
     status: Status | None = None,
-) -> Runs:
+) -> Response:
     """A page of them, without their documents."""
     rows = lab.store.catalog.page(
         limit + 1,
@@ -46,7 +47,7 @@ def list_runs(
         status=status,
         experiment_id=experiment_id,
     )
-    return Runs(**page(rows, [RunRow(**_row(row)) for row in rows], limit))
+    return rendered(page(rows, [_row(row) for row in rows], limit))
 
 
 @router.get("/{id}", summary="Read a run", operation_id="read_run")
@@ -111,6 +112,19 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     lab.store.catalog.pin(key, False)
 
 
+def kept_run_id(lab: Lab, key: str) -> str:
+    """The id of a run that has a trace; NotFound says why another has none."""
+    if not (lab.store.directory(key) / "manifest.json").is_file():
+        row = _find(lab, key)
+        what = (
+            f"it is {row['status']}, and has no trace"
+            if row["status"] not in ("done", "missed")
+            else "it keeps no trace"
+        )
+        raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
+    return key
+
+
 def _find(lab: Lab, key: str) -> Row:
     row = lab.store.catalog.run(key)
     if row is None:
@@ -119,5 +133,5 @@ def _find(lab: Lab, key: str) -> Row:
 
 
 def _row(row: Row) -> Row:
-    told = {name: row[name] for name in RunRow.model_fields if name in row}
+    told = {name: row[name] for name in _SHOWN}
     return told | {"href": f"{ROOT}/runs/{row['id']}", "point": json.loads(row["point"])}

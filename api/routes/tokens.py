@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
 from api.dependencies import TheLab
@@ -56,12 +57,12 @@ def audit(
 
 
 @router.post("/session", status_code=201, summary="Log a web page in", operation_id="log_in")
-def log_in(login: Login, lab: TheLab, request: Request, response: Response) -> Session:
+async def log_in(login: Login, lab: TheLab, request: Request, response: Response) -> Session:
     """Trade a token for a cookie that scripts cannot read. What changes something also needs the CSRF token of this answer."""
     door: Door = request.app.state.door
-    caller = door.by_token(login.token)
+    caller = await door.by_token(login.token)
     request.state.caller = caller.name
-    session = lab.access.open_session(caller)
+    session = await run_in_threadpool(lab.access.open_session, caller)
     response.set_cookie(
         SESSION_COOKIE,
         session,

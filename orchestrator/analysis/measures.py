@@ -19,11 +19,13 @@ from orchestrator.analysis.series import (
     app_bytes,
     bins_s,
     counter,
+    frame_bytes,
     held,
     measuring,
     of_flow,
     queue_delays_ms,
-    ticks_s,
+    rises,
+    ticks_within_s,
 )
 from orchestrator.analysis.windows import backoff, peak_s, regrowth_s, window_packets
 from orchestrator.run import Flow, Link, Run
@@ -207,6 +209,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
     goodput_bps = got.rate(span.begin_s, span.end_s) * 8
     per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
     delivered = _delivered(run, flow, trace, acks, span)
+    frame = float(frame_bytes(run, _risen(acks, "delivered"), _risen(acks, "acked_bytes")))
     # A trace with less than a record a round trip does not know what the window was when something was lost.
     told_apart = run.trace.ack_us <= run.meaning.rtt_us
     pdr = _delivered_share(run, flow, trace, delivered, span)
@@ -218,7 +221,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "start_s": flow.start_us / 1e6,
         "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
         "goodput_bps": goodput_bps,
-        "throughput_bps": delivered * _frame_bytes(run, acks) * 8 / span.length_s if span.length_s else 0.0,
+        "throughput_bps": delivered * frame * 8 / span.length_s if span.length_s else 0.0,
         "goodput_cv": float(per_second.std() / per_second.mean())
         if len(per_second) > 1 and per_second.mean() > 0
         else None,
@@ -267,18 +270,9 @@ def _delivered_share(run: Run, flow: Flow, trace: Trace, delivered: float, span:
     return delivered / (delivered + lost) if delivered + lost else 1.0
 
 
-def _frame_bytes(run: Run, acks: Records) -> float:
-    """The mean frame of a flow: a full one, unless a schedule changes what that is."""
-    packets = 0 if run.least_mtu == run.meaning.mtu else _risen(acks, "delivered")
-    if not packets:
-        return run.meaning.frame_bytes
-    return run.meaning.frame_bytes - run.meaning.mss_bytes + _risen(acks, "acked_bytes") / packets
-
-
 def _risen(acks: Records, field: str) -> int:
-    """By how much a counter of each connection rose; a web user's connections follow one another, so falls are new beginnings."""
-    steps = np.diff(acks[field].astype(np.int64))
-    return int(steps[steps > 0].sum())
+    """By how much a counter of each connection rose."""
+    return int(rises(acks[field]).sum())
 
 
 def _rate_error(run: Run, flow: Flow, goodput_bps: float, span: Span) -> float | None:
@@ -312,9 +306,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
     capacity_bps = _mean_bps(run.link_rates(link), window)
     queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
-    t_s = ticks_s(run)
-    inside = t_s[(t_s >= window.begin_s) & (t_s <= window.end_s)]
-    at_ticks: Floats = held(records, "queue_packets", inside)
+    at_ticks = held(records, "queue_packets", ticks_within_s(run, window.begin_s, window.end_s))
     within = window.of(records)
     dropped, lost = _drops(run, trace, link, window)
     return {

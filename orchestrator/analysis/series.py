@@ -6,12 +6,13 @@ The probe writes a FLOW or LINK record at a tick only if something changed, so a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.run import Flow, Link, Run
-from orchestrator.trace import Records, Trace
+from orchestrator.trace import Columns, Records, Trace
 
 Floats = NDArray[np.float64]
 
@@ -53,9 +54,15 @@ def ticks_s(run: Run) -> Floats:
     return np.append(inner, end)
 
 
-def held(records: Records, field: str, t_s: Floats) -> Floats:
+def ticks_within_s(run: Run, begin_s: float, end_s: float) -> Floats:
+    """The ticks of a part of the run."""
+    t_s = ticks_s(run)
+    return t_s[(t_s >= begin_s) & (t_s <= end_s)]
+
+
+def held(records: Records | Columns, field: str, t_s: Floats) -> Floats:
     """A field's value at these times: the last record's, 0 before the first."""
-    if not len(records):
+    if not len(records["t_ns"]):
         return np.zeros(len(t_s))
     # Half a nanosecond of grace, so that a record written at a tick counts at that tick.
     index = np.searchsorted(records["t_ns"] / 1e9, t_s + 5e-10, side="right") - 1
@@ -63,7 +70,7 @@ def held(records: Records, field: str, t_s: Floats) -> Floats:
     return np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
 
 
-def counter(records: Records, field: str, run: Run) -> Counter:
+def counter(records: Records | Columns, field: str, run: Run) -> Counter:
     """A cumulative field over the whole run."""
     t_s = ticks_s(run)
     return Counter(t_s, held(records, field, t_s))
@@ -82,9 +89,28 @@ def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
 
 
 def measuring(acks: Records) -> tuple[Records, str]:
-    """The ACKs that measured a round trip, and the field that has it: without SACK, Linux keeps the smoothed one alone."""
-    field = "rtt_us" if (acks["rtt_us"] > 0).any() else "srtt_us"
+    """The ACKs that measured a round trip, and the field that has it."""
+    field = rtt_field(acks["rtt_us"])
     return acks[acks[field] > 0], field
+
+
+def rtt_field(rtt_us: NDArray[np.integer[Any]]) -> str:
+    """Which field of a flow's ACKs has their round trips: without SACK, Linux keeps the smoothed one alone."""
+    return "rtt_us" if (rtt_us > 0).any() else "srtt_us"
+
+
+def rises(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """From each to the next, by how much a connection's counter rose; a web user's connections follow one another, so a fall is a new beginning."""
+    return np.maximum(np.diff(values.astype(np.int64)), 0)
+
+
+def frame_bytes(run: Run, packets: Floats | float, payload_bytes: Floats | float) -> Floats:
+    """The mean frame of so many packets with so much in them: a full one, unless a schedule changes what that is."""
+    full = run.meaning.frame_bytes
+    if run.least_mtu == run.meaning.mtu:
+        return np.full(np.shape(packets), float(full))
+    mean = full - run.meaning.mss_bytes + payload_bytes / np.maximum(packets, 1)
+    return np.where(np.asarray(packets) > 0, mean, float(full))
 
 
 def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
@@ -97,10 +123,13 @@ def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
 
 def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: float) -> Floats:
     """What waits in a queue / the bandwidth then, at the ticks of a part of the run."""
-    t_s = ticks_s(run)
-    inside = t_s[(t_s >= begin_s) & (t_s <= end_s)]
+    return delays_ms(run, of_flow(trace.links, link.id), link, ticks_within_s(run, begin_s, end_s))
+
+
+def delays_ms(run: Run, records: Records | Columns, link: Link, t_s: Floats) -> Floats:
+    """What waits in a link's queue / the bandwidth then, at these times."""
     rates = run.link_rates(link)
     begins_s = np.array([begin_us for begin_us, _, _ in rates]) / 1e6
     bps = np.array([bps for _, _, bps in rates], dtype=np.float64)
-    at_ticks = bps[np.searchsorted(begins_s, inside, side="right") - 1]
-    return np.asarray(held(of_flow(trace.links, link.id), "queue_bytes", inside) * 8000 / at_ticks)
+    at_times = bps[np.searchsorted(begins_s, t_s, side="right") - 1]
+    return np.asarray(held(records, "queue_bytes", t_s) * 8000 / at_times)

@@ -1,6 +1,7 @@
 """The facade of results: keep a finished run, find it again, read its trace.
 
     <home>/runs/<first two of id>/<id>/   acks.parquet flows.parquet links.parquet drops.parquet events.parquet manifest.json log.txt
+    <home>/derived/<first two>/<id>/      acks.csv ...: made of the above when asked for, can be made again
     <home>/catalogue.sqlite               the database of record, unless LONGHAUL_DATABASE names another
     <home>/logs/<id>.txt                  what the guest of a failed run said last
 
@@ -17,7 +18,7 @@ import re
 import shutil
 import threading
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from orchestrator.results.database import Database
     from orchestrator.results.staging import Staging
     from orchestrator.run import Run
-    from orchestrator.trace import Trace
+    from orchestrator.trace import ColumnSource, Trace
 
 # What iperf3 said of its own flows stays beside their traces.
 _OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Enough to tell runs apart for a person, and to notice when it is not.
 _AMBIGUOUS = 2
+_RUN_ID = re.compile("[0-9a-f]{20}")
 
 
 class Store:
@@ -224,7 +226,33 @@ class Store:
 
         return read_traces(self.directory(run_id))
 
+    def columns(self, run_id: str) -> ColumnSource:
+        """The trace of a kept run as its columns, read when asked for."""
+        from orchestrator.results.traces import read_columns
+
+        return partial(read_columns, self._kept(run_id))
+
+    def file(self, run_id: str, name: str) -> Path:
+        """A file of a kept run to download, by a name of `downloads.SOURCES`."""
+        from orchestrator.results.downloads import SOURCES, file_of
+
+        kept = self._kept(run_id)
+        if name not in SOURCES:
+            raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(SOURCES)}")
+        return file_of(kept, self._derived(run_id), name)
+
+    def _kept(self, run_id: str) -> Path:
+        """Where a run lives that is kept; never outside of the store, whatever somebody calls a run."""
+        directory = self.directory(run_id)
+        if not _RUN_ID.fullmatch(run_id) or not (directory / "manifest.json").is_file():
+            raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
+        return directory
+
+    def _derived(self, run_id: str) -> Path:
+        return self.home / "derived" / run_id[:2] / run_id
+
     def delete(self, run_id: str) -> None:
         """Forget a run: its row first, so that nobody finds a run without files."""
         self.catalog.remove([run_id])
         shutil.rmtree(self.directory(run_id), ignore_errors=True)
+        shutil.rmtree(self._derived(run_id), ignore_errors=True)

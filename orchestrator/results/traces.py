@@ -1,10 +1,16 @@
 """Traces at rest: one Parquet file (zstd) a kind of record, holding every bit of trace.bin.
 
 The order of records across kinds is not kept, only within a kind; with the times that is all there is to know.
+
+    read_traces(folder)                              the whole Trace, for measures and reports
+    read_columns(folder, "ack", ["cwnd"], flow)      some fields of one flow's or link's records, for a picture
+
+Reading columns decodes those columns alone, of those groups of rows alone that can hold the flow and the time asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +19,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orchestrator.errors import TraceError
-from orchestrator.trace import KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Records, Trace
+from orchestrator.trace import EVER, KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Columns, Records, SpanNs, Trace
 
 # Written in full for every run, so that readers need no special cases: an empty kind is a file without rows.
 FILE_NAMES = {kind: f"{kind}s.parquet" for kind in TRACE_KINDS}
 
 # Times and counters rise slowly: the difference to the value before is a few bits, which zstd then folds away.
 _DELTA_TYPES = ("t_ns", "acked_bytes", "delivered", "app_bytes", "tx_packets", "tx_bytes", "queue_byte_ns")
+
+# A look at a part of a run reads groups of so many rows, and passes the others by: their statistics say what they hold.
+_GROUP_ROWS = 2**17
+_TOLD = ("t_ns", "id")
+# What is decoded at a time: a long trace is never in memory as a whole for the sake of one of its flows.
+_BATCH_ROWS = 2**16
 
 
 def write_traces(folder: Path, trace: Trace) -> None:
@@ -35,7 +47,8 @@ def write_traces(folder: Path, trace: Trace) -> None:
             compression_level=3,
             use_dictionary=[name for name in names if name not in _DELTA_TYPES],
             column_encoding={name: "DELTA_BINARY_PACKED" for name in names if name in _DELTA_TYPES},
-            write_statistics=False,
+            row_group_size=_GROUP_ROWS,
+            write_statistics=[name for name in names if name in _TOLD],
             store_schema=False,
         )
 
@@ -44,6 +57,46 @@ def read_traces(folder: Path) -> Trace:
     """The trace that `write_traces` wrote."""
     arrays = {kind: _read(folder / FILE_NAMES[kind], kind) for kind in TRACE_KINDS}
     return Trace(*(arrays[kind] for kind in TRACE_KINDS))
+
+
+def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
+    """`t_ns` and these fields of the records of one flow or link, from a time to a time, both included."""
+    file = folder / FILE_NAMES[kind]
+    wanted = list(dict.fromkeys(["t_ns", *names]))
+    # Of no record, an empty array of each field's type.
+    parts = {name: [np.zeros(0, TRACE_KINDS[kind][name])] for name in wanted}
+    try:
+        with pq.ParquetFile(file) as source:
+            groups = [
+                group
+                for group in range(source.metadata.num_row_groups)
+                if _may_hold(source.metadata.row_group(group), about, span_ns)
+            ]
+            # One thread: many requests at once share the processors better so.
+            for batch in source.iter_batches(_BATCH_ROWS, groups, list({*wanted, "id"}), use_threads=False):
+                chosen = batch.column("id").to_numpy() == about
+                t_ns = batch.column("t_ns").to_numpy()
+                if span_ns != EVER:
+                    chosen &= (t_ns >= span_ns[0]) & (t_ns <= span_ns[1])
+                for name in wanted:
+                    parts[name].append(batch.column(name).to_numpy()[chosen])
+    except (OSError, pa.ArrowInvalid) as error:
+        raise TraceError("reading trace", str(file), str(error)) from error
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
+
+def _may_hold(group: Any, about: int, span_ns: SpanNs) -> bool:
+    """Whether a group of rows can have records of this flow or link in this time; one without statistics can."""
+    looked_for = {"t_ns": span_ns, "id": (about, about)}
+    for place in range(group.num_columns):
+        column = group.column(place)
+        low_high = looked_for.get(column.path_in_schema)
+        told = column.statistics
+        if low_high is None or told is None or not told.has_min_max:
+            continue
+        if told.max < low_high[0] or told.min > low_high[1]:
+            return False
+    return True
 
 
 def _read(file: Path, kind: str) -> Records:

@@ -3,8 +3,8 @@
 It prints a table with the machine and both kernels, writes build/bench.json, and ends with 1 when a number misses its bar.
 Absolute times belong to the machine; the ratios are what can be compared.
 
-    bench.py --- cases.py: what is measured, bars ---|- longhaul_side.py: `longhaul run` as a process
-                                                     `- ns3_side.py, ns3_dumbbell.cc: the same in ns-3
+    bench.py --- cases.py, series_cases.py: what is measured, bars ---|- longhaul_side.py: `longhaul run` as a process
+                                                                      `- ns3_side.py, ns3_dumbbell.cc: the same in ns-3
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rich.table import Table
 
 from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
+from tests.bench.series_cases import series
 
 RESULT = Path(__file__).resolve().parents[2] / "build" / "bench.json"
 
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "memory": memory,
     "modules": modules,
     "topologies": topologies,
+    "series": series,
     "ns-3": ns3,
 }
 

@@ -30,7 +30,7 @@ CONFINED = {
     "sqlalchemy": {"orchestrator/results"},
     "pyarrow": {
         "orchestrator/results/traces.py",
-        "orchestrator/results/export.py",
+        "orchestrator/results/conversion.py",
         "orchestrator/analysis/drawings/drawn.py",
     },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from orchestrator.analysis.measures import summarise
+from orchestrator.analysis.timelines import FLOW_SERIES, timeline
+from orchestrator.charting import kept_timeline
 from orchestrator.errors import NotFound, ResultsError
 from orchestrator.judging import up_to_date
+from orchestrator.results.conversion import convert
+from orchestrator.results.downloads import SOURCES
 from orchestrator.results.export import export_trace
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings
@@ -155,3 +161,104 @@ def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: byte
         f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link", "state")
     ]
     assert files[0].read_bytes().startswith(begins)
+
+
+def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    file = store.file("d" * 20, "acks.csv")
+    _, trace, _ = recorded("lossy_pair")
+    with file.open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [int(row["cwnd"]) for row in rows] == trace.acks["cwnd"].tolist()
+    assert [int(row["t_ns"]) for row in rows] == trace.acks["t_ns"].tolist()
+    made = file.stat().st_mtime_ns
+    assert store.file("d" * 20, "acks.csv").stat().st_mtime_ns == made
+    # A kind without records is a line of names.
+    assert store.file("d" * 20, "states.csv").read_text().startswith('"t_ns","state","id","layout"')
+    assert {one.name for one in file.parent.iterdir() if not one.name.startswith(".")} == {"acks.csv", "states.csv"}
+
+
+def test_every_file_that_can_be_asked_for_is_there(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    for name in SOURCES:
+        assert store.file("d" * 20, name).is_file()
+        assert store.file("d" * 20, name).name == name
+    assert len(SOURCES) == 14
+
+
+def test_many_who_ask_at_once_get_one_whole_csv(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    # What a process that died left behind.
+    half = store.home / "derived" / "dd" / ("d" * 20) / ".acks.csv.half"
+    half.parent.mkdir(parents=True)
+    half.write_text("half a fi")
+    with ThreadPoolExecutor(8) as threads:
+        texts = list(threads.map(lambda _: store.file("d" * 20, "acks.csv").read_text(), range(32)))
+    assert set(map(len, texts)) == {len(texts[0])}
+    assert texts[0].count("\n") == 1 + len(recorded("lossy_pair")[1].acks)
+    assert not half.exists()
+
+
+def test_a_run_that_is_deleted_while_its_csv_is_made_leaves_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(store, tmp_path, "d" * 20)
+
+    def too_late(source: Path, target: Path, to: str) -> None:
+        shutil.rmtree(source.parent)
+        convert(source, target, to)
+
+    monkeypatch.setattr("orchestrator.results.downloads.convert", too_late)
+    with pytest.raises(ResultsError, match=r"making .*acks\.csv"):
+        store.file("d" * 20, "acks.csv")
+    assert not (store.home / "derived" / "dd" / ("d" * 20)).exists()
+
+
+def test_the_path_of_a_run_is_not_its_name(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    with pytest.raises(NotFound):
+        store.file(str(store.directory("d" * 20)), "log.txt")
+
+
+@pytest.mark.parametrize(
+    ("run_id", "name"),
+    [
+        ("d" * 20, "../../../catalogue.sqlite"),
+        ("d" * 20, "/etc/passwd"),
+        ("d" * 20, "trace.bin"),
+        ("d" * 20, ".acks.csv.half"),
+        ("d" * 20, ""),
+        ("../dd/" + "d" * 20, "log.txt"),
+        ("..", "log.txt"),
+        ("d" * 20 + "\n", "log.txt"),
+        ("e" * 20, "log.txt"),
+    ],
+)
+def test_no_name_leads_elsewhere(store: Store, tmp_path: Path, run_id: str, name: str) -> None:
+    keep(store, tmp_path, "d" * 20)
+    with pytest.raises(NotFound):
+        store.file(run_id, name)
+    with pytest.raises(NotFound):
+        kept_timeline(store, run_id if run_id != "d" * 20 else "f" * 20, "queue")
+
+
+def test_derived_files_go_with_their_run(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    derived = store.file("d" * 20, "links.csv").parent
+    store.delete("d" * 20)
+    assert not derived.exists()
+    with pytest.raises(NotFound):
+        store.file("d" * 20, "links.csv")
+
+
+def test_a_series_of_a_kept_run_is_that_of_its_trace(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    run, trace, _ = recorded("lossy_pair")
+    for begin_s, end_s in ((0.0, None), (0.5, 1.5)):
+        for measure in FLOW_SERIES:
+            kept = kept_timeline(store, "d" * 20, measure, flow="first", begin_s=begin_s, end_s=end_s, points=100)
+            expected = timeline(run, trace.columns, measure, flow="first", begin_s=begin_s, end_s=end_s, points=100)
+            assert (kept.about, kept.unit, kept.of_values) == ("first", expected.unit, expected.of_values)
+            np.testing.assert_array_equal(kept.t_s, expected.t_s)
+            np.testing.assert_array_equal(kept.values, expected.values)
+    assert kept_timeline(store, "d" * 20, "queue").values.max() > 0

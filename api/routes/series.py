@@ -1,0 +1,131 @@
+"""Series of a run over time, thinned here so that a page never loads a million points; and a run's files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from typing import Annotated
+
+import anyio
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import FileResponse
+from starlette.concurrency import run_in_threadpool
+
+from api.answers import not_changed, tag
+from api.auth import Reader
+from api.dependencies import Lab, TheLab
+from api.routes.runs import RunId, kept_run_id
+from api.schemas import Series
+from orchestrator.analysis.thinning import LEAST_POINTS
+from orchestrator.charting import kept_timeline
+from orchestrator.results.downloads import SOURCES
+from orchestrator.run import FORMAT
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+
+Seconds = Annotated[float | None, Query(ge=0, le=1e9, allow_inf_nan=False)]
+Name = Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00-\x1f]+$")]
+_MOST_POINTS = 100_000
+_TYPES = {
+    ".json": "application/json",
+    ".txt": "text/plain",
+    ".csv": "text/csv",
+    ".parquet": "application/vnd.apache.parquet",
+}
+
+
+class SeriesReader:
+    """Reads series, as many at once as there are processors, first come first served; and remembers the last ones.
+
+    More at once would take each other's turns at the interpreter, and every one of them would be late.
+    """
+
+    def __init__(self, remembered: int = 256) -> None:
+        self._limit: anyio.CapacityLimiter | None = None
+        self._answers: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+        self._most = remembered
+
+    async def read(self, lab: Lab, key: tuple[str, str, str | None, str | None, float, float | None, int]) -> bytes:
+        """The answer to a question that was asked before, or a fresh one: of a kept run nothing changes."""
+        if (known := self._answers.get(key)) is not None:
+            self._answers.move_to_end(key)
+            return known
+        if self._limit is None:
+            self._limit = anyio.CapacityLimiter(os.cpu_count() or 1)
+        async with self._limit:
+            answer = await run_in_threadpool(_rendered, lab, key)
+        self._answers[key] = answer
+        while len(self._answers) > self._most:
+            self._answers.popitem(last=False)
+        return answer
+
+
+_reader = SeriesReader()
+
+
+@router.get("/{id}/series", summary="Read a series of a run", operation_id="read_series", response_model=Series)
+async def series(
+    key: RunId,
+    lab: TheLab,
+    caller: Reader,
+    response: Response,
+    measure: Annotated[str, Query(max_length=64, description="A name of the catalogue's series.", examples=["cwnd"])],
+    flow: Annotated[Name, Query(description="Of a flow, by its name.", examples=["app"])] = None,
+    link: Annotated[
+        Name, Query(description="Of a link, where no flow is named; the first bottleneck by default.")
+    ] = None,
+    begin_s: Annotated[Seconds, Query(alias="from", description="Seconds from the start.")] = None,
+    end_s: Annotated[Seconds, Query(alias="to", description="Seconds from the start; the end by default.")] = None,
+    points: Annotated[int, Query(ge=LEAST_POINTS, le=_MOST_POINTS)] = 2000,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""
+    await run_in_threadpool(kept_run_id, lab, key)
+    question = (key, measure, flow, link, begin_s or 0.0, end_s, points)
+    not_changed(tag("series", str(FORMAT), *map(str, question)), if_none_match, response)
+    answer = await _reader.read(lab, question)
+    return Response(answer, media_type="application/json", headers=dict(response.headers))
+
+
+@router.get("/{id}/files", summary="List the files of a run", operation_id="list_files")
+def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
+    """The names that can be downloaded: what is kept, and tables as CSV, made when first asked for."""
+    kept_run_id(lab, key)
+    return list(SOURCES)
+
+
+@router.get(
+    "/{id}/files/{name}",
+    summary="Download a file of a run",
+    operation_id="download_file",
+    response_class=FileResponse,
+    responses={206: {"description": "The part that `Range` asked for."}},
+)
+def download(
+    key: RunId,
+    name: Annotated[str, Path(max_length=64, description="One of the run's files.", examples=["flows.csv"])],
+    lab: TheLab,
+    caller: Reader,
+) -> FileResponse:
+    """Whole, or the parts that a `Range` header asks for."""
+    kept_run_id(lab, key)
+    file = lab.store.file(key, name)
+    return FileResponse(
+        file, media_type=_TYPES[file.suffix], filename=f"{key}-{name}", headers={"ETag": tag(key, name)}
+    )
+
+
+def _rendered(lab: Lab, key: tuple[str, str, str | None, str | None, float, float | None, int]) -> bytes:
+    run_id, measure, flow, link, begin_s, end_s, points = key
+    found = kept_timeline(lab.store, run_id, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points)
+    document = {
+        "run": run_id,
+        "measure": found.measure,
+        "of": found.about,
+        "unit": found.unit,
+        "of_values": found.of_values,
+        "t_s": found.t_s.round(9).tolist(),
+        "value": found.values.tolist(),
+    }
+    return json.dumps(document, separators=(",", ":")).encode()

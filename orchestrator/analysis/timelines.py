@@ -1,0 +1,150 @@
+"""What can be drawn of a run over time: a table of series by name, of flows and of links, and one function that reads a series.
+
+    timeline(run, trace.columns, "cwnd", flow="app", begin_s=10, end_s=20, points=2000) -> Timeline
+
+A series is read from columns of the trace, in memory or at rest, so that a picture of a kept run costs the columns that it shows. It is thinned
+to `points` values and keeps every spike: nothing here smooths, except that a rate is the mean of its bin. One that a trace does not have,
+as the window of UDP, is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from orchestrator.analysis.raw_series import (
+    FlowReader,
+    LinkReader,
+    Raw,
+    Span,
+    at_acks,
+    at_ticks,
+    counted_at_acks,
+    flow_throughput,
+    goodput,
+    link_throughput,
+    queue_delays,
+    received_bytes,
+    round_trips,
+)
+from orchestrator.analysis.series import Floats
+from orchestrator.analysis.thinning import thin
+from orchestrator.errors import NotFound
+from orchestrator.rules import nearest
+from orchestrator.run import Run
+from orchestrator.trace import ColumnSource
+
+POINTS = 2000
+
+# What TCP says where it has no slow start threshold yet, and where nothing limits its pacing.
+_NO_SSTHRESH, _NO_PACING = 2**31 - 1, 2**64 - 1
+
+_Reader = TypeVar("_Reader")
+_Named = TypeVar("_Named")
+
+
+@dataclass(frozen=True, slots=True)
+class Series(Generic[_Reader]):
+    """What a series shows."""
+
+    unit: str
+    about: str
+    read: _Reader
+
+
+FLOW_SERIES: dict[str, Series[FlowReader]] = {
+    "cwnd": Series("packets", "congestion window as each ACK found it", at_acks("cwnd")),
+    "ssthresh": Series(
+        "packets", "slow start threshold, from the first one on", at_acks("ssthresh", none=_NO_SSTHRESH)
+    ),
+    "rtt": Series("ms", "round trip that each ACK measured, of those that did", round_trips),
+    "srtt": Series("ms", "smoothed round trip", at_acks("srtt_us", a_unit=1000)),
+    "inflight": Series("packets", "packets sent and neither acknowledged nor taken for lost", at_acks("inflight")),
+    "pacing": Series("bit/s", "rate that TCP paces itself to", at_acks("pacing_Bps", a_unit=1 / 8, none=_NO_PACING)),
+    "snd_wnd": Series("bytes", "window that the receiver offers", at_acks("snd_wnd")),
+    "state": Series("", "0 open, 1 disorder, 2 reducing its window (CWR), 3 recovery, 4 loss", at_acks("state")),
+    "delivered": Series(
+        "packets", "packets that reached the receiver so far, as TCP knows", counted_at_acks("delivered")
+    ),
+    "retransmits": Series("packets", "segments sent again so far", counted_at_acks("retrans")),
+    "lost": Series(
+        "packets",
+        "segments TCP took for lost so far; by the real clock, those it takes for lost now",
+        counted_at_acks("lost"),
+    ),
+    "goodput": Series("bit/s", "bytes the receiver's application got, in bins of 0.1 s or more", goodput),
+    "throughput": Series("bit/s", "frames that reached the receiver, in bins of 0.1 s or more", flow_throughput),
+    "bytes": Series("bytes", "bytes the receiver's application got so far", received_bytes),
+}
+
+LINK_SERIES: dict[str, Series[LinkReader]] = {
+    "queue": Series("packets", "packets that wait", at_ticks("queue_packets")),
+    "queue_bytes": Series("bytes", "bytes that wait", at_ticks("queue_bytes")),
+    "queue_delay": Series("ms", "bytes that wait / the bandwidth then", queue_delays),
+    "throughput": Series("bit/s", "what leaves the queue, in bins of 0.1 s or more", link_throughput),
+    "drops": Series("packets", "packets the queue dropped so far", at_ticks("drops")),
+    "losses": Series("packets", "packets that chance took so far", at_ticks("losses")),
+    "marks": Series("packets", "packets the queue marked so far", at_ticks("marks")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Seconds from the start of the experiment, and values: what is kept of `of_values`."""
+
+    measure: str
+    about: str
+    unit: str
+    t_s: Floats
+    values: Floats
+    of_values: int
+
+
+def timeline(
+    run: Run,
+    source: ColumnSource,
+    measure: str,
+    *,
+    flow: str | None = None,
+    link: str | None = None,
+    begin_s: float = 0.0,
+    end_s: float | None = None,
+    points: int = POINTS,
+) -> Timeline:
+    """A series of a part of a run: of a flow where one is named, else of a link, the first one unless it is named; NotFound."""
+    whole_s = run.duration_us / 1e6
+    # Beside the run there is nothing, however far from it.
+    begin_s, end_s = max(0.0, min(whole_s + 1, begin_s)), whole_s if end_s is None else max(0.0, min(whole_s, end_s))
+    span = Span(begin_s, end_s, points)
+    if flow is None and link is None and measure in FLOW_SERIES.keys() - LINK_SERIES.keys():
+        known = ", ".join(one.name for one in run.flows)
+        raise NotFound("reading the series", measure, "it is one of a flow, and no flow is named", f"known: {known}")
+    if flow is not None:
+        of_flow = _named(measure, FLOW_SERIES, "reading the series of a flow")
+        sender = _named(flow, {one.name: one for one in run.flows}, "reading a series of flow")
+        return _thinned(measure, flow, of_flow.unit, of_flow.read(run, source, sender, span), points)
+    of_link = _named(measure, LINK_SERIES, "reading the series of a link")
+    link = run.links[0].name if link is None else link
+    queue = _named(link, {one.name: one for one in run.links}, "reading a series of link")
+    return _thinned(measure, link, of_link.unit, of_link.read(run, source, queue, span), points)
+
+
+def _named(name: str, table: Mapping[str, _Named], attempting: str) -> _Named:
+    try:
+        return table[name]
+    except KeyError:
+        known = list(table)
+        hint = f"known: {', '.join(known)}{nearest(name, known)}"
+        raise NotFound(attempting, name, "nothing is called so", hint) from None
+
+
+def _thinned(measure: str, about: str, unit: str, raw: Raw, points: int) -> Timeline:
+    kept = thin(raw.t, raw.values, points)
+    t_s, values = (
+        np.asarray(stored[kept] / of_one, dtype=np.float64)
+        for stored, of_one in ((raw.t, raw.a_second), (raw.values, raw.a_unit))
+    )
+    return Timeline(measure, about, unit, t_s, values, len(raw.t))

@@ -1,0 +1,43 @@
+"""Parquet of the store into what other tools read: CSV, JSON lines. A batch of rows at a time, so that a long trace takes little memory."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from orchestrator.errors import TraceError
+
+_BATCH_ROWS = 65_536
+
+
+def convert(source: Path, target: Path, to: str) -> None:
+    """Write a Parquet file of the store as `to`, one of FORMATS."""
+    try:
+        FORMATS[to](source, target)
+    except pa.ArrowInvalid as error:
+        raise TraceError("reading trace", str(source), str(error)) from error
+
+
+def _csv(source: Path, target: Path) -> None:
+    with pq.ParquetFile(source) as file, pyarrow.csv.CSVWriter(target, file.schema_arrow) as writer:
+        for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
+            writer.write_batch(batch)
+
+
+def _json(source: Path, target: Path) -> None:
+    with pq.ParquetFile(source) as file, target.open("w") as lines:
+        for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
+            lines.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
+
+
+def _parquet(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+
+
+FORMATS: Mapping[str, Callable[[Path, Path], None]] = {"csv": _csv, "json": _json, "parquet": _parquet}
