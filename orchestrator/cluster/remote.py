@@ -6,6 +6,7 @@ wants it: a cancelled task, a dispatcher that is gone and a scheduler that is go
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -58,8 +59,9 @@ class _Bench:
     def __init__(self) -> None:
         self.settings = load_settings()
         self.artefacts = Artefacts(self.settings.cache, AGENT)
-        # It lasts as long as the process: the lock of the folder says that it lives, and the next process sweeps it.
+        # It lasts as long as the process; what one that was killed has left there, the next one sweeps.
         self.staging = Staging(self.settings.home).__enter__()
+        atexit.register(self.staging.__exit__, None, None, None)
         self._backends: dict[tuple[str, str], Backend] = {}
 
     def backend(self, name: str, artefacts: Mapping[str, str]) -> Backend:
@@ -72,7 +74,8 @@ class _Bench:
 
 
 @cache
-def _bench() -> _Bench:
+def bench() -> _Bench:
+    """The one of this process, set up when it is first asked for."""
     return _Bench()
 
 
@@ -81,7 +84,7 @@ def carry(order: Order) -> Parcel:
     worker = get_worker()
     run = Run.from_json(order.claim.run)
     try:
-        lacking = _bench().artefacts.lacking(order.artefacts)
+        lacking = bench().artefacts.lacking(order.artefacts)
         if lacking:
             return Parcel("lacking", worker.address, lacking=tuple(lacking))
         return _carry(order, run, worker)
@@ -96,13 +99,13 @@ def carry(order: Order) -> Parcel:
 
 
 def _carry(order: Order, run: Run, worker: Worker) -> Parcel:
-    bench, claim = _bench(), order.claim
-    outbox = Outbox(bench.settings)
+    claim = order.claim
+    outbox = Outbox(bench().settings)
     tell = _teller(order, worker)
     tell(0)
     try:
-        pipeline = Pipeline(bench.backend(run.backend, order.artefacts), outbox)
-        document = pipeline.carry_out(run, claim.spec, bench.staging, tell)
+        pipeline = Pipeline(bench().backend(run.backend, order.artefacts), outbox)
+        document = pipeline.carry_out(run, claim.spec, bench().staging, tell)
     except RunCancelled:
         raise
     except LonghaulError as error:
@@ -136,7 +139,7 @@ def _teller(order: Order, worker: Worker) -> Callable[[int], None]:
 async def receive(contents: Mapping[str, bytes]) -> None:
     """Take artefacts in."""
     for sha256, content in contents.items():
-        _bench().artefacts.receive(sha256, content)
+        bench().artefacts.receive(sha256, content)
 
 
 def fail_at_once(dask_scheduler: Scheduler) -> int:

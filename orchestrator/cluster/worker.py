@@ -24,6 +24,7 @@ import dask
 from distributed import Worker
 
 from orchestrator.cluster.machines import resources_of
+from orchestrator.cluster.remote import bench
 from orchestrator.judging import measured_by
 from orchestrator.process import start_companion
 from orchestrator.settings import Settings, load_settings
@@ -75,6 +76,7 @@ def watch_over_worker(scheduler: str, slots: int) -> int:
 
 async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
     about = _about(settings)
+    bench()
     _LOG.info("waiting for the scheduler %s", scheduler)
     worker = Worker(
         scheduler,
