@@ -77,6 +77,7 @@ class Part:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._process = None
 
     def said(self) -> str:
         return self._log.read_text(errors="replace")
@@ -136,7 +137,7 @@ class Postgres(Part):
 
     def stop(self) -> None:
         super().stop()
-        shutil.rmtree(self._data)
+        shutil.rmtree(self._data, ignore_errors=True)
 
     def create(self, database: str) -> str:
         """A new database; its address."""

@@ -21,7 +21,7 @@ import time
 from typing import Any
 
 import dask
-from distributed import Worker
+from distributed import Status, Worker
 
 from orchestrator.cluster.machines import resources_of
 from orchestrator.cluster.remote import bench
@@ -88,14 +88,22 @@ async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
         local_directory=str(settings.home / "worker"),
         startup_information={"longhaul": lambda worker: about},
     )
-    loop = asyncio.get_running_loop()
-    closing: list[asyncio.Task[Any]] = []
-
-    def close() -> None:
-        closing.append(loop.create_task(worker.close(timeout=_LAST_WORDS_S, reason="longhaul-worker-stopped")))
-
+    stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, close)
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    stopping = asyncio.create_task(stopped.wait())
+    living = asyncio.create_task(_live(worker, slots))
+    await asyncio.wait({living, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if living.done():
+        await living
+    elif worker.status is Status.running:
+        await worker.close(timeout=_LAST_WORDS_S, reason="longhaul-worker-stopped")
+    else:
+        # It still waits for its scheduler, and a worker that has not begun cannot be closed.
+        living.cancel()
+
+
+async def _live(worker: Worker, slots: int) -> None:
     await worker
     _LOG.info("%d slots at %s, resources %s", slots, worker.address, worker.state.total_resources)
     await worker.finished()

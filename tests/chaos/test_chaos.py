@@ -197,6 +197,7 @@ def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, 
         f" {client.refusals} submissions asked again"
     )
     check_the_record(store, client.ids, peace)
+    store.database.close()
     lab.stop()
     assert lab.left_behind() == []
     for home in (lab.settings.home, *tmp_path.glob("worker*-home")):
