@@ -80,10 +80,7 @@ class Lab:
 
     def finish(self, experiment: str) -> Row:
         wait_for(lambda: self.experiments.get(experiment)["status"] not in ("queued", "running"))
-        found = self.experiments.get(experiment)
-        for document in self.experiments.documents(experiment):
-            print(document.get("error"))
-        return found
+        return self.experiments.get(experiment)
 
     def wait_for_progress(self, experiment: str, times: int = 1) -> None:
         wait_for(lambda: len(self.events(experiment, "run.progress")) >= times)
