@@ -47,7 +47,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-service test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-service test-mininet test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit
@@ -65,6 +65,9 @@ test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs wh
 test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 times (CHAOS="--chaos-seed 2" for another order)
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/chaos -s --chaos-runs 200 --kills 20 $(CHAOS)
+
+test-api: .venv/.stamp agent kernel ## the service and its client, with real runs
+	@$(PYTHON) -m pytest tests/api
 
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
@@ -127,4 +130,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-service test-chaos test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-api test-service test-chaos test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean

@@ -10,8 +10,8 @@ from typing import Any
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-ROOT = "/api/v1"
-LIVE = ("queued", "running")
+from api.schemas import LIVE as LIVE
+from api.schemas import ROOT as ROOT
 
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {
     200: {

@@ -17,7 +17,19 @@ from api.dependencies import Lab
 from api.following import Hub
 from api.measuring import Gauges
 from api.middleware import Requests
-from api.routes import catalogue, comparisons, experiments, health, hosts, plans, runs, series, tokens
+from api.routes import (
+    baselines,
+    catalogue,
+    comparisons,
+    experiments,
+    health,
+    hosts,
+    modules,
+    plans,
+    runs,
+    series,
+    tokens,
+)
 from api.schemas import Problem
 from orchestrator.settings import Settings, load_settings
 
@@ -55,8 +67,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.gauges = Gauges()
     errors.install(app)
     app.add_exception_handler(NotChanged, _not_changed)
-    for module in (plans, experiments, runs, series, comparisons, catalogue, hosts, tokens):
-        app.include_router(module.router, prefix=ROOT)
+    for nouns in (plans, experiments, runs, series, comparisons, baselines, catalogue, modules, hosts, tokens):
+        app.include_router(nouns.router, prefix=ROOT)
     app.include_router(health.router)
     app.add_middleware(CompressMiddleware, minimum_size=1000)
     app.add_middleware(Requests, state=app.state)

@@ -1,13 +1,12 @@
 """Every error of the road, and every one of HTTP itself, as one problem document (RFC 9457).
 
 {"type": "/problems/spec-error", "title": "The experiment as written is not valid", "status": 422,
- "detail": "...", "attempting": "...", "subject": "...", "hint": "...", "request_id": "..."}
+ "detail": "...", "attempting": "...", "subject": "...", "what": "...", "hint": "...", "request_id": "..."}
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -41,6 +40,7 @@ def problem(request: Request, status: int, kind: str, title: str, **more: Any) -
         "detail": "",
         "attempting": f"{request.method} {request.url.path}",
         "subject": "",
+        "what": "",
         "hint": "",
         "request_id": getattr(request.state, "request_id", ""),
         **more,
@@ -66,11 +66,12 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
         "detail": str(error),
         "attempting": error.attempting,
         "subject": error.subject,
+        "what": error.what,
         "hint": error.hint,
     }
     if isinstance(error, SpecError):
         more["problems"] = error.problems
-    response = problem(request, error.http_status, _kind(error), _title(error), **more)
+    response = problem(request, error.http_status, error.kind(), _title(error), **more)
     if isinstance(error, OverLimit) and error.retry_after_s:
         response.headers["Retry-After"] = str(error.retry_after_s)
     if isinstance(error, AuthError) and error.http_status == 401:
@@ -103,10 +104,6 @@ async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
     _LOG.exception("unforeseen", exc_info=error, extra={"request_id": request_id})
     hint = f"please report it, with the service's log of request {request_id}"
     return problem(request, 500, "fault", "A fault of the service", hint=hint)
-
-
-def _kind(error: LonghaulError) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(error).__name__).lower()
 
 
 def _title(error: LonghaulError) -> str:

@@ -180,6 +180,7 @@ async def _refuse(send: Send, status: int, title: str, detail: str, request_id: 
         "detail": detail,
         "attempting": "",
         "subject": "",
+        "what": "",
         "hint": "",
         "request_id": request_id,
     }

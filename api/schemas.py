@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.errors import SpecError
-from orchestrator.submission import PRIORITIES, Request
+from orchestrator.request import PRIORITIES, Request
+
+ROOT = "/api/v1"
+LIVE = ("queued", "running")
 
 Status = Literal["queued", "running", "done", "missed", "failed", "cancelled"]
 Json = dict[str, Any]
@@ -200,6 +203,43 @@ class Lease(_Wire):
     seconds: int
 
 
+class NewBaseline(_Wire):
+    """The experiment that others of its name are to be compared with."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"experiment_id": "0123456789abcdef"}]})
+
+    experiment_id: str = Field(pattern=r"^[0-9a-f]{16}$")
+
+
+class Baseline(NewBaseline):
+    """What experiments of a name are compared with on a branch."""
+
+    name: str
+    branch: str
+    set_at: str
+    set_by: str
+
+
+class ModuleFiles(_Wire):
+    """The sources of a congestion-control module."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"files": {"tcp_mine.c": "/* a tcp_congestion_ops */\n"}}]}
+    )
+
+    files: dict[Annotated[str, Field(max_length=64)], str] = Field(
+        min_length=1, max_length=64, description="File name -> text: a tcp_<name>.c, other .c and .h files."
+    )
+
+
+class OwnModule(_Wire):
+    """A module of somebody's own, by the hash of its content."""
+
+    source: str
+    stored: bool
+    reference: str = Field(description="How an experiment names it, in `modules`.")
+
+
 class NewToken(_Wire):
     """A token to be made."""
 
@@ -258,5 +298,6 @@ class Problem(BaseModel):
     detail: str
     attempting: str
     subject: str
+    what: str
     hint: str
     request_id: str

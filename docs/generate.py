@@ -45,9 +45,9 @@ EXIT_CODES = (
         "an expectation is missed, a compared measure that gates is worse, a rerun or a published claim that gates differs, a claim breaks, or tuning is not confirmed",
     ),
     (2, "bad input: one line a mistake, with the field's name"),
-    (3, "a backend lacks something: the message says what, and the command that provides it"),
+    (3, "a backend lacks something or a service does not answer: the message says what, and what to do about it"),
     (4, "a run failed"),
-    (130, "cancelled by Ctrl-C; what was finished is kept"),
+    (130, "cancelled by Ctrl-C, on a service too; what was finished is kept"),
 )
 
 

@@ -12,6 +12,14 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli_guest import JsonOption, kernel_app, modules_app
+from orchestrator.cli_remote import (
+    TOKEN_ENV,
+    ServerOption,
+    TokenEnvOption,
+    baseline_app,
+    refuse_with_server,
+    server_of,
+)
 from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app, worker
 from orchestrator.errors import LonghaulError, PlanError
 
@@ -25,6 +33,7 @@ app = typer.Typer(
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
 app.add_typer(token_app, name="token")
+app.add_typer(baseline_app, name="baseline")
 for verb in (serve, worker, prune, pin, backup, restore):
     app.command()(verb)
 
@@ -66,7 +75,12 @@ ClockOption = Annotated[
     typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
 ]
 JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")]
-_SIDE = "A run id, or a result (the file of `run --json`, the folder of `run --out`)"
+MarkdownOption = Annotated[
+    Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
+]
+_SIDE = (
+    "A run id, or a result (the file of `run --json`, the folder of `run --out`), or with --server an experiment's id"
+)
 ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds to confirm on.")]
 
 
@@ -83,16 +97,30 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Also write the documents and traces into this folder.")] = None,
     as_json: JsonOption = False,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test a run.")] = None,
+    markdown: MarkdownOption = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")] = False,
+    server: ServerOption = None,
+    token_env: TokenEnvOption = TOKEN_ENV,
 ) -> None:
-    """Run an experiment: every point of its sweep, every repeat."""
+    """Run an experiment: every point of its sweep, every repeat; here, or on a service."""
+    from orchestrator.outcome import Files
+
+    files = Files(junit, markdown, report, out)
+    if service := server_of(server):
+        from orchestrator.remote import run_remotely
+
+        refuse_with_server(service, {"--jobs": jobs is not None, "--no-cache": no_cache})
+        options = {"backend": backend, "where": where, "clock": clock, "seed": seed, "repeats": repeats}
+        raise typer.Exit(
+            run_remotely(
+                experiment, changes or [], options, server=service, token_env=token_env, files=files, as_json=as_json
+            )
+        )
     from orchestrator.verbs import Asked, run_experiment
 
     asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats)
-    raise typer.Exit(
-        run_experiment(asked, jobs=jobs, out=out, as_json=as_json, junit=junit, report=report, use_cache=not no_cache)
-    )
+    raise typer.Exit(run_experiment(asked, jobs=jobs, files=files, as_json=as_json, use_cache=not no_cache))
 
 
 @app.command()
@@ -260,20 +288,27 @@ def compare(
     everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only what changed.")] = False,
     as_json: JsonOption = False,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")] = None,
-    summary: Annotated[
-        Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
-    ] = None,
+    summary: MarkdownOption = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, partners together.")] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="BRANCH", help="Instead of B: hold A against what the service has for this branch."),
+    ] = None,
+    server: ServerOption = None,
+    token_env: TokenEnvOption = TOKEN_ENV,
 ) -> None:
     """Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse."""
+    how: dict[str, Any] = {
+        "by": by, "gates": gates or [], "least": least, "everything": everything, "as_json": as_json, "junit": junit,
+        "summary": summary, "report": report,
+    }  # fmt: skip
+    if service := server_of(server, needed=baseline is not None):
+        from orchestrator.remote import compare_remotely
+
+        raise typer.Exit(compare_remotely(a, b, baseline=baseline, server=service, token_env=token_env, **how))
     from orchestrator.comparing import compare_results
 
-    raise typer.Exit(
-        compare_results(
-            a, b, by=by, gates=gates or [], least=least, everything=everything, as_json=as_json, junit=junit,
-            summary=summary, report=report,
-        )
-    )  # fmt: skip
+    raise typer.Exit(compare_results(a, b, **how))
 
 
 @app.command()

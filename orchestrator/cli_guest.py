@@ -42,7 +42,7 @@ def modules_build(
     """Build kernel modules for the sandbox, with the compiler's words where it refuses them."""
     from orchestrator.toolchain import build_folder, build_modules
 
-    typer.echo(build_modules(kernel) if folder is None else build_folder(kernel, folder.resolve(), folder.name))
+    typer.echo(build_modules(kernel) if folder is None else build_folder(kernel, folder.resolve()))
 
 
 @modules_app.command("check")

@@ -1,12 +1,13 @@
 """What `longhaul compare` does at the command line: find the two sides, compare, print, write files; the exit code is the gate's.
 
-A side is a kept run, or a result: the document of `run --json` in a file, or the folder of `run --out`.
+A side is a kept run, or a result: the document of `run --json` in a file, or the folder of `run --out`. Where kept runs are looked
+for is the caller's business: here, or on a service (remote.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,14 @@ from orchestrator.analysis.pairing import Document, Pairing, pair_runs, split_by
 from orchestrator.errors import PlanError, ResultsError
 from orchestrator.judging import up_to_date
 from orchestrator.objective import Objective, read_objective
+from orchestrator.outcome import EXIT_DONE, EXIT_MISSED
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
 from orchestrator.units import parse_share
-from orchestrator.verbs import EXIT_DONE, EXIT_MISSED, write_report
+from orchestrator.verbs import write_report
+
+# The documents of what is kept under a name.
+Find = Callable[[str], list[Document]]
 
 # Beside those of the gate; a sweep of many points has hundreds.
 _SHOWN = 20
@@ -47,15 +52,16 @@ def compare_results(
     junit: Path | None,
     summary: Path | None,
     report: Path | None,
+    find: Find | None = None,
+    names: tuple[str, str] | None = None,
 ) -> int:
-    """Compare, print, write; the exit code: 1 where a gated measure is worse."""
+    """Compare, print, write; the exit code: 1 where a gated measure is worse. `names` are what A and B are called."""
     if junit is not None and not gates:
         raise PlanError(
             "writing", str(junit), "nothing gates, so that there is no test in it", "name a gate with --for"
         )
-    store = Store(load_settings())
-    names, pairing = _sides(a, b, by, store)
-    comparison = _compared(names, pairing, gates, least)
+    found, pairing = _sides(a, b, by, find or _kept_here)
+    comparison = _compared(names or found, pairing, gates, least)
     if as_json:
         print(json.dumps(as_document(comparison)))
     else:
@@ -65,7 +71,7 @@ def compare_results(
     if summary is not None:
         summary.write_text(markdown(comparison))
     if report is not None:
-        write_report([one["run"] for pair in pairing.pairs for one in pair if one["status"] != "failed"], report, store)
+        write_report([one["run"] for pair in pairing.pairs for one in pair if one["status"] != "failed"], report)
     return EXIT_MISSED if comparison.fails else EXIT_DONE
 
 
@@ -90,27 +96,38 @@ def _least(text: str) -> float:
         raise PlanError("reading --min-effect", text, str(error)) from None
 
 
-def _sides(a: str, b: str | None, by: str | None, store: Store) -> tuple[tuple[str, str], Pairing]:
+def _sides(a: str, b: str | None, by: str | None, find: Find) -> tuple[tuple[str, str], Pairing]:
     """What the two sides are called, and their runs in pairs."""
     if (b is None) == (by is None):
         raise PlanError(
             "comparing", a, "with nothing" if b is None else "with B and --by", "give either B, or --by FIELD=A,B"
         )
     if b is not None:
-        return (a, b), pair_runs(_documents(a, store), _documents(b, store))
+        return (a, b), pair_runs(_documents(a, find), _documents(b, find))
     field, _, values = (by or "").partition("=")
     named = [value.strip() for value in values.split(",")] if values else []
-    (first, runs), (second, others) = split_by(_documents(a, store), field.strip(), named).items()
+    (first, runs), (second, others) = split_by(_documents(a, find), field.strip(), named).items()
     return (f"{field}={first}", f"{field}={second}"), pair_runs(runs, others)
 
 
-def _documents(side: str, store: Store) -> list[Document]:
+def _documents(side: str, find: Find) -> list[Document]:
     """The runs of one side."""
+    result = read_result(side)
+    return find(side) if result is None else result["runs"]
+
+
+def _kept_here(key: str) -> list[Document]:
+    store = Store(load_settings())
+    return [up_to_date(store.get(key), store)]
+
+
+def read_result(side: str) -> Document | None:
+    """The result in a file or folder of that name; None where there is none."""
     file = Path(side)
     if file.is_dir():
         file /= "result.json"
     if not file.is_file():
-        return [up_to_date(store.get(side), store)]
+        return None
     try:
         result: Any = json.loads(file.read_text())
         documents: list[Document] = result["runs"]
@@ -120,7 +137,7 @@ def _documents(side: str, store: Store) -> list[Document]:
         what = error.strerror if isinstance(error, OSError) else "it is not a result"
         hint = "name a kept run, the document of `longhaul run --json`, or the folder of `longhaul run --out`"
         raise ResultsError("reading the result", str(file), str(what), hint) from error
-    return documents
+    return dict(result)
 
 
 def _gates(texts: Sequence[str], pairing: Pairing) -> list[Quantity]:

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,26 +18,27 @@ from rich.text import Text
 from orchestrator.analysis.reproduction import outcome
 from orchestrator.analysis.verdicts import Verdict
 from orchestrator.describe import control_text
-from orchestrator.pipeline import Document, Watcher
-from orchestrator.plan import Plan
-from orchestrator.run import Run
 from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.
 MANY = 12
 _PIPE_COLUMNS = 280
+# The position of the bar of all runs.
+_ALL = -1
 
+Document = dict[str, Any]
 Column = tuple[str, str, Callable[[float], str]]
 
 
 class RunProgress:
-    """A bar a run with its virtual and wall time; one bar for all when there are many."""
+    """A bar a run with its virtual and wall time; one bar for all when there are many. Runs are known by their positions."""
 
-    def __init__(self, plan: Plan, console: Console) -> None:
-        self._plan = plan
-        self._many = len(plan.runs) > MANY
+    def __init__(self, experiment: str, runs: int, console: Console) -> None:
+        self._experiment = experiment
+        self._runs = runs
         self._done = 0
         self._started: dict[int, float] = {}
+        self._clocks: dict[int, str] = {}
         self._tasks: dict[int, TaskID] = {}
         self._bars = Progress(
             TextColumn("{task.description}"),
@@ -48,45 +49,52 @@ class RunProgress:
             refresh_per_second=5,
         )
 
-    def __enter__(self) -> Watcher:
+    def __enter__(self) -> Self:
         self._bars.start()
         if self._many:
-            self._tasks[-1] = self._bars.add_task(
-                self._plan.experiment.experiment, total=len(self._plan.runs), clock=""
-            )
-            self._started[-1] = time.monotonic()
-        return Watcher(self._on_started, self._on_progress, self._on_finished)
+            self._tasks[_ALL] = self._bars.add_task(self._experiment, total=self._runs, clock="")
+            self._started[_ALL] = time.monotonic()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bars.stop()
 
-    def _on_started(self, index: int, run: Run) -> None:
-        self._started[index] = time.monotonic()
-        if not self._many:
-            self._tasks[index] = self._bars.add_task(run.title, total=run.duration_us / 1e6, clock="starting")
+    @property
+    def _many(self) -> bool:
+        return self._runs > MANY
 
-    def _on_progress(self, index: int, virtual_ns: int) -> None:
-        if index in self._tasks:
-            virtual_s, wall_s = virtual_ns / 1e9, time.monotonic() - self._started[index]
+    def started(self, position: int, title: str, virtual_s: float, clock: str) -> None:
+        """A run begins, again or for the first time."""
+        self._started[position], self._clocks[position] = time.monotonic(), clock
+        if position in self._tasks:
+            self._bars.update(self._tasks[position], completed=0, clock="starting")
+        elif not self._many:
+            self._tasks[position] = self._bars.add_task(title, total=virtual_s, clock="starting")
+
+    def reached(self, position: int, virtual_s: float) -> None:
+        """A run is that far."""
+        if position in self._tasks:
+            wall_s = time.monotonic() - self._started[position]
             self._bars.update(
-                self._tasks[index],
+                self._tasks[position],
                 completed=virtual_s,
-                clock=f"{virtual_s:.1f} s {self._plan.runs[index].clock}, {wall_s:.1f} s wall",
+                clock=f"{virtual_s:.1f} s {self._clocks[position]}, {wall_s:.1f} s wall",
             )
 
-    def _on_finished(self, index: int, document: Document) -> None:
+    def finished(self, position: int | None) -> None:
+        """A run has ended; None: one that no bar was shown of."""
         self._done += 1
         if self._many:
-            wall_s = time.monotonic() - self._started[-1]
+            wall_s = time.monotonic() - self._started[_ALL]
             self._bars.update(
-                self._tasks[-1],
+                self._tasks[_ALL],
                 completed=self._done,
-                clock=f"{self._done} of {len(self._plan.runs)} runs, {wall_s:.0f} s wall",
+                clock=f"{self._done} of {self._runs} runs, {wall_s:.0f} s wall",
             )
-        elif index in self._tasks:
-            self._bars.remove_task(self._tasks.pop(index))
+        elif position is not None and position in self._tasks:
+            self._bars.remove_task(self._tasks.pop(position))
 
 
 def progress_console() -> Console:

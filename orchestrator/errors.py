@@ -19,6 +19,7 @@
     |   `-- NotAllowed           it is known who, and they may not               exit 2, HTTP 403
     |-- OverLimit            more than somebody may have, or may ask at once   exit 2, HTTP 429
     |-- Conflict             it does not go with what is recorded              exit 2, HTTP 409
+    |-- ServiceUnavailable   a service elsewhere does not answer               exit 3, HTTP 503
     `-- HostBusy             somebody else holds the host                      exit 3, HTTP 409
 
 Each error says what was attempted, on which thing, what happened, and what to do. One handler renders each of them as
@@ -27,6 +28,8 @@ command-line text, as JSON and as a server-sent event.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 
@@ -48,6 +51,11 @@ class LonghaulError(Exception):
             f"{self.attempting} {self.subject}: {self.what}" if self.subject else f"{self.attempting}: {self.what}"
         )
         return f"{sentence}; {self.hint}" if self.hint else sentence
+
+    @classmethod
+    def kind(cls) -> str:
+        """What problem documents call it: spec-error."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def as_dict(self) -> dict[str, str]:
         """The error for JSON documents and events."""
@@ -91,9 +99,9 @@ class BackendUnavailable(BackendError):
     exit_code = 3
     http_status = 503
 
-    def __init__(self, backend: str, missing: list[tuple[str, str]]) -> None:
-        what = "; ".join(f"{piece} is missing: {remedy}" for piece, remedy in missing)
-        super().__init__("preparing the backend", backend, what)
+    def __init__(self, backend: str, missing: list[tuple[str, str]], what: str = "") -> None:
+        listed = "; ".join(f"{piece} is missing: {remedy}" for piece, remedy in missing)
+        super().__init__("preparing the backend", backend, listed or what)
         self.missing = missing
 
 
@@ -180,3 +188,32 @@ class HostBusy(LonghaulError):
 
     exit_code = 3
     http_status = 409
+
+
+class ServiceUnavailable(LonghaulError):
+    """The service that was asked does not answer, or what answers is none."""
+
+    exit_code = 3
+    http_status = 503
+
+
+def told(
+    kind: str, attempting: str, subject: str, what: str, hint: str = "", problems: Sequence[str] = ()
+) -> LonghaulError | None:
+    """The error that another process had, from its kind and parts; None where no error is of that kind."""
+    found = next((one for one in _tree(LonghaulError) if one.kind() == kind), None)
+    if found is None:
+        return None
+    if issubclass(found, SpecError):
+        return found(subject, list(problems) or [what])
+    if issubclass(found, BackendUnavailable):
+        return found(subject, [], what)
+    if issubclass(found, GuestDied):
+        return found(subject, "elsewhere", what, hint)
+    return found(attempting, subject, what, hint)
+
+
+def _tree(root: type[LonghaulError]) -> Iterator[type[LonghaulError]]:
+    yield root
+    for branch in root.__subclasses__():
+        yield from _tree(branch)

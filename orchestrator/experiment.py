@@ -12,6 +12,7 @@ Rules that tie fields together are in rules.py, reading and error lines in spec.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
@@ -241,6 +242,14 @@ class Expected(Part):
     of: Amount = Field(None, description="value that `within` is about")
 
 
+class OwnCode(Enum):
+    """Which programs an experiment may bring along: none, sources that were sent to this lab before, or any file of this machine."""
+
+    NONE = 0
+    SENT = 1
+    ANY = 2
+
+
 class Experiment(Part):
     """The whole file."""
 
@@ -288,6 +297,8 @@ class Experiment(Part):
 
     # The data this was read from: a point of a sweep is that data with some fields replaced, read again.
     _data: dict[str, Any] = PrivateAttr(default_factory=dict)
+    # Which programs it may bring along, at every point of its sweep too.
+    _own_code: OwnCode = PrivateAttr(default=OwnCode.ANY)
     # What `modules` brings along, by name.
     _own: Mapping[str, CongestionControl] = PrivateAttr(default_factory=dict)
 

@@ -19,6 +19,7 @@ Lane = tuple[str, str]
 
 _NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 _LINK_OPTIONS = ("bw", "delay", "jitter", "loss", "max_queue_size", "medium")
+_MOST_NODES, _MOST_LINKS = 1024, 4096
 # Names and addresses: a run gives its own, and no packet can tell.
 _ADDRESSING = {"ip", "mac", "defaultRoute", "dpid", "inNamespace", "routes", "intfName", "intfName1", "intfName2"}
 _ADDRESSING |= {"addr1", "addr2", "ifconfig", "cls1", "cls2"}
@@ -98,6 +99,8 @@ class Graph:
         """The graph that as_json.py printed; ValueError names the node or link and what of it cannot be honoured."""
         neighbours: dict[str, list[str]] = {}
         switches = set()
+        if len(data["nodes"]) > _MOST_NODES or len(data["links"]) > _MOST_LINKS:
+            raise ValueError(f"more than {_MOST_NODES} nodes or {_MOST_LINKS} links: no guest has room for them")
         for node in data["nodes"]:
             _check_node(node)
             neighbours[node["name"]] = []
@@ -125,7 +128,7 @@ class Graph:
 def _check_node(node: Mapping[str, Any]) -> None:
     name, options = node["name"], dict(node["options"])
     if not _NODE_NAME.fullmatch(name):
-        raise ValueError(f"node {name!r}: a name of a letter and up to 31 letters, digits, - and _ is needed")
+        raise ValueError(f"node {name[:40]!r}: a name of a letter and up to 31 letters, digits, - and _ is needed")
     kind = options.pop("cls", None)
     if kind is not None and kind not in _NODE_CLASSES:
         raise ValueError(f"node {name}: its class {kind} cannot be honoured; hosts, routers and switches are")

@@ -129,6 +129,9 @@ _DECLARATION = re.compile(
 _SOCKET_DECLARATION = re.compile(
     r"^LH_SOCKET_PARAM\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\"([^\"]*)\"\s*\);", re.MULTILINE
 )
+# Each walks a text once, whatever is in it: a source may be a stranger's.
+_STATIC = re.compile(r"^static ([\w ]*)= (\d{1,20})\s*;", re.MULTILINE)
+_ABOUT = re.compile(r'MODULE_PARM_DESC\(\s*(\w+)\s*,\s*"([^"]*)"')
 _PLAIN = re.compile(r"^module_param(?:_named)?\(\s*(\w+)\s*,", re.MULTILINE)
 
 
@@ -146,10 +149,15 @@ def _declarations(text: str) -> Iterator[Parameter]:
 
 
 def _plain_declarations(text: str) -> Iterator[Parameter]:
+    defaults: dict[str, int] = {}
+    for words, default in _STATIC.findall(text):
+        for word in words.split():
+            defaults.setdefault(word, int(default))
+    abouts: dict[str, str] = {}
+    for name, about in _ABOUT.findall(text):
+        abouts.setdefault(name, about)
     for name in _PLAIN.findall(text):
-        default = re.search(rf"^static [\w ]*\b{name}\b[\w ]*= (\d+)\s*;", text, re.MULTILINE)
-        about = re.search(rf'MODULE_PARM_DESC\(\s*{name}\s*,\s*"([^"]*)"', text)
-        yield Parameter(name, "number", int(default[1]) if default else 0, 0, _LARGEST, about[1] if about else "")
+        yield Parameter(name, "number", defaults.get(name, 0), 0, _LARGEST, abouts.get(name, ""))
 
 
 def _thousandths(written: object) -> int | None:

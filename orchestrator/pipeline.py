@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.backends.base import Backend, Progress
+from orchestrator.backends.base import Backend, Cost, Progress
 from orchestrator.errors import (
     BackendError,
     FidelityBroken,
@@ -27,12 +27,14 @@ from orchestrator.errors import (
     LonghaulError,
     RunCancelled,
     RunTimedOut,
+    TraceError,
 )
 from orchestrator.judging import judge, up_to_date
 from orchestrator.plan import Plan
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.run import Run, run_id
+from orchestrator.trace import Trace
 
 Document = dict[str, Any]
 
@@ -128,7 +130,7 @@ class Pipeline:
             except (GuestDied, KernelComplained, RunTimedOut) as error:
                 error.hint = "; ".join(filter(None, [error.hint, self.store.keep_log(directory, key)]))
                 raise
-            document, trace = judge(run, key, directory, cost)
+            document, trace = _judged(run, key, directory, cost)
             document["identity"] = dict(identity)
             self.store.keep(directory, run, key, identity, spec, document, trace)
         return document
@@ -137,6 +139,19 @@ class Pipeline:
         if self._cancelled.is_set():
             raise RunCancelled("running", f"run {index + 1}", "cancelled")
         self.watcher.progress(index, virtual_ns)
+
+
+def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
+    try:
+        return judge(run, key, directory, cost)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # A module that was brought along may have written anything in the guest's name; the project's own may not.
+        if not any(module.source for module in run.modules):
+            raise
+        what = f"it makes no sense ({type(error).__name__}: {error})"
+        raise TraceError(
+            "reading what the guest left of", run.experiment, what, "look at what its module does"
+        ) from error
 
 
 def failed_document(run: Run, key: str, error: LonghaulError) -> Document:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path as FilePath
 from typing import Any
 
 from orchestrator import lint
@@ -23,7 +22,7 @@ from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.network import Network, build_network
-from orchestrator.own_modules import adopt
+from orchestrator.own_modules import adopt, place_of
 from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
 from orchestrator.placement import Placement, place_flows
 from orchestrator.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
@@ -114,7 +113,8 @@ def compile_plan(
         graphs.append(placement.graph)
         for note in lint.notes(runs[-1], here):
             notes.setdefault(note, []).append(where)
-    adopt([FilePath(path) for path in experiment.modules], load_settings().cache)
+    cache = load_settings().cache
+    adopt([place_of(path, cache) for path in experiment.modules], cache)
     return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), graphs[0])
 
 

@@ -11,15 +11,16 @@ import contextlib
 import fcntl
 import json
 import os
-import resource
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from orchestrator.errors import BackendError
 
@@ -29,6 +30,8 @@ _REPORT_FD = 3
 _TERMINAL_FD = 6
 # A program that is only asked for its version has answered by then, on the busiest machine.
 _ANSWER_S = 30
+# Of a stranger's last words in an error.
+_LONGEST_LINE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,44 +177,80 @@ def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, s
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program said on its standard output, or else in one line why there is no answer."""
+    """What a program said on its standard output, or else in one line why there is no answer; and all it said on its error output."""
 
-    output: str | None
+    output: bytes | None
     problem: str = ""
+    messages: str = ""
 
 
-def ask_stranger(argv: Sequence[str], question: str, *, longest_s: int, most_memory_bytes: int) -> Answer:
-    """Ask a program that may not be trusted with time or memory: its standard input is the question."""
+def ask_stranger(
+    argv: Sequence[str],
+    question: str,
+    *,
+    longest_s: float,
+    most_bytes: int,
+    environment: Mapping[str, str] | None = None,
+) -> Answer:
+    """Ask a program that may not be trusted with time, nor with how much it says; its standard input is the question.
 
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (most_memory_bytes, most_memory_bytes))
-        resource.setrlimit(resource.RLIMIT_CPU, (longest_s, longest_s))
+    Memory and processor time are for the words before it (confinement.py). What it prints goes to files, so that no
+    more of it than `most_bytes` is ever held here.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
+        try:
+            # A session of its own, so that what it starts ends with it.
+            with subprocess.Popen(
+                list(argv),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=messages,
+                start_new_session=True,
+            ) as child:
+                late = not _ask(child, question, longest_s)
+        except OSError as error:
+            return Answer(None, f"{argv[0]}: {error.strerror}")
+        said = _printable(_beginning(messages, most_bytes))
+        if late:
+            return Answer(None, f"it was not done after {longest_s:g} s", said)
+        if any(file.seek(0, os.SEEK_END) >= most_bytes for file in (output, messages)):
+            return Answer(None, f"it printed {most_bytes} bytes or more", said)
+        if child.returncode != 0:
+            last = said.strip().splitlines()[-1:] or [_ending(child.returncode)]
+            return Answer(None, last[0].strip()[:_LONGEST_LINE], said)
+        return Answer(_beginning(output, most_bytes), "", said)
 
+
+def _ask(child: subprocess.Popen[bytes], question: str, longest_s: float) -> bool:
+    """Whether the program ended in time; nothing of it goes on."""
     try:
-        # A session of its own, so that what it starts ends with it.
-        with subprocess.Popen(
-            list(argv),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-            preexec_fn=bounded,
-        ) as child:
-            try:
-                output, messages = child.communicate(question, timeout=longest_s)
-            except subprocess.TimeoutExpired:
-                return Answer(None, f"it was not done after {longest_s} s")
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-    except OSError as error:
-        return Answer(None, f"{argv[0]}: {error.strerror}")
-    if child.returncode != 0:
-        last = messages.strip().splitlines()[-1:] or [f"it ended with {child.returncode}"]
-        return Answer(None, last[0])
-    return Answer(output)
+        child.communicate(question.encode(), timeout=longest_s)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+    return True
+
+
+def _beginning(file: IO[bytes], most_bytes: int) -> bytes:
+    file.seek(0)
+    return file.read(most_bytes)
+
+
+def _printable(said: bytes) -> str:
+    """What a stranger said as text that cannot steer a terminal or a header."""
+    text = said.decode(errors="replace")
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+
+
+def _ending(code: int) -> str:
+    # A shell and bubblewrap tell a signal by a code above 128.
+    number = -code if code < 0 else code - 128
+    try:
+        return f"it was ended by {signal.Signals(number).name}"
+    except ValueError:
+        return f"it ended with {code}"
 
 
 def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:

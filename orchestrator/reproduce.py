@@ -19,6 +19,7 @@ from orchestrator.analysis.verdicts import Verdict, judge_claim
 from orchestrator.backends import open_backend
 from orchestrator.describe import describe_plan
 from orchestrator.experiment import Experiment
+from orchestrator.outcome import EXIT_DONE, EXIT_FAILED, EXIT_MISSED
 from orchestrator.papers import (
     Figure,
     Paper,
@@ -35,7 +36,7 @@ from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.settings import load_settings
 from orchestrator.trace import Trace
-from orchestrator.verbs import EXIT_DONE, EXIT_FAILED, EXIT_MISSED, carry_out
+from orchestrator.verbs import carry_out
 
 
 @dataclass(frozen=True, slots=True)

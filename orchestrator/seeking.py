@@ -10,6 +10,7 @@ from typing import Any
 from orchestrator.backends import open_backend
 from orchestrator.document import document_text
 from orchestrator.objective import read_claim, read_objective
+from orchestrator.outcome import EXIT_DONE, EXIT_MISSED
 from orchestrator.pipeline import Document, Pipeline
 from orchestrator.plan import Plan
 from orchestrator.ranges import read_ranges
@@ -18,7 +19,7 @@ from orchestrator.searching import Found, search
 from orchestrator.settings import load_settings
 from orchestrator.spec import Experiment, load_experiment
 from orchestrator.tuning import Knob, Tuned, read_knob, tune
-from orchestrator.verbs import EXIT_DONE, EXIT_MISSED, carry_out
+from orchestrator.verbs import carry_out
 
 # How many candidates a table shows, the best first.
 _SHOWN = 20

@@ -11,6 +11,10 @@ LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
 LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
 LONGHAUL_RATE_LIMIT      requests a second of one token     200
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+LONGHAUL_USER_CODE       on: code of admins is taken        off
+LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
+LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
+LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ class Settings:
     wall_limit_s: int
     stall_limit_s: int
     guest_memory_dir: Path
+    user_code: bool = False
+    confinement: bool = True
     database: str = ""
     most_queued: int = 20_000
     most_running: int = 10_000
@@ -42,11 +48,21 @@ class Settings:
     dask: str = ""
     # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
     agent: Path | None = None
+    server: str = ""
 
 
 def load_settings() -> Settings:
     """Settings of this process; a value that cannot be read is a PlanError naming the variable."""
     environment = os.environ
+    user_code = _switch(environment, "LONGHAUL_USER_CODE", default=False)
+    confinement = _switch(environment, "LONGHAUL_CONFINEMENT", default=True)
+    if user_code and not confinement:
+        raise PlanError(
+            "reading setting",
+            "LONGHAUL_CONFINEMENT",
+            "it is off, and LONGHAUL_USER_CODE is on: code of other people only runs confined",
+            "leave one of the two out",
+        )
     return Settings(
         home=_folder(environment, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share"),
         cache=_folder(environment, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache"),
@@ -54,12 +70,24 @@ def load_settings() -> Settings:
         wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
         stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
         guest_memory_dir=_guest_memory(environment),
+        user_code=user_code,
+        confinement=confinement,
         database=environment.get("LONGHAUL_DATABASE", ""),
         dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
+        server=environment.get("LONGHAUL_SERVER", ""),
     )
+
+
+def secret(variable: str) -> str:
+    """A token out of the environment: words of a command can be read by everybody on the machine."""
+    written = os.environ.get(variable, "").strip()
+    if not written:
+        hint = "put a token there; whoever runs the service makes one with `longhaul token add`"
+        raise PlanError("reading the token from", variable, "the environment has no such variable", hint)
+    return written
 
 
 def _folder(environment: Mapping[str, str], name: str, base: str, below_home: str) -> Path:
@@ -86,6 +114,15 @@ def scheduler_address(written: str, name: str) -> str:
     ):
         raise PlanError("reading setting", name, f"read {written!r}", "give tcp://HOST:PORT or tls://HOST:PORT")
     return written
+
+
+def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = environment.get(name)
+    if not written:
+        return default
+    if written not in ("on", "off"):
+        raise PlanError("reading setting", name, f"read {written!r}", "on and off are allowed")
+    return written == "on"
 
 
 def _guest_memory(environment: Mapping[str, str]) -> Path:

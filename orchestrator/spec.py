@@ -21,17 +21,19 @@ from pydantic_core import ErrorDetails
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Document, Location, change_document, path_of, put, read_document
 from orchestrator.errors import SpecError
-from orchestrator.experiment import Experiment
+from orchestrator.experiment import Experiment, OwnCode
 from orchestrator.fields import REFUSED
-from orchestrator.own_modules import by_name, clashing, own_controls
+from orchestrator.own_modules import by_name, clashing, is_reference, own_controls, place_of
 from orchestrator.presets import spelt_out
 from orchestrator.rules import breaches
 from orchestrator.schedule import schedule_breaches
+from orchestrator.settings import load_settings
 from orchestrator.sweep import MOST_POINTS, Point, alike, below, check_field, count_points, expand, part_of
 from orchestrator.topology import own_topology
 
 __all__ = [
     "Experiment",
+    "OwnCode",
     "at_point",
     "load_experiment",
     "parse_experiment",
@@ -73,12 +75,12 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experim
     return _load(read_document(path), overrides)
 
 
-def shipped_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
+def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCode = OwnCode.NONE) -> Experiment:
     """The same for those who may name what is shipped, and no file."""
     known = shipped_experiments()
     if name not in known:
         raise SpecError(name, [f"not {_no_such(name, known)}"])
-    return _load(read_document(known[name]), overrides)
+    return _load(read_document(known[name]), overrides, own_code)
 
 
 def _no_such(name: str, known: Mapping[str, Path]) -> str:
@@ -88,23 +90,32 @@ def _no_such(name: str, known: Mapping[str, Path]) -> str:
 
 
 def parse_experiment(
-    data: Mapping[str, Any], subject: str = "experiment", overrides: Sequence[str] = (), *, own_code: bool = True
+    data: Mapping[str, Any],
+    subject: str = "experiment",
+    overrides: Sequence[str] = (),
+    own_code: OwnCode = OwnCode.ANY,
 ) -> Experiment:
-    """The experiment in plain data, as it comes from JSON; SpecError. Without `own_code`, none that brings programs along."""
-    document = Document(subject, deepcopy(dict(data)))
-    if not own_code and (brought := [*_own_code(document)]):
-        raise SpecError(subject, brought)
-    return _load(document, overrides)
+    """The experiment in plain data, as it comes from JSON; SpecError."""
+    return _load(Document(subject, deepcopy(dict(data))), overrides, own_code)
 
 
-def _own_code(document: Document) -> Iterator[str]:
-    """What of an experiment is code that would run here."""
-    allowed = "allowed: only what comes with the lab; its operator has to allow code of one's own"
-    topology, modules = document.data.get("topology"), document.data.get("modules")
-    if isinstance(topology, str) and own_topology(topology):
-        yield _problem(document, ("topology",), topology, allowed)
-    if modules:
-        yield _problem(document, ("modules",), modules, allowed)
+def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[str]:
+    """What of an experiment is code that may not run here, however it came in: a change or a sweep can bring it too."""
+    if own_code is OwnCode.ANY:
+        return
+    if own_topology(experiment.topology):
+        allowed = "allowed: a topology that comes with the lab"
+        yield _problem(document, ("topology",), experiment.topology, allowed)
+    for position, entry in enumerate(experiment.modules):
+        if own_code is OwnCode.NONE:
+            allowed = (
+                "what comes with the lab; its operator has to allow code of one's own, and then admins may send it"
+            )
+        elif is_reference(entry):
+            continue
+        else:
+            allowed = "sources that were sent here, as sha256:<hash>"
+        yield _problem(document, ("modules", position), entry, f"allowed: {allowed}")
 
 
 def at_point(experiment: Experiment, point: Point) -> Experiment:
@@ -114,12 +125,14 @@ def at_point(experiment: Experiment, point: Point) -> Experiment:
     for path, value in point.items():
         put(data, path, value)
     where = ", ".join(f"{path}={value}" for path, value in point.items())
-    return _validate(Document(f"{experiment.experiment} at {where}" if point else experiment.experiment, data))
+    subject = f"{experiment.experiment} at {where}" if point else experiment.experiment
+    return _validate(Document(subject, data), experiment._own_code)
 
 
 def with_sweep(experiment: Experiment, sweep: list[dict[str, Any]] | None) -> Experiment:
     """The experiment with these points instead of its own; each is read when it is compiled."""
-    return _validate(Document(experiment.experiment, {**deepcopy(experiment._data), "sweep": sweep}))
+    document = Document(experiment.experiment, {**deepcopy(experiment._data), "sweep": sweep})
+    return _validate(document, experiment._own_code)
 
 
 def plain_data(experiment: Experiment) -> dict[str, Any]:
@@ -127,7 +140,7 @@ def plain_data(experiment: Experiment) -> dict[str, Any]:
     return deepcopy(experiment._data)
 
 
-def _load(document: Document, overrides: Sequence[str]) -> Experiment:
+def _load(document: Document, overrides: Sequence[str], own_code: OwnCode = OwnCode.ANY) -> Experiment:
     for change in overrides:
         # One by one: a later change may name a flow that an earlier one made.
         try:
@@ -135,7 +148,7 @@ def _load(document: Document, overrides: Sequence[str]) -> Experiment:
             document = change_document(document, [change])
         except KeyError as error:
             raise SpecError(f"--set {change}", [str(error.args[0])]) from None
-    experiment = _validate(_with_whole_paths(document))
+    experiment = _validate(_with_whole_paths(document), own_code)
     _check_sweep(experiment, document)
     return experiment
 
@@ -146,7 +159,8 @@ def _with_whole_paths(document: Document) -> Document:
     whole: dict[str, Any] = {}
     if isinstance(listed, list):
         whole["modules"] = [
-            str((document.folder / path).resolve()) if isinstance(path, str) else path for path in listed
+            str((document.folder / path).resolve()) if isinstance(path, str) and not is_reference(path) else path
+            for path in listed
         ]
     if isinstance(topology, str) and (own := own_topology(topology)):
         whole["topology"] = f"{(document.folder / own[0]).resolve()}:{own[1]}"
@@ -159,7 +173,7 @@ def _bring_along(document: Document, experiment: Experiment) -> None:
     problems = []
     for position, path in enumerate(experiment.modules):
         try:
-            brought += own_controls(Path(path))
+            brought += own_controls(place_of(path, load_settings().cache))
             allowed = clashing(brought)
         except ValueError as error:
             allowed = str(error)
@@ -170,11 +184,13 @@ def _bring_along(document: Document, experiment: Experiment) -> None:
     experiment._own = by_name(brought)
 
 
-def _validate(document: Document) -> Experiment:
+def _validate(document: Document, own_code: OwnCode) -> Experiment:
     try:
         experiment = Experiment.model_validate(spelt_out(document.data))
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
+    if refused := [*_refused_code(document, experiment, own_code)]:
+        raise SpecError(document.subject, _cut(refused))
     _bring_along(document, experiment)
     problems = [
         _problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed)
@@ -182,7 +198,7 @@ def _validate(document: Document) -> Experiment:
     ]
     if problems:
         raise SpecError(document.subject, _cut(problems))
-    experiment._data = document.data
+    experiment._data, experiment._own_code = document.data, own_code
     return experiment
 
 

@@ -1,7 +1,7 @@
 """A request becomes an experiment of record: read, compiled, every run named by its hash, and queued unless it is kept.
 
 This is the way into the lab for whoever is not at its command line. What is asked for is data alone: a shipped name or
-fields, never a file of this machine, and no code of one's own unless the operator allows it.
+fields, never a file of this machine. Code of one's own is what an admin sent before (`admit`), where the operator allows it at all.
 """
 
 from __future__ import annotations
@@ -10,37 +10,21 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
 
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
-from orchestrator.errors import FidelityBroken, OverLimit, PlanError, SpecError
+from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, SpecError
 from orchestrator.judging import measured_by, up_to_date
+from orchestrator.own_sources import admit_sources
 from orchestrator.plan import Plan, compile_plan
+from orchestrator.request import Request
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.store import Store
 from orchestrator.results.work import Wanted, Work
 from orchestrator.run import Run, run_id
 from orchestrator.settings import Settings
-from orchestrator.spec import Experiment, parse_experiment, shipped_experiment
-
-PRIORITIES = (-10, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What somebody asks the lab for: fields of an experiment, or the name of a shipped one, and changes to it."""
-
-    spec: Mapping[str, Any] | None = None
-    shipped: str | None = None
-    changes: Sequence[str] = ()
-    backend: str = "sandbox"
-    where: str | None = None
-    clock: str | None = None
-    seed: int | None = None
-    repeats: int | None = None
-    priority: int = 0
+from orchestrator.spec import Experiment, OwnCode, parse_experiment, shipped_experiment
 
 
 class Desk:
@@ -52,10 +36,10 @@ class Desk:
         self._experiments = Experiments(store.database)
         self._work = Work(store.database)
 
-    def plan(self, request: Request) -> Plan:
-        """What the request comes to; nothing is recorded."""
+    def plan(self, request: Request, *, trusted: bool = False) -> Plan:
+        """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
         return compile_plan(
-            self._read(request),
+            self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE),
             seed=request.seed,
             repeats=request.repeats,
             backend=request.backend,
@@ -63,9 +47,9 @@ class Desk:
             clock=request.clock,
         )
 
-    def submit(self, request: Request, owner: str, idempotency_key: str | None = None) -> str:
+    def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
         """Record and queue it; the id of the experiment."""
-        plan = self.plan(request)
+        plan = self.plan(request, trusted=trusted)
         experiment = plan.experiment
         if not plan.runs:
             raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
@@ -94,11 +78,25 @@ class Desk:
             )
         )
 
-    def rerun(self, run_id: str, owner: str) -> str:
+    def admit(self, source: str, files: Mapping[str, str]) -> None:
+        """Take the sources of a module in, under the hash of their content."""
+        self._insist_on_user_code("taking in module", source)
+        admit_sources(files, source, self._settings.cache)
+
+    def has(self, source: str) -> bool:
+        """Whether sources with this hash are here."""
+        return (self._settings.cache / "own" / source).is_dir()
+
+    def rerun(self, run_id: str, owner: str, *, trusted: bool = False) -> str:
         """Carry a kept run out again, with today's programs; the id of the experiment that says what came of it."""
         kept = self._store.get(run_id)
         manifest = self._store.manifest(kept["run"])
         run = Run.from_json(manifest["run"])
+        if any(module.source for module in run.modules):
+            self._insist_on_user_code("running again", kept["run"])
+            if not trusted:
+                what = "it runs code of somebody's own, which admins alone may start"
+                raise NotAllowed("running again", kept["run"], what, "ask an admin")
         backend = open_backend(run.backend, self._settings)
         backend.identity(run)
         self._hold_to_quota(owner, 1)
@@ -122,13 +120,18 @@ class Desk:
             )
         )
 
-    def _read(self, request: Request) -> Experiment:
+    def _insist_on_user_code(self, attempting: str, subject: str) -> None:
+        if not self._settings.user_code:
+            what = "this service takes no code of one's own"
+            raise NotAllowed(attempting, subject, what, "its operator may allow it with LONGHAUL_USER_CODE=on")
+
+    def _read(self, request: Request, own_code: OwnCode) -> Experiment:
         if (request.spec is None) == (request.shipped is None):
             raise SpecError("request", ["give `spec`, the fields of an experiment, or `shipped`, the name of one"])
         if request.shipped is not None:
-            return shipped_experiment(request.shipped, request.changes)
+            return shipped_experiment(request.shipped, request.changes, own_code)
         assert request.spec is not None
-        return parse_experiment(request.spec, overrides=request.changes, own_code=False)
+        return parse_experiment(request.spec, overrides=request.changes, own_code=own_code)
 
     def _measure_again(self, run_ids: Sequence[str]) -> None:
         """Of runs that are kept, those that other formulas measured."""

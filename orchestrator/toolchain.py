@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import BackendError, PlanError
+from orchestrator.own_modules import adopt, own_controls
+from orchestrator.own_objects import build_objects
 from orchestrator.process import run_script
 from orchestrator.settings import Settings, load_settings
 
@@ -30,12 +32,15 @@ def build_modules(version: str) -> str:
     return _build("build-modules.sh", version, "building the kernel modules")
 
 
-def build_folder(version: str, folder: Path, name: str) -> Path:
+def build_folder(version: str, folder: Path) -> str:
     """The folder of the objects of sources that somebody brought along; PlanError after the compiler's words."""
+    settings = load_settings()
     try:
-        return Path(_build("build-modules.sh", version, "building the module", str(folder)))
-    except BackendError as error:
-        raise PlanError("building the module", f"{name} for {version}", error.what, "repair the source") from error
+        own_controls(folder)
+        (source,) = adopt([folder], settings.cache)
+    except ValueError as error:
+        raise PlanError("building the module", str(folder), f"allowed: {error}") from None
+    return str(build_objects(settings, _known(version, "building the module"), source))
 
 
 def own_module(settings: Settings, version: str, source: str, name: str) -> Path:
@@ -50,7 +55,7 @@ def own_module(settings: Settings, version: str, source: str, name: str) -> Path
         )
     brought = folder / f"{name}.ko"
     if not brought.is_file():
-        return build_folder(version, folder, name) / f"{name}.ko"
+        return build_objects(settings, version, source) / f"{name}.ko"
     needed = _vermagic(settings.cache / "modules" / f"current-{version}" / "lh_trace.ko")
     has = _vermagic(brought)
     if has != needed:
@@ -82,9 +87,12 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
     return rows
 
 
-def _build(script: str, version: str, attempting: str, *more: str) -> str:
+def _known(version: str, attempting: str) -> str:
     if version not in known_kernels():
         raise PlanError(attempting, version, "no such kernel", f"known: {', '.join(known_kernels())}")
-    return run_script(
-        [str(_SANDBOX / script), version, *more], attempting, {"LONGHAUL_CACHE": str(load_settings().cache)}
-    )
+    return version
+
+
+def _build(script: str, version: str, attempting: str) -> str:
+    words = [str(_SANDBOX / script), _known(version, attempting)]
+    return run_script(words, attempting, {"LONGHAUL_CACHE": str(load_settings().cache)})

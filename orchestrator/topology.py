@@ -1,7 +1,8 @@
 """Which graph an experiment runs on: a name of the catalogue or a person's own `file.py:Class`, with its parameters, becomes a Graph.
 
 A Topo is code, and Mininet a package of the system's own Python: the class is built there, in a process of its own with limits on time and
-memory, and says in JSON what it built (topologies/as_json.py). The same class with the same parameters is built once a process.
+memory, and says in JSON what it built (topologies/as_json.py). A person's own file is run confined, and sees the Python files beside it, which it
+may import, and nothing else of this machine; only the graph comes back. The same class with the same parameters is built once a process.
 """
 
 from __future__ import annotations
@@ -9,23 +10,31 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import topologies
+from orchestrator.confinement import Limits, View, confined
 from orchestrator.errors import PlanError
 from orchestrator.graph import Graph
-from orchestrator.process import ask_stranger
+from orchestrator.process import Answer, ask_stranger
+from orchestrator.settings import load_settings
 from orchestrator.units import format_duration, format_rate, parse_duration, parse_packets, parse_rate
 from topologies import CATALOG, COUNT, PACKETS, RATE, TIME, Topology, TopologyParameter
 
 _FOLDER = Path(topologies.__file__).parent
 # The Python that has the system's packages.
 _PYTHON = "/usr/bin/python3"
-_LONGEST_S = 20
-_MOST_MEMORY_BYTES = 2 * 2**30
+_LONGEST_S = 60
+# Of text: twenty thousand links.
+_MOST_BYTES = 4 * 2**20
+# Python, with its threads.
+_LIMITS = Limits(cpu_s=20, file_bytes=_MOST_BYTES, processes=8, memory_bytes=512 * 2**20)
+# More files beside a person's own are not what it imports.
+_MOST_BESIDE = 100
 # What a missing Mininet looks like from here.
 _NO_MININET = "No module named 'mininet"
 
@@ -99,7 +108,7 @@ def build_graph(written: str, params: Mapping[str, object]) -> Graph:
     """The graph of a topology with these parameters; PlanError where its class fails or asks for what no run could honour."""
     if own := own_topology(written):
         file, name = own
-        return _built(written, file, name, json.dumps(params, sort_keys=True))
+        return _built(written, file, name, json.dumps(params, sort_keys=True), _stamp(written, file))
     topology: Topology = CATALOG[written]
     numbers = {}
     for parameter in topology.parameters:
@@ -108,15 +117,22 @@ def build_graph(written: str, params: Mapping[str, object]) -> Graph:
     return _built(written, _FOLDER / topology.file, topology.topo_class, json.dumps(numbers, sort_keys=True))
 
 
-@cache
-def _built(written: str, file: Path, name: str, params: str) -> Graph:
+def _stamp(written: str, file: Path) -> tuple[int, int]:
+    """What changes when the file does."""
+    try:
+        info = file.stat()
+    except OSError as error:
+        raise PlanError(
+            "building topology", written, error.strerror or str(error), "name a file that is there"
+        ) from None
+    return info.st_mtime_ns, info.st_size
+
+
+@lru_cache(maxsize=256)
+def _built(written: str, file: Path, name: str, params: str, stamp: tuple[int, int] | None = None) -> Graph:
+    """`stamp` belongs to a person's own file, which may change while this process goes on."""
     attempting = "building topology"
-    answer = ask_stranger(
-        [_PYTHON, "-I", str(_FOLDER / "as_json.py"), str(file), name],
-        params,
-        longest_s=_LONGEST_S,
-        most_memory_bytes=_MOST_MEMORY_BYTES,
-    )
+    answer = _ask(file, name, params) if stamp is None else _ask_stranger(file.resolve(), name, params)
     if answer.output is None:
         if _NO_MININET in answer.problem:
             raise PlanError(attempting, written, "the package mininet is missing", "run `make packages`")
@@ -124,5 +140,30 @@ def _built(written: str, file: Path, name: str, params: str) -> Graph:
     try:
         data: dict[str, Any] = json.loads(answer.output)
         return Graph.read(data)
-    except (ValueError, KeyError, TypeError) as error:
+    except RecursionError:
+        raise PlanError(attempting, written, "what it printed is nested too deeply") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise PlanError(attempting, written, str(error)) from None
+
+
+def _ask(file: Path, name: str, params: str) -> Answer:
+    """What the project's own files, or those of a person who switched confinement off, say."""
+    words = [*replace(_LIMITS, processes=None).words(), _PYTHON, "-I", str(_FOLDER / "as_json.py"), str(file), name]
+    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+
+
+def _ask_stranger(file: Path, name: str, params: str) -> Answer:
+    settings = load_settings()
+    if not settings.confinement:
+        return _ask(file, name, params)
+    beside = sorted(one for one in file.parent.glob("*.py") if one.is_file() and not one.is_symlink() and one != file)
+    view = View(
+        reads={
+            "/as_json.py": _FOLDER / "as_json.py",
+            **{f"/topology/{one.name}": one for one in [file, *beside[:_MOST_BESIDE]]},
+        },
+        environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        folder="/topology",
+    )
+    words = confined([_PYTHON, "-I", "/as_json.py", f"/topology/{file.name}", name], view, _LIMITS, settings)
+    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)

@@ -207,7 +207,8 @@ class TraceTail:
     def virtual_ns(self) -> int:
         """Time of the last complete record; -1 before there is one."""
         try:
-            handle = os.open(self._path, os.O_RDONLY)
+            # Where a guest writes it by name it may be anything: a link to another file, a pipe without an end.
+            handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
             return -1
         try:

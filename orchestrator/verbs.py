@@ -11,22 +11,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.text import Text
 
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
 from orchestrator.judging import kept_run, rerun_verdict, up_to_date
-from orchestrator.pipeline import Document, Pipeline
+from orchestrator.outcome import (
+    EXIT_DONE,
+    EXIT_MISSED,
+    Chart,
+    Files,
+    exit_code,
+    show_result,
+    show_run_document,
+    with_numbers,
+    write_summaries,
+)
+from orchestrator.pipeline import Document, Pipeline, Watcher
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.settings import Settings, load_settings
 from orchestrator.spec import load_experiment
-
-EXIT_DONE, EXIT_MISSED, EXIT_FAILED = 0, 1, 4
-
-_CHART_COLUMNS = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +61,8 @@ def run_experiment(
     asked: Asked,
     *,
     jobs: int | None,
-    out: Path | None,
+    files: Files,
     as_json: bool,
-    junit: Path | None,
-    report: Path | None,
     use_cache: bool,
 ) -> int:
     """Compile, carry out, print; the exit code."""
@@ -78,9 +83,14 @@ def run_experiment(
     if as_json:
         print(json.dumps(result))
     else:
-        _print_result(result, plan, store)
-    _write_extras(result, store, out=out, junit=junit, report=report)
-    return _exit_code(documents)
+        show_result(result, lint=plan.lint, chart=_chart(store))
+    write_summaries(result, files)
+    if files.report is not None and with_numbers(result):
+        write_report([document["run"] for document in with_numbers(result)], files.report, store)
+    if files.out is not None:
+        for document in with_numbers(result):
+            shutil.copytree(store.directory(document["run"]), files.out / document["run"], dirs_exist_ok=True)
+    return exit_code(documents)
 
 
 def carry_out(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list[Document]:
@@ -89,76 +99,25 @@ def carry_out(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list
         return pipeline.execute(plan, jobs)
     from orchestrator.console import RunProgress, progress_console
 
-    with RunProgress(plan, progress_console()) as watcher:
-        pipeline.watcher = watcher
+    with RunProgress(plan.experiment.experiment, len(plan.runs), progress_console()) as bars:
+        pipeline.watcher = Watcher(
+            lambda index, run: bars.started(index, run.title, run.duration_us / 1e6, run.clock),
+            lambda index, virtual_ns: bars.reached(index, virtual_ns / 1e9),
+            lambda index, document: bars.finished(index),
+        )
         return pipeline.execute(plan, jobs)
 
 
-def _exit_code(documents: Sequence[Document]) -> int:
-    statuses = {document["status"] for document in documents}
-    if "failed" in statuses:
-        return EXIT_FAILED
-    return EXIT_MISSED if "missed" in statuses else EXIT_DONE
+def _chart(store: Store) -> Chart:
+    """Draws kept runs."""
 
+    def draw(document: Document, columns: int, *, colour: bool) -> Text:
+        from orchestrator.analysis.chart import run_charts
 
-def _print_result(result: Document, plan: Plan, store: Store) -> None:
-    from orchestrator import console as screen
+        run = Run.from_json(store.manifest(document["run"])["run"])
+        return run_charts(run, store.trace(document["run"]), columns, colour=colour)
 
-    console = screen.results_console()
-    documents: list[Document] = result["runs"]
-    for line in plan.lint:
-        screen.notes_console().print(f"note: {line}", style="yellow", highlight=False, markup=False)
-    if len(documents) == 1 and documents[0]["status"] != "failed":
-        _print_run(console, documents[0], store)
-        return
-    many = len(documents) > screen.MANY
-    if not many and len(documents) > 1:
-        console.print(screen.flow_table(documents))
-    if result["summary"] and (many or plan.experiment.repeats > 1):
-        console.print(screen.summary_table(result["summary"]))
-    problems = [line for document in documents for line in screen.problem_lines(document)]
-    for line in problems[: screen.MANY]:
-        console.print(line, style="red", highlight=False, markup=False)
-    if len(problems) > screen.MANY:
-        console.print(f"and {len(problems) - screen.MANY} more", style="red", highlight=False)
-    if many:
-        console.print(screen.count_line(documents), highlight=False)
-
-
-def _print_run(console: Console, document: Document, store: Store) -> None:
-    from orchestrator import console as screen
-    from orchestrator.analysis.chart import run_charts
-
-    manifest = store.manifest(document["run"])
-    run, trace = Run.from_json(manifest["run"]), store.trace(document["run"])
-    chart = run_charts(run, trace, min(console.width, _CHART_COLUMNS), colour=console.color_system is not None)
-    console.print(chart, highlight=False)
-    console.print(screen.flow_table([document]))
-    lines = [
-        *screen.link_lines(document),
-        *screen.phase_lines(document),
-        screen.fidelity_line(document),
-        *screen.expectation_lines(document),
-        screen.clock_line(document),
-    ]
-    for line in lines:
-        console.print(line, highlight=False)
-    console.print(f"run {document['run']}", highlight=False)
-
-
-def _write_extras(result: Document, store: Store, *, out: Path | None, junit: Path | None, report: Path | None) -> None:
-    if junit is not None:
-        from orchestrator.analysis.junit import junit_xml
-
-        junit.write_text(junit_xml(result))
-    if report is not None:
-        write_report([document["run"] for document in result["runs"] if document["status"] != "failed"], report, store)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "result.json").write_text(json.dumps(result, indent=1))
-        for document in result["runs"]:
-            if document["status"] != "failed":
-                shutil.copytree(store.directory(document["run"]), out / document["run"], dirs_exist_ok=True)
+    return draw
 
 
 def show_plan(asked: Asked, *, picture: Path | None, as_json: bool) -> None:
@@ -203,9 +162,7 @@ def show_run(key: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(document))
     else:
-        from orchestrator.console import results_console
-
-        _print_run(results_console(), {**document, "cached": True}, store)
+        show_run_document({**document, "cached": True}, _chart(store))
 
 
 def write_report(keys: Sequence[str], output: Path, store: Store | None = None) -> None:

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 
-def longhaul(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+def longhaul(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """The finished command; whoever asks looks at its exit code."""
     return subprocess.run(
         [sys.executable, "-m", "orchestrator.cli", *words],
-        env={**os.environ, "LONGHAUL_HOME": str(home)},
+        env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
         capture_output=True,
         text=True,
         check=False,

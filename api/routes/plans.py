@@ -16,7 +16,7 @@ router = APIRouter(tags=["plans"])
 @router.post("/plans", summary="Resolve an experiment without running it", operation_id="make_plan")
 def make_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Plan:
     """Every number that the experiment comes to, what is odd about it, and what it will cost. Nothing is recorded."""
-    plan = lab.desk.plan(asked.as_request())
+    plan = lab.desk.plan(asked.as_request(), trusted=caller.may("admin"))
     return Plan(
         experiment=plan.experiment.experiment,
         runs=len(plan.runs),

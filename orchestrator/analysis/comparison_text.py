@@ -125,10 +125,10 @@ def verdict_line(comparison: Comparison) -> str:
     """How many rows of each verdict, in one sentence."""
     pairs = len(comparison.pairing.pairs)
     if comparison.identical:
-        return f"identical: the traces of {_count(pairs, 'pair')} are equal to the byte"
+        return f"identical: the traces of {count_text(pairs, 'pair')} are equal to the byte"
     counts = {word: sum(row.verdict == word for row in comparison.rows) for word in VERDICTS}
     told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"different: of {_count(len(comparison.rows), 'comparison')} over {_count(pairs, 'pair')}, {told or 'none can be made'}"
+    return f"different: of {count_text(len(comparison.rows), 'comparison')} over {count_text(pairs, 'pair')}, {told or 'none can be made'}"
 
 
 def gate_line(comparison: Comparison) -> str:
@@ -142,7 +142,7 @@ def gate_line(comparison: Comparison) -> str:
         return f"gate: {len(failed)} of {len(gates)} fail: {named}{more}"
     unclear = sum(row.verdict == UNCLEAR for row in gates)
     doubt = f", but {unclear} unclear" if unclear else ""
-    return f"gate: holds, none of {_count(len(gates), 'comparison')} is worse by {least} or more{doubt}"
+    return f"gate: holds, none of {count_text(len(gates), 'comparison')} is worse by {least} or more{doubt}"
 
 
 def gate_text(row: Row) -> str:
@@ -162,9 +162,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
     pairing = comparison.pairing
     for side, alone in (("A", pairing.only_a), ("B", pairing.only_b)):
         if alone:
-            yield f"{_count(len(alone), 'run')} of {side} without a partner: {_named(alone)}"
+            yield f"{count_text(len(alone), 'run')} of {side} without a partner: {_named(alone)}"
     if failed := _failed(comparison):
-        yield f"{_count(len(failed), 'failed run')}: {_named(failed)}"
+        yield f"{count_text(len(failed), 'failed run')}: {_named(failed)}"
     for one, other in ((0, 1), (1, 0)):
         if unmatched := _flows(comparison, one) - _flows(comparison, other):
             yield f"flows that only {'AB'[one]} has: {', '.join(sorted(unmatched))}"
@@ -194,7 +194,8 @@ def _named(documents: Sequence[Document]) -> str:
     return "; ".join(run_text(one) for one in documents[:_NAMED]) + more
 
 
-def _count(count: int, noun: str) -> str:
+def count_text(count: int, noun: str) -> str:
+    """A number of things."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -204,25 +205,25 @@ def markdown(comparison: Comparison) -> str:
 
 
 def _markdown(comparison: Comparison) -> Iterator[str]:
-    yield f"### {_plain(sides_line(comparison))}\n"
+    yield f"### {plain(sides_line(comparison))}\n"
     if comparison.gated:
-        yield f"{'❌' if comparison.fails else '✅'} {_plain(gate_line(comparison))}\n"
-    yield f"{_plain(verdict_line(comparison))[0].upper()}{_plain(verdict_line(comparison))[1:]}.\n"
+        yield f"{'❌' if comparison.fails else '✅'} {plain(gate_line(comparison))}\n"
+    yield f"{plain(verdict_line(comparison))[0].upper()}{plain(verdict_line(comparison))[1:]}.\n"
     rows = shown_rows(comparison, everything=False)
     if rows:
         yield "| point | measure | n | A | B | change | verdict |"
         yield "|---|---|---|---|---|---|---|"
     for row in rows[:_MARKDOWN_ROWS]:
-        yield f"| {' | '.join(_plain(cell) for cell in cells(row).values())} |"
+        yield f"| {' | '.join(plain(cell) for cell in cells(row).values())} |"
     if len(rows) > _MARKDOWN_ROWS:
         yield f"\nAnd {len(rows) - _MARKDOWN_ROWS} more rows."
     if comparison.gated:
         yield "\n\\* gated."
     for note in notes(comparison):
-        yield f"\n{_plain(note)}."
+        yield f"\n{plain(note)}."
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown leaves as it is."""
     for sign in "\\|*_<>`[]":
         text = text.replace(sign, f"\\{sign}")

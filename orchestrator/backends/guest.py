@@ -24,6 +24,7 @@ from orchestrator.backends.base import Cost, Progress
 from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
+from orchestrator.backends.fence import Fence, is_fenced, real_end
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
 from orchestrator.iperf3 import IPERF3
 from orchestrator.process import Guard, GuardReport, start_guard
@@ -41,6 +42,9 @@ _LOOK_EVERY_S = 0.1
 
 # What Mininet may take for a node, with its shell and wires, before there is anything to follow.
 _SET_UP_S_PER_NODE = 5.0
+
+# What a guest leaves in its root.
+_LEFT = ("facts.json", "status.json", "trace.bin", IPERF3)
 
 # The console: nothing comes in, the agent and the kernel write to the log.
 LOG_CONSOLE = ("con0=null,fd:1", "con=null")
@@ -119,6 +123,9 @@ class Guests:
 
     def _attempt(self, run: Run, directory: Path, progress: Progress) -> Cost:
         self._furnish(run, directory)
+        fence = None
+        if is_fenced(run, self._settings):
+            fence = Fence(run, directory, self.kernel(run.kernel).resolve(), self._settings)
         with claim_cpu() as cpu:
             guard = self.start(
                 directory,
@@ -128,15 +135,20 @@ class Guests:
                 run.seed,
                 virtual=run.clock == "virtual",
                 consoles=LOG_CONSOLE,
+                fence=fence,
             )
             try:
                 # A probe writes through an inherited descriptor, a sampling agent to the only folder it sees.
                 folder = directory if run.clock == "virtual" else directory / "guest"
                 set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
-                report = follow(run, folder / "trace.bin", guard, self._settings, progress, set_up_s)
+                look = fence.look if fence else None
+                report = follow(run, folder / "trace.bin", guard, self._settings, progress, set_up_s, look)
+                guard.close()
+                self._collect(run, directory, report, fence)
             finally:
                 guard.close()
-        self._collect(run, directory, report)
+                if fence:
+                    fence.clear()
         return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)
 
     def start(
@@ -152,8 +164,9 @@ class Guests:
         guarding: Sequence[str] = (),
         wall_s: int | None = None,
         terminal: int | None = None,
+        fence: Fence | None = None,
     ) -> Guard:
-        """A guest whose root is `directory`/guest, behind its guard."""
+        """A guest whose root is `directory`/guest, behind its guard; and behind a fence, if it is given one."""
         guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
         command = [
             str(self.kernel(kernel) / "linux"),
@@ -178,6 +191,8 @@ class Guests:
             "TMPDIR": str(self._settings.guest_memory_dir),
             "PATH": "/usr/bin:/bin",
         }
+        if fence:
+            command = fence.words(command)
         words = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
         return start_guard(words, directory / "log.txt", environment, terminal)
 
@@ -203,13 +218,17 @@ class Guests:
         folders = (self.kernel(kernel) / "modules", self._modules(kernel))
         return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
 
-    def _collect(self, run: Run, directory: Path, report: GuardReport) -> None:
+    def _collect(self, run: Run, directory: Path, report: GuardReport, fence: Fence | None) -> None:
         guest = directory / "guest"
-        for name in ("facts.json", "status.json", "trace.bin", IPERF3):
+        if fence:
+            fence.take_out(_LEFT)
+            fence.clear()
+            report = real_end(report)
+        for name in _LEFT:
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
         check_end(run, directory, report)
-        shutil.rmtree(guest)
+        shutil.rmtree(guest, ignore_errors=fence is not None)
         shutil.rmtree(directory / "home")
 
     def kernel(self, version: str) -> Path:
@@ -257,15 +276,23 @@ def make_root(directory: Path, agent: Path | None = None) -> Path:
 
 
 def follow(
-    run: Run, trace: Path, guard: Guard, settings: Settings, progress: Progress, set_up_s: float = 0.0
+    run: Run,
+    trace: Path,
+    guard: Guard,
+    settings: Settings,
+    progress: Progress,
+    set_up_s: float = 0.0,
+    look: Callable[[], None] | None = None,
 ) -> GuardReport:
     """Tell how far the trace has come until the guard reports the end; RunTimedOut where it comes no further.
 
-    It has `set_up_s` more before its first record.
+    It has `set_up_s` more before its first record; `look` is called again and again, and ends the run by raising.
     """
     tail = TraceTail(trace)
     seen_ns, seen_at = -1, time.monotonic() + set_up_s
     while (report := guard.wait(_LOOK_EVERY_S)) is None:
+        if look:
+            look()
         now_ns = tail.virtual_ns()
         if now_ns > seen_ns:
             seen_ns, seen_at = now_ns, time.monotonic()
@@ -302,7 +329,7 @@ def check_end(run: Run, directory: Path, report: GuardReport) -> None:
 def check_status(status: Mapping[str, str]) -> None:
     """Raise what the agent says went wrong."""
     if status["status"] != "done":
-        raise BackendError(status["attempting"], status["subject"], status["what"], status["hint"])
+        raise BackendError(*(str(status.get(part, "")) for part in ("attempting", "subject", "what", "hint")))
 
 
 def place(source: Path, target: Path) -> None:
@@ -316,7 +343,7 @@ def place(source: Path, target: Path) -> None:
 def read_status(directory: Path) -> dict[str, str] | None:
     """What the agent left in status.json, or None."""
     try:
-        found: dict[str, str] = json.loads((directory / "status.json").read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
+        found = json.loads((directory / "status.json").read_text())
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
-    return found
+    return found if isinstance(found, dict) and "status" in found else None

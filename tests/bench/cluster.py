@@ -17,10 +17,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator.request import Request
 from orchestrator.results.experiments import Experiments
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
-from orchestrator.submission import Desk, Request
+from orchestrator.submission import Desk
 from tests.parts import DaskScheduler, DaskWorker, Part
 
 # About a second of one processor: a run of the kind that fills a sweep, and not one that is over at once.

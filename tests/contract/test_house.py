@@ -37,6 +37,7 @@ CONFINED = {
     "optuna": {"orchestrator/sampling.py"},
     "distributed": {"orchestrator/cluster"},
     "dask": {"orchestrator/cluster"},
+    "httpx": {"api/connection.py"},
     "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
 }
 

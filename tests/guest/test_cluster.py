@@ -21,13 +21,14 @@ from orchestrator.cluster.executor import DaskCluster
 from orchestrator.dispatch import serve_dispatcher
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import compile_plan
+from orchestrator.request import Request
 from orchestrator.results.events import EventLog
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.store import Store
 from orchestrator.results.work import Wanted
 from orchestrator.settings import Settings
 from orchestrator.spec import load_experiment
-from orchestrator.submission import Desk, Request
+from orchestrator.submission import Desk
 from tests.parts import DaskScheduler, DaskWorker, Part
 
 # A run of some seconds, so that there is time to interfere.

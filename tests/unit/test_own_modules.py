@@ -93,6 +93,27 @@ def test_what_cannot_be_a_module_is_refused(folder: Path, file: str, line: str) 
         parse_experiment(data([str(folder)], "mine"))
 
 
+def test_a_link_is_refused_unread(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (folder / "config.h").symlink_to(tmp_path / "secret")
+    with pytest.raises(SpecError, match=r"plain files; config\.h is a link"):
+        parse_experiment(data([str(folder)], "mine"))
+
+
+@pytest.mark.parametrize("name", ["$(shell id).c", "sch_a b.c", "-o.c", ".hidden.h", "a;b.h", "x" * 70 + ".h"])
+def test_a_name_that_make_could_read_is_refused(folder: Path, name: str) -> None:
+    (folder / name).write_text("")
+    with pytest.raises(SpecError, match="file names of letters, digits"):
+        parse_experiment(data([str(folder)], "mine"))
+
+
+def test_a_source_made_to_be_slow_is_read_in_one_pass(folder: Path) -> None:
+    """Quadratic patterns would take hours; the test's own limit is the suite's patience."""
+    words = "static " + "x " * 100_000 + ";\n"
+    (folder / "tcp_mine.c").write_text(SOURCE + "module_param(x, int, 0);\n" * 10_000 + words * 10)
+    assert [one.name for one in declared_parameters(folder / "tcp_mine.c")] == ["step", "x"]
+
+
 def test_two_of_one_name_are_refused(folder: Path) -> None:
     with pytest.raises(SpecError, match=r"modules\.1: .*one mine only"):
         parse_experiment(data([str(folder), str(folder)], "mine"))

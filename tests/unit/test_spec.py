@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli import app
 from orchestrator.errors import SpecError
-from orchestrator.spec import load_experiment, parse_experiment
+from orchestrator.spec import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
 
 MALFORMED = sorted((Path(__file__).parent.parent / "data" / "malformed").glob("*.yaml"))
 
@@ -88,11 +88,36 @@ def test_the_command_exits_with_2_and_prints_json_errors(monkeypatch: pytest.Mon
     assert result.exception.exit_code == 2
 
 
-@pytest.mark.parametrize(("field", "value"), [("topology", "./lab.py:Lab"), ("modules", ["./mine"])])
-def test_code_of_ones_own_needs_leave(field: str, value: object) -> None:
-    written = {"experiment": "a", "flows": [{"name": "a", "cc": "cubic"}], "duration": "1 s", field: value}
-    with pytest.raises(SpecError, match=f"{field}: .*operator"):
-        parse_experiment(written, own_code=False)
+CODE = [("topology", "./lab.py:Lab"), ("modules", ["./mine"]), ("modules", ["sha256:" + "0" * 32])]
+
+
+@pytest.mark.parametrize(("field", "value"), CODE)
+@pytest.mark.parametrize("way", ["written", "changed", "swept", "changed in a shipped one"])
+def test_code_of_ones_own_needs_leave(field: str, value: object, way: str) -> None:
+    written: dict[str, object] = GOOD
+    change = f"{field}={json.dumps(value)}"
+    with pytest.raises(SpecError, match=f"{field}.*(comes with the lab|may differ)"):
+        match way:
+            case "written":
+                parse_experiment(written | {field: value}, own_code=OwnCode.NONE)
+            case "changed":
+                parse_experiment(written, overrides=[change], own_code=OwnCode.NONE)
+            case "swept":
+                swept = parse_experiment(written | {"sweep": [{field: value}]}, own_code=OwnCode.NONE)
+                at_point(swept, {field: value})
+            case _:
+                shipped_experiment("quick", [change])
+
+
+def test_leave_to_send_sources_is_no_leave_to_name_files() -> None:
+    written = GOOD
+    for code, allowed in ({"modules": ["./mine"]}, "sha256:<hash>"), ({"topology": "./lab.py:Lab"}, "with the lab"):
+        with pytest.raises(SpecError, match=allowed):
+            parse_experiment(written | code, own_code=OwnCode.SENT)
+    with pytest.raises(SpecError, match="was sent here before"):
+        parse_experiment(written | {"modules": ["sha256:" + "0" * 32]}, own_code=OwnCode.SENT)
+    with pytest.raises(SpecError, match="32 hexadecimal digits"):
+        parse_experiment(written | {"modules": ["sha256:../../etc"]}, own_code=OwnCode.SENT)
 
 
 def test_a_topology_of_ones_own_is_found_from_the_experiments_folder(tmp_path: Path) -> None:

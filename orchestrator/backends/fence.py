@@ -1,0 +1,107 @@
+"""The fence around a guest that loads a module which somebody brought along.
+
+A guest is no boundary: its kernel is a process of this machine, and a module in it may make this machine's system calls. So the whole
+of such a guest runs confined (confinement.py). It sees the system's programs, its kernel and its own root, and writes that root, its log and its
+trace. The guard stands outside and ends it as it ends every guest.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.confinement import Limits, View, confined
+from orchestrator.custody import check_size, discard, hand_over, take_out
+from orchestrator.errors import BackendError
+from orchestrator.process import GuardReport
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+# What a guest's kernel takes beside the guest's RAM.
+_MORE_MEMORY_BYTES = 2**30
+_MORE_RAM_BYTES = 64 * 2**20
+_HOME_BYTES = 2**20
+# What a program of the host finds empty in a guest (agent/program.c).
+_MININETS_FOLDERS = ("/tmp", "/var/tmp", "/sys")  # noqa: S108
+# A processor second is at most a wall second of the one processor that a guest has, and wall time is the guard's.
+_MOST_TRACE_BYTES = 8 * 2**30
+_MOST_LOG_BYTES = 64 * 2**20
+_MOST_DOCUMENT_BYTES = 64 * 2**20
+# Every process of a guest is one here; programs of iperf3 and shells of Mininet's nodes are the most there are.
+_PROCESSES = 64
+_PROCESSES_EACH = 4
+_LOOK_EVERY_S = 1.0
+
+
+def is_fenced(run: Run, settings: Settings) -> bool:
+    """Whether code that somebody brought along runs in the guest of this run."""
+    return settings.confinement and any(module.source for module in run.modules)
+
+
+class Fence:
+    """One guest's fence; `directory` is the run's, `kernel` the folder of the guest's kernel."""
+
+    def __init__(self, run: Run, directory: Path, kernel: Path, settings: Settings) -> None:
+        self._run = run
+        self._directory = directory
+        self._guest = directory / "guest"
+        self._kernel = kernel
+        self._settings = settings
+        self._next_look_s = 0.0
+
+    def words(self, command: Sequence[str]) -> list[str]:
+        """Hand the guest's root over; the words that start its kernel behind the fence."""
+        ram_bytes = self._run.memory_mb * 2**20
+        view = View(
+            reads={"/linux": self._kernel / "linux"},
+            writes={"/run/guest": self._guest},
+            scratch={"/home": _HOME_BYTES, "/memory": ram_bytes + _MORE_RAM_BYTES},
+            environment={"HOME": "/home", "TMPDIR": "/memory", "PATH": "/usr/bin:/bin"},
+            folders=_MININETS_FOLDERS if self._run.backend == "mininet" else (),
+            folder="/run",
+        )
+        limits = Limits(
+            cpu_s=self._settings.wall_limit_s,
+            file_bytes=max(_MOST_TRACE_BYTES, ram_bytes),
+            processes=_PROCESSES + _PROCESSES_EACH * (len(self._run.nodes) + len(self._run.flows)),
+            memory_bytes=None if _has_shadow(self._kernel) else ram_bytes + _MORE_MEMORY_BYTES,
+        )
+        words = confined(["/linux", *command[1:]], view, limits, self._settings)
+        hand_over(self._guest)
+        return words
+
+    def look(self) -> None:
+        """Raise where the guest has written too much: the kernel limits each file, but not their sum."""
+        if (now_s := time.monotonic()) < self._next_look_s:
+            return
+        self._next_look_s = now_s + _LOOK_EVERY_S
+        check_size(self._guest, _MOST_TRACE_BYTES, self._run.experiment)
+        check_size(self._directory / "log.txt", _MOST_LOG_BYTES, self._run.experiment)
+
+    def take_out(self, names: Sequence[str]) -> None:
+        """Take these results out of the root of a guest that has ended."""
+        check_size(self._directory / "log.txt", _MOST_LOG_BYTES, self._run.experiment)
+        try:
+            for name in names:
+                most_bytes = _MOST_TRACE_BYTES if name == "trace.bin" else _MOST_DOCUMENT_BYTES
+                take_out(self._guest, name, self._directory, most_bytes)
+        except OSError as error:
+            raise BackendError("taking out of the guest", self._run.experiment, error.strerror or str(error)) from error
+
+    def clear(self) -> None:
+        """Remove what is left of the guest's root."""
+        discard(self._guest)
+
+
+def _has_shadow(kernel: Path) -> bool:
+    """Whether this kernel reserves an eighth of all addresses for itself (KASAN)."""
+    return "CONFIG_KASAN=y" in (kernel / "config").read_text().splitlines()
+
+
+def real_end(report: GuardReport) -> GuardReport:
+    """How the guest itself ended: bubblewrap tells a signal by a code above 128."""
+    number = (report.exit_code or 0) - 128
+    return replace(report, exit_code=None, signal=number) if number in set(signal.Signals) else report

@@ -1,0 +1,110 @@
+"""Objects of modules that people bring along: their sources compiled against a guest's kernel, confined.
+
+    $LONGHAUL_CACHE/own/<source>/*.c  -->  kmod/sandbox/build-modules.sh, confined  -->  $LONGHAUL_CACHE/modules/own-<hash>/tcp_<name>.ko
+
+The compiler sees the kernel's tree, the project's headers and the source, and writes to a folder in memory. What comes back is an archive
+on its output, of which the expected objects are taken, and its words. There is no file of this machine that it could include.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchestrator.confinement import Limits, View, confined
+from orchestrator.errors import BackendError, PlanError
+from orchestrator.process import Answer, ask_stranger
+from orchestrator.settings import Settings
+
+_KMOD = Path(__file__).resolve().parent.parent / "kmod"
+_SCRIPT = "sandbox/build-modules.sh"
+_LONGEST_S = 180
+_MOST_BYTES = 64 * 2**20
+_LIMITS = Limits(cpu_s=120, file_bytes=_MOST_BYTES, processes=64, memory_bytes=2**30)
+_SCRATCH_BYTES = 256 * 2**20
+# Of the confined, where compilers look for it.
+_TEMPORARY = "/tmp"  # noqa: S108
+_MOST_LINES = 200
+_BUILD = 'set -o pipefail; folder=$(bash "$1" "$2" "$3" | tail -n 1) && cd "$folder" && exec tar -c -- *.ko'
+
+
+def build_objects(settings: Settings, version: str, source: str) -> Path:
+    """The folder of the objects of a source in the cache for that kernel, compiled if they are not there; PlanError with the compiler's words."""
+    folder = settings.cache / "own" / source
+    kernel = settings.cache / "kernels" / f"current-{version}"
+    if not (kernel / "manifest.json").is_file():
+        what = "that kernel is not built"
+        raise BackendError(
+            "building the module", f"{source} for {version}", what, f"run `longhaul kernel build {version}`"
+        )
+    target = settings.cache / "modules" / f"own-{_key(kernel, source)}"
+    if target.is_dir():
+        return target
+    expected = [f"{file.stem}.ko" for file in sorted(folder.glob("tcp_*.c"))]
+    subject = f"{', '.join(name.removesuffix('.ko') for name in expected)} for {version}"
+    answer = _compile(settings, version, folder, kernel.resolve())
+    for line in answer.messages.splitlines()[:_MOST_LINES]:
+        print(line, file=sys.stderr)
+    if answer.output is None:
+        raise PlanError("building the module", subject, _first_error(answer), "repair the source")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".own-") as new:
+        made = Path(new) / "objects"
+        made.mkdir()
+        for name, content in _objects(answer.output, expected, subject):
+            (made / name).write_bytes(content)
+        # Somebody else may have been quicker with the same source.
+        if not target.is_dir():
+            made.rename(target)
+    return target
+
+
+def _key(kernel: Path, source: str) -> str:
+    """All that the objects depend on."""
+    digest = hashlib.sha256(source.encode())
+    for file in (kernel / "manifest.json", _KMOD / _SCRIPT, _KMOD / "Kbuild", *sorted(_KMOD.glob("*.h"))):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _compile(settings: Settings, version: str, folder: Path, kernel: Path) -> Answer:
+    build = ["/bin/bash", "-c", _BUILD, "build"]
+    if not settings.confinement:
+        words = [*build, str(_KMOD / _SCRIPT), version, str(folder)]
+        return ask_stranger(words, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+    view = View(
+        reads={f"/cache/kernels/{kernel.name}": kernel, "/kmod": _KMOD, "/source": folder},
+        links={f"/cache/kernels/current-{version}": kernel.name},
+        scratch={"/cache/modules": _SCRATCH_BYTES, _TEMPORARY: _SCRATCH_BYTES},
+        environment={"PATH": "/usr/bin:/bin", "LONGHAUL_CACHE": "/cache", "LANG": "C.UTF-8", "HOME": _TEMPORARY},
+        folder=_TEMPORARY,
+    )
+    words = confined([*build, f"/kmod/{_SCRIPT}", version, "/source"], view, _LIMITS, settings)
+    return ask_stranger(words, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+
+
+def _first_error(answer: Answer) -> str:
+    """The compiler's first complaint, or why it said nothing."""
+    errors = [line.strip() for line in answer.messages.splitlines() if "error:" in line]
+    return errors[0][:300] if errors else answer.problem
+
+
+def _objects(archive: bytes, expected: list[str], subject: str) -> Iterator[tuple[str, bytes]]:
+    """Of what came back, the files that were asked for; nothing is unpacked."""
+    wanted = set(expected)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as members:
+            for member in members:
+                # A sparse file would be larger here than what came back.
+                plain = member.type == tarfile.REGTYPE and not member.issparse()
+                if plain and member.name in wanted and (content := members.extractfile(member)):
+                    wanted.remove(member.name)
+                    yield member.name, content.read(_MOST_BYTES)
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise PlanError("building the module", subject, f"what came back is no archive: {error}") from error
+    if wanted:
+        raise PlanError("building the module", subject, f"no {min(wanted)} came back", "see the words above")

@@ -1,0 +1,24 @@
+"""What somebody asks a lab for, as plain data: what is sent to a service, and what its desk takes (submission.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+PRIORITIES = (-10, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Fields of an experiment, or the name of a shipped one, and changes to it."""
+
+    spec: Mapping[str, Any] | None = None
+    shipped: str | None = None
+    changes: Sequence[str] = ()
+    backend: str = "sandbox"
+    where: str | None = None
+    clock: str | None = None
+    seed: int | None = None
+    repeats: int | None = None
+    priority: int = 0

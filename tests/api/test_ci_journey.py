@@ -1,0 +1,294 @@
+"""A CI job's journey through a real service: submit, stream, gate, answer from the store; and what happens when either side dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from api.client import Event
+from orchestrator.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
+from tests.api.served import Served
+from tests.command import longhaul
+
+
+def written(name: str, **changes: Any) -> dict[str, Any]:
+    """A few seconds of one flow, of which the utilisation is expected."""
+    return {
+        "experiment": name,
+        "path": {"bandwidth": "20 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"name": "one", "cc": "cubic"}],
+        "duration": "3 s",
+        "repeats": 2,
+        "expect": [{"measure": "utilisation", "at_least": 0.5}],
+        **changes,
+    }
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(tmp_path_factory.mktemp("service")) as served:
+        yield served
+
+
+def run(
+    service: Served, folder: Path, experiment: dict[str, Any], *words: str
+) -> tuple[subprocess.CompletedProcess[str], float]:
+    """`longhaul run` of a file, on the service: what it said, and the seconds it took."""
+    file = folder / "experiment.json"
+    file.write_text(json.dumps(experiment))
+    begun_s = time.monotonic()
+    # The job's own home is elsewhere: what comes back comes from the service.
+    said = longhaul("run", str(file), *words, home=folder / "job", **service.command())
+    return said, time.monotonic() - begun_s
+
+
+def cached_answer_s(service: Served, experiment: dict[str, Any], times: int) -> float:
+    """The median seconds from a submission of what is kept to its JUnit file, over one connection."""
+    with service.client() as client:
+        client.junit(client.wait(client.submit(experiment).id).id)
+        took = []
+        for _ in range(times):
+            begun_s = time.monotonic()
+            made = client.submit(experiment)
+            assert made.status in ("done", "missed")
+            assert client.junit(made.id)
+            took.append(time.monotonic() - begun_s)
+    return sorted(took)[times // 2]
+
+
+def test_a_job_submits_streams_and_gates(service: Served, tmp_path: Path) -> None:
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
+    report, out = tmp_path / "report.html", tmp_path / "out"
+    outputs = ["--junit", str(junit), "--markdown", str(markdown), "--report", str(report), "--out", str(out)]
+    first, first_s = run(service, tmp_path, written("journey"), "--json", *outputs)
+    assert first.returncode == 0, first.stderr
+    result = json.loads(first.stdout)
+    assert [one["status"] for one in result["runs"]] == ["done", "done"]
+    assert not (tmp_path / "job" / "runs").exists()
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
+    with service.client() as client:
+        assert junit.read_text() == client.junit(result["id"])
+    told = markdown.read_text()
+    assert "✅ 2 runs: every expectation met" in told
+    assert "utilisation at least 0.5 | ✅ 2 of 2" in told
+    assert result["id"] in told
+    assert "<html" in report.read_text()
+    assert json.loads((out / "result.json").read_text()) == result
+    for one in result["runs"]:
+        kept = service.home / "runs" / one["run"][:2] / one["run"]
+        brought = out / one["run"]
+        assert {file.name: file.read_bytes() for file in kept.iterdir()} == {
+            file.name: file.read_bytes() for file in brought.iterdir()
+        }
+
+    second, _ = run(service, tmp_path, written("journey"), "--json")
+    again = json.loads(second.stdout)
+    assert all(one["cached"] for one in again["runs"])
+    assert [one["trace_sha256"] for one in again["runs"]] == [one["trace_sha256"] for one in result["runs"]]
+    cached_s = cached_answer_s(service, written("journey"), 9)
+    print(f"the first submission took {first_s:.3f} s, one that is answered from the store {cached_s * 1000:.1f} ms")
+    assert cached_s < first_s / 2
+
+
+def test_a_missed_expectation_is_exit_code_1(service: Served, tmp_path: Path) -> None:
+    experiment = written("too-much", expect=[{"measure": "utilisation", "at_least": 0.9999}])
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
+    said, _ = run(service, tmp_path, experiment, "--junit", str(junit), "--markdown", str(markdown))
+    assert said.returncode == 1
+    assert "missed: utilisation at least 0.9999" in said.stdout
+    assert len([*ElementTree.parse(junit).getroot().iter("failure")]) == 2
+    assert markdown.read_text().count("❌") == 2
+
+
+def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Served, tmp_path: Path) -> None:
+    experiment = written("wrong", flows=[{"name": "one", "cc": "cubik"}])
+    said, _ = run(service, tmp_path, experiment)
+    assert said.returncode == 2
+    with service.client() as client, pytest.raises(SpecError) as refused:
+        client.submit(experiment)
+    (problem,) = refused.value.problems
+    # Here the line of the file is known as well.
+    assert problem.partition(": ")[2] in said.stderr
+    assert "nearest: cubic" in problem
+
+
+@pytest.mark.parametrize(
+    ("environment", "words", "code", "sentence"),
+    [
+        ({"LONGHAUL_TOKEN": "lh_000000000000_" + "x" * 43}, [], 2, "not one in force"),
+        ({"LONGHAUL_TOKEN": ""}, [], 2, "the environment has no such variable"),
+        ({}, ["--token-env", "NOWHERE"], 2, "NOWHERE"),
+        ({"LONGHAUL_SERVER": "http://127.0.0.1:9"}, [], 3, "is it running there"),
+        ({"LONGHAUL_SERVER": "nonsense"}, [], 2, "it is no URL"),
+        ({}, ["--jobs", "2"], 2, "--jobs is the service's own business"),
+        ({}, ["--report", "x.png"], 2, "HTML alone"),
+    ],
+)
+def test_what_is_wrong_with_the_connection_is_one_sentence(
+    service: Served, tmp_path: Path, environment: dict[str, str], words: list[str], code: int, sentence: str
+) -> None:
+    said = longhaul("run", "quick", *words, home=tmp_path, **{**service.command(), **environment})
+    assert (said.returncode, len(said.stderr.splitlines())) == (code, 1), said.stderr
+    assert sentence in said.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_job_that_is_stopped_cancels_its_experiment(
+    service: Served, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(written(f"long-{code}", duration="3600 s", repeats=20, sample="1 s")))
+    job = subprocess.Popen(
+        [sys.executable, "-m", "orchestrator.cli", "run", str(file)],
+        env={**os.environ, **service.command()},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert job.stderr is not None
+    experiment = job.stderr.readline().split()[1]
+    job.send_signal(number)
+    _, rest = job.communicate()
+    assert job.returncode == code
+    assert f"cancelled experiment {experiment}" in rest
+    with service.client() as client:
+        assert client.experiment(experiment).status == "cancelled"
+
+
+def test_a_service_that_is_killed_and_started_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    with Served(tmp_path / "service") as service, service.client() as client:
+        made = client.submit(written("survivor", duration="60 s", repeats=12))
+        events: list[Event] = []
+
+        def listen() -> None:
+            events.extend(client.follow(made.id))
+
+        follower = threading.Thread(target=listen)
+        follower.start()
+        for _ in range(2):
+            wait_for(lambda: progressed(client_runs(service, made.id)))
+            service.kill()
+            service.start()
+        follower.join()
+        ended = client.experiment(made.id)
+        runs = client.result(made.id).runs
+    assert ended.status == "done"
+    assert ended.progress.done == 12
+    ids = [event.id for event in events]
+    assert ids == sorted(set(ids))
+    finished = [event.run for event in events if event.kind == "run.finished"]
+    assert sorted(str(key) for key in finished) == sorted(run["run"] for run in runs)
+    assert [event.kind for event in events].count("experiment.finished") == 1
+    assert events[0].kind == "experiment.queued"
+    assert len({run["trace_sha256"] for run in runs}) == 12
+
+
+def client_runs(service: Served, experiment: str) -> list[str]:
+    with service.client("read") as client:
+        return [row.status for row in client.runs(experiment_id=experiment)]
+
+
+def progressed(statuses: list[str]) -> bool:
+    """Something has come of it, and something is left to be lost."""
+    return "done" in statuses and "running" in statuses
+
+
+def wait_for(happened: Any) -> None:
+    until_s = time.monotonic() + 300
+    while not happened():
+        assert time.monotonic() < until_s
+        time.sleep(0.1)
+
+
+def test_the_same_key_submits_once_and_pages_hold_every_run_once(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.client._PAGE", 3)
+    with service.client() as client:
+        made = client.submit(written("keyed", repeats=8), key="one")
+        assert client.submit(written("keyed", repeats=8), key="one").id == made.id
+        with pytest.raises(Conflict, match="used for another"):
+            client.submit(written("keyed", repeats=9), key="one")
+        client.wait(made.id)
+        assert {row.id for row in client.runs(experiment_id=made.id)} == {one.rpartition("/")[2] for one in made.runs}
+        assert [row.id for row in client.experiments(name="keyed")] == [made.id]
+
+
+def test_series_and_frames_are_those_of_the_trace(service: Served) -> None:
+    flows = [{"name": "one", "cc": "lhfixed", "params": {"cwnd": "20 packets"}}]
+    with service.client() as client:
+        ended = client.wait(client.submit(written("fixed", flows=flows, repeats=1, expect=[])).id)
+        (run,) = (href.rpartition("/")[2] for href in ended.runs)
+        cwnd = client.series(run, "cwnd", flow="one", begin_s=1.0, points=100)
+        assert set(cwnd.value.tolist()) == {20.0}
+        assert cwnd.t_s.min() >= 1.0
+        queue = client.series(run, "queue")
+        assert queue.unit == "packets"
+        frame = client.frame(run, ["cwnd", "rtt"], flows=["one"], points=100)
+        assert set(frame["measure"].tolist()) == {"cwnd", "rtt"}
+        assert len({len(column) for column in frame.values()}) == 1
+        # The window fits into the line, so what a packet waits for is its own round trip.
+        assert abs(float(frame["value"][frame["measure"] == "rtt"].min()) - 20.0) < 1.5
+        with pytest.raises(NotFound, match="nothing"):
+            client.series(run, "nothing")
+
+
+def test_errors_are_the_services_own(service: Served) -> None:
+    with service.client("read") as client:
+        with pytest.raises(NotFound, match="none with that id"):
+            client.experiment("0" * 16)
+        with pytest.raises(NotAllowed, match="needs the scope run") as refused:
+            client.submit("quick")
+        assert (refused.value.exit_code, refused.value.attempting) == (2, "asking for")
+        with pytest.raises(NotAllowed, match="needs the scope admin"):
+            client.knows_module("0" * 32)
+    with pytest.raises(AuthError), Served.client(service) as client:
+        client._connection._http.headers["Authorization"] = "Bearer lh_000000000000_" + "x" * 43
+        client.baselines()
+
+
+def test_a_branch_has_a_baseline_that_others_are_held_against(service: Served, tmp_path: Path) -> None:
+    ids = {}
+    for name, bandwidth in (("same", "20 Mbit/s"), ("again", "20 Mbit/s"), ("worse", "10 Mbit/s")):
+        experiment = written("compared", path={"bandwidth": bandwidth, "rtt": "20 ms"})
+        said, _ = run(service, tmp_path, experiment, "--json")
+        ids[name] = json.loads(said.stdout)["id"]
+        (tmp_path / f"{name}.json").write_text(said.stdout)
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        return longhaul(*words, home=tmp_path / "job", **service.command())
+
+    def gate(side: str) -> subprocess.CompletedProcess[str]:
+        files = ["--junit", str(tmp_path / "gate.xml"), "--markdown", str(tmp_path / "gate.md")]
+        return command("compare", side, "--baseline", "feature/pacing", "--for", "goodput(one)", *files)
+
+    missing = gate(ids["same"])
+    assert (missing.returncode, "none was set" in missing.stderr) == (2, True)
+    assert command("baseline", "set", ids["same"], "--branch", "feature/pacing").returncode == 0
+    (listed,) = json.loads(command("baseline", "list", "--json").stdout)
+    assert (listed["name"], listed["branch"], listed["experiment_id"]) == ("compared", "feature/pacing", ids["same"])
+    assert gate(ids["again"]).returncode == 0
+    worse = gate(ids["worse"])
+    assert worse.returncode == 1, worse.stderr
+    assert "gate: 1 of 1 fail" in worse.stdout
+    assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "1"
+    assert "❌" in (tmp_path / "gate.md").read_text()
+    assert gate(str(tmp_path / "worse.json")).returncode == 1
+    with service.client() as client:
+        assert client.compare(ids["same"], ids["worse"], ["goodput(one)"])["ok"] is False
+        with pytest.raises(Conflict, match="is called compared"):
+            client.set_baseline("another", "main", ids["same"])
+    assert command("compare", ids["same"], ids["worse"], "--for", "goodput(one)").returncode == 1
+    with pytest.raises(NotAllowed), service.client("read") as client:
+        client.set_baseline("compared", "main", ids["same"])

@@ -1,0 +1,143 @@
+"""Modules of one's own on their way to the service: who may send them, what is refused, and that what was sent is what runs."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import Conflict, LonghaulError, NotAllowed, PlanError, SpecError
+from orchestrator.own_modules import content_files, content_hash
+from orchestrator.own_sources import read_sources
+from tests.api.served import Served
+from tests.command import longhaul
+
+KMOD = Path(__file__).resolve().parents[2] / "kmod"
+# One that no cache has.
+SOURCE = (KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "mine") + f"/* {secrets.token_hex(8)} */\n"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(tmp_path_factory.mktemp("service"), LONGHAUL_USER_CODE="on") as served:
+        yield served
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    """An experiment with a module beside it: a window of 37 packets, whatever happens."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tcp_mine.c").write_text(SOURCE)
+    file = tmp_path / "experiment.json"
+    written = {
+        "experiment": "module-under-test",
+        "modules": ["./mine"],
+        "path": {"bandwidth": "20 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"name": "one", "cc": "mine", "params": {"cwnd": "37 packets"}}],
+        "start_jitter": "0 s",
+        "duration": "2 s",
+    }
+    file.write_text(json.dumps(written))
+    return file
+
+
+def test_a_module_is_sent_once_and_runs(service: Served, experiment: Path, tmp_path: Path) -> None:
+    home = tmp_path / "job"
+    first = longhaul("run", str(experiment), "--json", home=home, **service.command("admin"))
+    assert first.returncode == 0, first.stderr
+    assert "sent mine as sha256:" in first.stderr
+    result = json.loads(first.stdout)
+    (document,) = result["runs"]
+    # In a window that never changes there is no other answer than window / RTT, or the line if that is less.
+    assert document["flows"][0]["cwnd_packets"] == {"mean": 37.0, "max": 37}
+    with service.client("read") as client:
+        (reference,) = client.experiment(result["id"]).spec["modules"]
+    assert reference == f"sha256:{read_sources(tmp_path / 'mine')[0]}"
+
+    again = longhaul("run", str(experiment), "--json", home=home, **service.command("admin"))
+    assert "sent" not in again.stderr
+    assert json.loads(again.stdout)["runs"][0]["cached"] is True
+
+    source = tmp_path / "mine" / "tcp_mine.c"
+    source.write_text(source.read_text().replace("READ_ONCE(cwnd),", "READ_ONCE(cwnd) + 1,"))
+    changed = longhaul("run", str(experiment), "--json", home=home, **service.command("admin"))
+    assert json.loads(changed.stdout)["runs"][0]["flows"][0]["cwnd_packets"]["max"] == 38
+
+
+def test_only_admins_send_name_and_run_again(service: Served, experiment: Path, tmp_path: Path) -> None:
+    refused = longhaul("run", str(experiment), home=tmp_path, **service.command("run"))
+    assert (refused.returncode, "needs the scope admin" in refused.stderr) == (2, True)
+    source, files = read_sources(tmp_path / "mine")
+    with service.client("admin") as client:
+        client.send_module(source, files)
+        written = json.loads(experiment.read_text()) | {"modules": [f"sha256:{source}"]}
+        made = client.wait(client.submit(written).id)
+        (run,) = (href.rpartition("/")[2] for href in made.runs)
+    with service.client("run") as client:
+        with pytest.raises(SpecError, match="admins may send it"):
+            client.submit(written)
+        with pytest.raises(NotAllowed, match="admins alone"):
+            client._connection.ask("POST", f"/api/v1/runs/{run}/rerun")
+
+
+@pytest.mark.parametrize(
+    ("files", "error", "sentence"),
+    [
+        ({"tcp_mine.c": SOURCE + "/* */"}, Conflict, "its content has the hash"),
+        ({"../tcp_mine.c": SOURCE}, PlanError, "no name of a source"),
+        ({"/etc/tcp_mine.c": SOURCE}, PlanError, "no name of a source"),
+        ({"Makefile": "all:"}, PlanError, "no name of a source"),
+        ({"tcp_mine.ko": SOURCE}, PlanError, "no name of a source"),
+        ({f"a{number}.c": "" for number in range(65)}, PlanError, "at most 64"),
+        ({"tcp_mine.c": "x" * (1 << 20)}, PlanError, "may have 1024 KiB"),
+    ],
+)
+def test_what_is_no_module_is_not_kept(
+    service: Served, files: dict[str, str], error: type[LonghaulError], sentence: str, tmp_path: Path
+) -> None:
+    with service.client("admin") as client:
+        with pytest.raises(error, match=sentence):
+            client.send_module("0" * 32, files)
+        assert not client.knows_module("0" * 32)
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ({"mine.c": SOURCE}, "a folder with a tcp_<name>.c"),
+        ({"tcp_cubic.c": SOURCE}, "another name than cubic"),
+        ({"tcp_Mine.c": SOURCE}, "names like tcp_mine"),
+    ],
+)
+def test_a_module_is_held_to_what_every_module_is(
+    service: Served, files: dict[str, str], sentence: str, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with service.client("admin") as client, pytest.raises(PlanError, match=sentence):
+        client.send_module(content_hash(content_files(tmp_path)), files)
+
+
+def test_a_service_takes_no_code_unless_its_operator_says_so(experiment: Path, tmp_path: Path) -> None:
+    source, files = read_sources(tmp_path / "mine")
+    with Served(tmp_path / "service") as closed, closed.client("admin") as client:
+        with pytest.raises(NotAllowed, match="LONGHAUL_USER_CODE=on"):
+            client.send_module(source, files)
+        written = json.loads(experiment.read_text())
+        for modules in ([f"sha256:{source}"], [str(tmp_path / "mine")]):
+            with pytest.raises(SpecError, match="operator has to allow"):
+                client.submit(written | {"modules": modules})
+
+
+def test_a_path_of_the_services_machine_is_never_read(service: Served, experiment: Path, tmp_path: Path) -> None:
+    written = json.loads(experiment.read_text())
+    with service.client("admin") as client:
+        with pytest.raises(SpecError, match="sha256:<hash>"):
+            client.submit(written | {"modules": [str(tmp_path / "mine")]})
+        with pytest.raises(SpecError, match="sha256:<hash>"):
+            client.submit("quick", set=[f'modules=["{tmp_path}/mine"]'])
+        with pytest.raises(SpecError, match="comes with the lab"):
+            client.plan("quick", set=[f"topology={tmp_path}/lab.py:Lab"])
