@@ -72,7 +72,7 @@ class Guests:
         """The files that this run's guest is made of, by the names that a cache has for them; the agent beside them."""
         found = {"agent": self.agent}
         kernel = f"kernels/current-{run.kernel}"
-        for name in ("linux", "manifest.json"):
+        for name in ("linux", "manifest.json", "config"):
             found[f"{kernel}/{name}"] = self.kernel(run.kernel) / name
         for module in [Module("lh_trace", {}), *self._loaded(run)]:
             file = self._module_file(run, module)

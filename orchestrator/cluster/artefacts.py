@@ -21,7 +21,12 @@ from pathlib import Path
 from orchestrator.errors import BackendError
 
 # Where a cache has files that a run may need; the trees that modules are built against are not among them.
-_OWN = ("kernels/current-*/linux", "kernels/current-*/manifest.json", "kernels/current-*/modules/*.ko")
+_OWN = (
+    "kernels/current-*/linux",
+    "kernels/current-*/manifest.json",
+    "kernels/current-*/config",
+    "kernels/current-*/modules/*.ko",
+)
 _OWN_MODULES = ("modules/current-*/*.ko",)
 
 

@@ -245,6 +245,7 @@ class DaskCluster:
                 )
             self._lose(flight, f"its worker {error.last_worker.address} is gone", counted=flight.begun)
         else:
+            self._link.look_again()
             self._lose(flight, "the scheduler is gone", counted=False)
 
     def _unpack(self, flight: _Flight, parcel: Parcel) -> None:

@@ -83,7 +83,8 @@ class SchedulerLink:
         return self._helpers
 
     def look_again(self) -> None:
-        """Somebody has seen a sign that the connection is gone."""
+        """Somebody has seen a sign that the connection is gone; nothing is to be sent there any more."""
+        self._client, self._helpers = None, ()
         self._broken.set()
 
     def _keep(self) -> None:

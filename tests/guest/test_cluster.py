@@ -126,8 +126,8 @@ def test_a_worker_with_nothing_gets_what_a_run_is_made_of(lab: Lab, pipeline: Pi
         experiment = lab.submit("flows.app.cc=htcp", repeats=2)
         assert lab.finish(experiment)["status"] == "done"
         had = {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()}
-        # Agent, kernel and its manifest, the probe, the congestion control, each under the hash of its content.
-        assert len(had) == 5
+        # Agent, kernel, its manifest and configuration, the probe, the congestion control, each under the hash of its content.
+        assert len(had) == 6
         assert lab.finish(lab.submit("flows.app.cc=htcp", seed=7))["status"] == "done"
     assert {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()} == had
     here = pipeline.execute(compile_plan(load_experiment("quick", ["flows.app.cc=htcp"]), repeats=2))
@@ -194,10 +194,11 @@ def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
         lab.scheduler.start()
         assert lab.finish(experiment)["done"] == 1
     worker.wait_until_it_says("slots at", times=2)
-    (back,) = [event for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
-    assert back["data"]["why"] == "the scheduler is gone"
-    attempts = [event["data"]["attempt"] for event in lab.events(experiment, "run.started")]
-    assert attempts == [1, 1], "that was no attempt of the run's"
+    (why, *_) = [event["data"]["why"] for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
+    assert "the scheduler is gone" in why or "did not answer" in why
+    attempts = {event["data"]["attempt"] for event in lab.events(experiment, "run.started")}
+    assert attempts == {1}, "that was no attempt of the run's"
+    assert lab.events(experiment, "run.retried") == []
 
 
 def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_nothing(lab: Lab) -> None:
@@ -220,8 +221,10 @@ def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_nothing(lab: Lab) -> N
 def test_a_run_that_nothing_there_can_carry_out_waits_and_says_so_once(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "_UNPLACED_S", 0.5)
     lab.worker()
+    with lab.dispatching():
+        assert lab.finish(lab.submit(seed=9))["done"] == 1
+    monkeypatch.setattr(dispatch, "_UNPLACED_S", 3.0)
     run = compile_plan(load_experiment("quick")).runs[0]
     wanted = Wanted("f" * 20, run.as_json(), {}, "root")
     rows: Row = {"lint": [], "asked": {}, "spec": {}, "asked_sha256": "", "idempotency_key": None}
@@ -275,7 +278,9 @@ def test_the_backends_agree_on_what_a_machine_has_of_its_own(settings: Settings)
     """What an identity holds is either brought along or the machine's own."""
     for backend, tool in (("sandbox", "lh-flow"), ("sandbox", "iperf3"), ("mininet", "lh-flow"), ("mininet", "iperf3")):
         run = compile_plan(
-            load_experiment("quick", [f"flows.app.tool={tool}", "flows.app.cc=htcp"]), backend=backend
+            load_experiment("quick", [f"flows.app.tool={tool}", "flows.app.cc=htcp"]),
+            backend=backend,
+            where="guest" if backend == "mininet" else None,
         ).runs[0]
         place = open_backend(backend, settings)
         brought = {"kernel", "agent", "lh_trace", "tcp_htcp"}
@@ -284,6 +289,7 @@ def test_the_backends_agree_on_what_a_machine_has_of_its_own(settings: Settings)
             "agent",
             "linux",
             "manifest",
+            "config",
             "lh_trace",
             "tcp_htcp",
         }
