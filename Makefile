@@ -49,7 +49,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-service test-mininet test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit
@@ -62,6 +62,14 @@ test-api: .venv/.stamp agent kernel ## the service and its client, with real run
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz
+
+test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs while everything is killed, the short form
+	@./setup.sh service
+	@$(PYTHON) -m pytest tests/database tests/chaos
+
+test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 times (CHAOS="--chaos-seed 2" for another order)
+	@./setup.sh service
+	@$(PYTHON) -m pytest tests/chaos -s --chaos-runs 200 --kills 20 $(CHAOS)
 
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
@@ -110,6 +118,9 @@ dkms-uninstall: ## take them back
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
+bench-cluster: setup ## two Dask workers on this machine against one (BENCH=--help for its options)
+	@$(PYTHON) -m tests.bench.cluster $(BENCH)
+
 bench-api: setup ## the service under load: lists and series by wrk, 500 followers, memory (BENCH=--help for its options)
 	@./setup.sh bench
 	@$(PYTHON) -m tests.bench.service $(BENCH)
@@ -124,4 +135,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean

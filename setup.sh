@@ -1,7 +1,8 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
 #
-#	setup.sh [check] [stock] [bench]    what running experiments needs; and what only static checks, the stock kernels' test or benchmarks need
+#	setup.sh [check] [stock] [bench] [service]    what running experiments needs; and what only static checks, the stock kernels'
+#		test, benchmarks or the tests of the service need
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
@@ -16,7 +17,8 @@ for group in "$@"; do
 	check) needs+=(sparse:sparse perl:perl) ;;
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
 	bench) needs+=(wrk:wrk) ;;
-	*) echo "setup: no group is called $group: check, stock, bench" >&2 && exit 2 ;;
+	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
+	*) echo "setup: no group is called $group: check, stock, bench, service" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin
@@ -24,7 +26,7 @@ missing=()
 for need in "${needs[@]}"; do
 	what=${need%:*} package=${need##*:}
 	case $what in
-	/*) [ -e "$what" ] || missing+=("$package") ;;
+	/*) compgen -G "$what" >/dev/null || missing+=("$package") ;;
 	*) command -v "$what" >/dev/null || missing+=("$package") ;;
 	esac
 done

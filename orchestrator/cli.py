@@ -20,7 +20,7 @@ from orchestrator.cli_remote import (
     refuse_with_server,
     server_of,
 )
-from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app
+from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app, worker
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
 app.add_typer(token_app, name="token")
 app.add_typer(baseline_app, name="baseline")
-for verb in (serve, prune, pin, backup, restore):
+for verb in (serve, worker, prune, pin, backup, restore):
     app.command()(verb)
 
 

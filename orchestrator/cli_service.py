@@ -1,4 +1,4 @@
-"""The verbs of the service and of its home: serve, token, prune, pin, backup, restore."""
+"""The verbs of the service and of its home: serve, worker, token, prune, pin, backup, restore."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def serve(
     from api.serving import serve as start
 
     raise typer.Exit(start(host, port))
+
+
+def worker(
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="tcp://HOST:PORT", help="The Dask scheduler; LONGHAUL_DASK by default.")
+    ] = None,
+    slots: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
+) -> None:
+    """Carry runs out on this machine for a service elsewhere, through a Dask scheduler; until it is stopped."""
+    from orchestrator.cluster.worker import watch_over_worker
+    from orchestrator.settings import load_settings, scheduler_address
+
+    settings = load_settings()
+    address = scheduler_address(scheduler, "--scheduler") if scheduler else settings.dask
+    if not address:
+        raise PlanError("starting a worker", "", "no scheduler is named", "give --scheduler, or set LONGHAUL_DASK")
+    raise typer.Exit(watch_over_worker(address, slots or settings.jobs))
 
 
 @token_app.command("add")

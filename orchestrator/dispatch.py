@@ -16,8 +16,8 @@ import signal
 import socket
 import threading
 import time
-from contextlib import ExitStack
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.locks import locked
@@ -28,12 +28,18 @@ from orchestrator.results.work import Claim, Work
 from orchestrator.settings import Settings, load_settings
 from orchestrator.slots import Executor, LocalSlots, Outcome
 
+if TYPE_CHECKING:
+    from orchestrator.cluster.executor import DaskCluster
+
 _LOG = logging.getLogger("longhaul.dispatch")
 
 # How long a claim holds without a word of its holder; renewed every second.
 _LEASE_S = 20.0
 _RENEW_S = 1.0
 _LOOK_S = 0.1
+_ROOT_PAUSE_S = 5.0
+# So long may nothing be there that takes a run before its followers are told.
+_UNPLACED_S = 10.0
 # What is lost with a worker is tried again so often.
 _MOST_ATTEMPTS = 5
 
@@ -49,8 +55,12 @@ class Dispatcher:
         self._name = name
         self._renewed_s = 0.0
         self._pending: list[Outcome] = []
-        self._root = root_slot()
+        self._looked_s = 0.0
+        self._unplaced: dict[str, float] = {}
+        self._said: set[str] = set()
+        self._root = ""
         self._root_fence: int | None = None
+        self._root_after_s = 0.0
 
     def serve(self, stop: threading.Event) -> None:
         """Dispatch until told to stop; a record that cannot be reached is waited for."""
@@ -75,24 +85,29 @@ class Dispatcher:
             self._settle(self._pending[0])
             self._pending.pop(0)
         self._keep_claims()
+        self._say_unplaced()
         while (kind := self._startable()) and (claims := self._claim(kind)):
             for claim in claims:
                 self._executor.start(claim)
 
     def _startable(self) -> tuple[str, ...]:
-        return tuple(kind for kind in self._executor.needs if self._executor.room(kind))
+        kinds = (kind for kind in self._executor.needs if self._executor.room(kind))
+        return tuple(kind for kind in kinds if kind != "root" or time.monotonic() > self._root_after_s)
 
     def _claim(self, kinds: tuple[str, ...]) -> list[Claim]:
         claims = self._work.claim(self._name, 1, lease_s=_LEASE_S, most_each=self._settings.most_running, needs=kinds)
         return [claim for claim in claims if self._has_root(claim)]
 
     def _has_root(self, claim: Claim) -> bool:
-        """Root's slot of this machine is one, whoever wants it; without it the run goes back."""
+        """Root's slot of a machine is one, whoever wants it; without it the run goes back for a while."""
         if claim.needs != "root":
             return True
+        self._root = root_slot(self._executor.root_host())
         self._root_fence = self._leases.take(self._root, self._name, _LEASE_S, f"run {claim.run_id}")
         if self._root_fence is None:
-            self._work.release(claim.run_id, claim.fence, {"why": "somebody else has root's slot"})
+            why = {"why": "somebody else has root's slot"}
+            self._work.release(claim.run_id, claim.fence, why, counted=False)
+            self._root_after_s = time.monotonic() + _ROOT_PAUSE_S
         return self._root_fence is not None
 
     def _settle(self, outcome: Outcome) -> None:
@@ -106,8 +121,8 @@ class Dispatcher:
 
     def _try_again(self, outcome: Outcome) -> None:
         claim = outcome.claim
-        if claim.attempts < _MOST_ATTEMPTS:
-            self._work.release(claim.run_id, claim.fence, {"why": outcome.why})
+        if claim.attempts < _MOST_ATTEMPTS or not outcome.counted:
+            self._work.release(claim.run_id, claim.fence, {"why": outcome.why}, counted=outcome.counted)
         else:
             self._work.end(claim.run_id, claim.fence, "failed", outcome.document)
 
@@ -125,6 +140,22 @@ class Dispatcher:
         for run_id in cancelled:
             self._executor.cancel(run_id)
 
+    def _say_unplaced(self) -> None:
+        """Once a run, that it waits for something that is not there: nobody would know why nothing happens."""
+        if time.monotonic() - self._looked_s < _RENEW_S:
+            return
+        self._looked_s = time.monotonic()
+        kinds = self._executor.needs
+        why = f"no worker that is there takes such runs; those take: {', '.join(kinds) or 'none'}"
+        waiting = dict.fromkeys(self._work.unplaced(kinds), why) | dict(self._executor.unplaced())
+        # A cluster that is just being started, or started again, is given a moment.
+        self._unplaced = {run_id: self._unplaced.get(run_id, self._looked_s) for run_id in waiting}
+        due = {key for key, since in self._unplaced.items() if self._looked_s - since > _UNPLACED_S} - self._said
+        if due:
+            self._work.say_unplaced({run_id: waiting[run_id] for run_id in due})
+            _LOG.warning("%d runs wait, the first is %s: %s", len(due), min(due), waiting[min(due)])
+            self._said |= due
+
     def _give_back(self) -> None:
         """On an orderly end nobody has to wait for a lease to run out."""
         try:
@@ -137,9 +168,17 @@ def serve_dispatcher(settings: Settings, stop: threading.Event) -> None:
     """The dispatcher of one home; another of the same home waits for its end."""
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store(settings)
-    with locked(settings.home / "dispatch.lock"), ExitStack() as stack:
-        executor = stack.enter_context(LocalSlots(settings, store, settings.jobs))
+    with locked(settings.home / "dispatch.lock"), _executor(settings, store) as executor:
         Dispatcher(store, settings, executor, _name(settings)).serve(stop)
+
+
+def _executor(settings: Settings, store: Store) -> LocalSlots | DaskCluster:
+    if not settings.dask:
+        return LocalSlots(settings, store, settings.jobs)
+    # Dask takes a second to load, which a lab on one machine never needs.
+    from orchestrator.cluster.executor import DaskCluster
+
+    return DaskCluster(settings, store, settings.dask)
 
 
 def _name(settings: Settings) -> str:

@@ -6,6 +6,7 @@ LONGHAUL_JOBS            runs at a time                     one a processor
 LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
 LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
 LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
+LONGHAUL_DASK            tcp://HOST:PORT of a scheduler     runs are carried out on this machine
 LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
 LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
 LONGHAUL_RATE_LIMIT      requests a second of one token     200
@@ -21,6 +22,7 @@ LONGHAUL_TOKEN           what to show there; --token-env names another variable
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,6 +48,9 @@ class Settings:
     most_running: int = 10_000
     rate_limit: int = 200
     trusted_proxy: str = ""
+    dask: str = ""
+    # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
+    agent: Path | None = None
     server: str = ""
 
 
@@ -71,6 +76,7 @@ def load_settings() -> Settings:
         user_code=user_code,
         confinement=confinement,
         database=environment.get("LONGHAUL_DATABASE", ""),
+        dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
@@ -103,6 +109,15 @@ def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
     if not written.isascii() or not written.isdigit() or int(written) == 0:
         raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
     return int(written)
+
+
+def scheduler_address(written: str, name: str) -> str:
+    """The address of a Dask scheduler, or nothing; PlanError where it is neither."""
+    if written and not re.fullmatch(
+        r"(tcp|tls)://[^\s/:]+:[0-9]{1,5}|(tcp|tls)://\[[0-9a-fA-F:]+\]:[0-9]{1,5}", written
+    ):
+        raise PlanError("reading setting", name, f"read {written!r}", "give tcp://HOST:PORT or tls://HOST:PORT")
+    return written
 
 
 def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool:

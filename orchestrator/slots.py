@@ -7,6 +7,7 @@ itself, because it goes by the real clock, starts when nothing else runs, and no
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from orchestrator.backends import open_backend
-from orchestrator.errors import BackendError, LonghaulError, ResultsError, RunCancelled
+from orchestrator.errors import BackendError, LonghaulError, NotFound, ResultsError, RunCancelled
 from orchestrator.judging import rerun_verdict
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.staging import Staging
@@ -26,6 +27,8 @@ from orchestrator.settings import Settings
 
 Document = dict[str, Any]
 
+_BESIDE_OTHERS = ("sandbox", "programs")
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -35,6 +38,8 @@ class Outcome:
     status: str
     document: Document = field(default_factory=dict)
     why: str = ""
+    # Whether it was an attempt: what is given back too often is not tried for ever.
+    counted: bool = True
 
 
 class Executor(Protocol):
@@ -42,7 +47,7 @@ class Executor(Protocol):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Which kinds of run it can ever carry out."""
+        """Which kinds of run it can carry out as things are."""
         ...
 
     def room(self, needs: str) -> bool:
@@ -59,6 +64,14 @@ class Executor(Protocol):
 
     def running(self) -> Mapping[str, tuple[int, float]]:
         """What runs: id -> (fence, virtual seconds reached)."""
+        ...
+
+    def root_host(self) -> str:
+        """The name of the machine on which the next run that needs root would start."""
+        ...
+
+    def unplaced(self) -> Mapping[str, str]:
+        """Which of its runs nothing that is there can carry out: id -> why."""
         ...
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
@@ -81,7 +94,7 @@ class _Slot:
 class LocalSlots:
     """Threads of this process, a guest each."""
 
-    needs = ("sandbox", "alone", "root")
+    needs = ("sandbox", "programs", "alone", "root")
 
     def __init__(self, settings: Settings, store: Store, slots: int) -> None:
         self._settings = settings
@@ -107,8 +120,8 @@ class LocalSlots:
     def room(self, needs: str) -> bool:
         if not self._slots:
             return True
-        beside = all(slot.claim.needs == "sandbox" for slot in self._slots.values())
-        return needs == "sandbox" and beside and len(self._slots) < self._most
+        beside = all(slot.claim.needs in _BESIDE_OTHERS for slot in self._slots.values())
+        return needs in _BESIDE_OTHERS and beside and len(self._slots) < self._most
 
     def start(self, claim: Claim) -> None:
         self._slots[claim.run_id] = slot = _Slot(claim)
@@ -120,6 +133,12 @@ class LocalSlots:
 
     def running(self) -> Mapping[str, tuple[int, float]]:
         return {key: (slot.claim.fence, slot.virtual_s) for key, slot in list(self._slots.items())}
+
+    def root_host(self) -> str:
+        return socket.gethostname()
+
+    def unplaced(self) -> Mapping[str, str]:
+        return {}
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
         found: list[Outcome] = []
@@ -143,7 +162,7 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
     try:
         pipeline = Pipeline(open_backend(run.backend, settings), store)
         if claim.rerun_of is not None:
-            return _rerun(claim, pipeline, run, staging, report)
+            return rerun_outcome(claim, store, pipeline.carry_out(run, claim.spec, staging, report))
         known = pipeline.known(claim.run_id)
         document = known or pipeline.carry_out(run, claim.spec, staging, report)
         if document["run"] != claim.run_id:
@@ -152,9 +171,11 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
         return Outcome(claim, document["status"], document)
     except RunCancelled:
         return Outcome(claim, "cancelled")
+    except NotFound as error:
+        return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except ResultsError as error:
         # The record could not be reached: nothing was wrong with the run, and if it was kept its folder is found again.
-        return Outcome(claim, "queued", why=str(error))
+        return Outcome(claim, "queued", failed_document(run, claim.run_id, error), why=str(error))
     except LonghaulError as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except Exception as error:  # one faulty run must not take the others' dispatcher with it
@@ -162,9 +183,8 @@ def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, 
         return Outcome(claim, "failed", failed_document(run, claim.run_id, fault))
 
 
-def _rerun(claim: Claim, pipeline: Pipeline, run: Run, staging: Staging, report: Any) -> Outcome:
-    kept = pipeline.store.get(str(claim.rerun_of))
-    again = pipeline.carry_out(run, claim.spec, staging, report)
-    verdict = rerun_verdict(kept, again)
+def rerun_outcome(claim: Claim, store: Store, again: Document) -> Outcome:
+    """What a run that was carried out once more says of the kept one."""
+    verdict = rerun_verdict(store.get(str(claim.rerun_of)), again)
     status = "done" if verdict["identical"] else "missed"
     return Outcome(claim, status, again | {"run": claim.run_id, "status": status, "rerun": verdict})

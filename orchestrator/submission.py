@@ -17,6 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from orchestrator.backends import open_backend
+from orchestrator.backends.base import Backend
 from orchestrator.document import LARGEST_BYTES
 from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, SpecError
 from orchestrator.judging import measured_by, up_to_date
@@ -81,7 +82,9 @@ class Desk:
             raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
         spec = experiment.model_dump(mode="json", exclude_none=True)
         backend = open_backend(request.backend, self._settings)
-        wanted = [Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run)) for run in plan.runs]
+        wanted = [
+            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)) for run in plan.runs
+        ]
         self._measure_again([one.run_id for one in wanted])
         self._hold_to_quota(owner, len(wanted))
         asked = {name: value for name, value in asdict(request).items() if name != "spec"}
@@ -121,11 +124,12 @@ class Desk:
             if not trusted:
                 what = "it runs code of somebody's own, which admins alone may start"
                 raise NotAllowed("running again", kept["run"], what, "ask an admin")
-        open_backend(run.backend, self._settings).identity(run)
+        backend = open_backend(run.backend, self._settings)
+        backend.identity(run)
         self._hold_to_quota(owner, 1)
         made = secrets.token_hex(10)
         asked = {"rerun_of": kept["run"]}
-        wanted = Wanted(made, run.as_json(), manifest["spec"], _needs(run), rerun_of=kept["run"])
+        wanted = Wanted(made, run.as_json(), manifest["spec"], _needs(run, backend), rerun_of=kept["run"])
         return self._experiments.submit(
             Submission(
                 id=secrets.token_hex(8),
@@ -196,11 +200,13 @@ class Desk:
             )
 
 
-def _needs(run: Run) -> str:
-    """What of a machine a run takes: a slot, a machine to itself, or that with root's rights."""
+def _needs(run: Run, backend: Backend) -> str:
+    """What of a machine a run takes: a slot, that and programs of the machine, a machine to itself, or that with root's rights."""
     if run.where == "host":
         return "root"
-    return "alone" if run.clock == "real" else "sandbox"
+    if run.clock == "real":
+        return "alone"
+    return "programs" if backend.programs(run) else "sandbox"
 
 
 def _digest(request: Request) -> str:

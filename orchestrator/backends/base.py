@@ -40,6 +40,14 @@ class Backend(Protocol):
         """Everything besides the Run that determines its result: hashes of kernel, agent and modules."""
         ...
 
+    def programs(self, run: Run) -> dict[str, str]:
+        """The part of `identity` that is this machine's own: programs, for a run on a host its kernel; BackendUnavailable."""
+        ...
+
+    def artefacts(self, run: Run) -> dict[str, Path]:
+        """The files behind the rest of `identity`, which can be brought to another machine, by the names that a cache has for them."""
+        ...
+
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         """Carry the run out; `directory` holds run.json and receives the other files."""
         ...

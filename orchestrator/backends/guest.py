@@ -63,10 +63,28 @@ class Guests:
         self._brought: dict[tuple[str, str, str], Path] = {}
         self._building = threading.Lock()
 
+    @property
+    def agent(self) -> Path:
+        """The agent: first process of a guest, and its guard outside."""
+        return self._settings.agent or AGENT
+
+    def artefacts(self, run: Run) -> dict[str, Path]:
+        """The files that this run's guest is made of, by the names that a cache has for them; the agent beside them."""
+        found = {"agent": self.agent}
+        kernel = f"kernels/current-{run.kernel}"
+        for name in ("linux", "manifest.json", "config"):
+            found[f"{kernel}/{name}"] = self.kernel(run.kernel) / name
+        for module in [Module("lh_trace", {}), *self._loaded(run)]:
+            file = self._module_file(run, module)
+            of_kernel = file.parent == self.kernel(run.kernel) / "modules"
+            folder = f"{kernel}/modules" if of_kernel else f"modules/current-{run.kernel}"
+            found[f"own/{module.source}/{file.name}" if module.source else f"{folder}/{file.name}"] = file
+        return found
+
     def missing(self, kernel: str) -> list[tuple[str, str]]:
         """Every piece that is not there, each with the command that provides it."""
         missing = []
-        if not AGENT.is_file():
+        if not self.agent.is_file():
             missing.append(("the agent", "run `make agent`"))
         if not (self.kernel(kernel) / "linux").is_file():
             missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
@@ -84,7 +102,7 @@ class Guests:
         manifest = json.loads((self.kernel(run.kernel) / "manifest.json").read_text())
         return {
             "kernel": manifest["hash"],
-            "agent": self.hash(AGENT),
+            "agent": self.hash(self.agent),
             **{module.name: self.hash(self._module_file(run, module)) for module in self._loaded(run)},
         }
 
@@ -175,7 +193,7 @@ class Guests:
         }
         if fence:
             command = fence.words(command)
-        words = [str(AGENT), *guard, "--dir", str(directory), "--remove", "--", *command]
+        words = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
         return start_guard(words, directory / "log.txt", environment, terminal)
 
     def _furnish(self, run: Run, directory: Path) -> None:
@@ -183,7 +201,7 @@ class Guests:
         shutil.rmtree(directory / IPERF3, ignore_errors=True)
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
-        guest = make_root(directory)
+        guest = make_root(directory, self.agent)
         place(directory / "run.json", guest / "run.json")
         self.furnish_modules(run, guest)
         if has_iperf3(run):
@@ -245,7 +263,7 @@ def has_iperf3(run: Run) -> bool:
     return any(flow.tool == IPERF3 for flow in run.flows)
 
 
-def make_root(directory: Path) -> Path:
+def make_root(directory: Path, agent: Path | None = None) -> Path:
     """The folder that becomes a guest's root, new, with the agent as its first process."""
     guest = directory / "guest"
     for folder in (guest, directory / "home"):
@@ -253,7 +271,7 @@ def make_root(directory: Path) -> Path:
     for name in ("modules", "proc", "sys", "dev", "run"):
         (guest / name).mkdir(parents=True)
     (directory / "home").mkdir()
-    place(AGENT, guest / "init")
+    place(agent or AGENT, guest / "init")
     return guest
 
 

@@ -44,23 +44,29 @@ class MininetBackend:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._guests = Guests(settings, self.name, _furnish)
+        self._guests = Guests(settings, self.name, self._furnish)
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        needed = missing_on_host(run) if run.where == "host" else self._guests.missing(run.kernel)
-        programs = [IPERF3_MISSING] if has_iperf3(run) and not _IPERF3.exists() else []
-        return [*_missing_tools(), *programs, *needed]
+        needed = [] if run.where == "host" else self._guests.missing(run.kernel)
+        return [*self._missing_programs(run), *needed]
 
     def identity(self, run: Run) -> dict[str, str]:
-        missing = self.check(run)
-        if missing:
+        if missing := self.check(run):
+            raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
+        return self.programs(run) if run.where == "host" else self._guests.identity(run) | self.programs(run)
+
+    def programs(self, run: Run) -> dict[str, str]:
+        if missing := self._missing_programs(run):
             raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
         net = {"mininet_net": self._guests.hash(NET), "mininet": self._guests.hash(_MININET)}
         if has_iperf3(run):
             net["iperf3"] = self._guests.hash(_IPERF3)
         if run.where == "host":
             return {"kernel": os.uname().release, "agent": self._guests.hash(AGENT)} | net
-        return self._guests.identity(run) | net
+        return net
+
+    def artefacts(self, run: Run) -> dict[str, Path]:
+        return self._guests.artefacts(run) if run.where == "guest" else {}
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         if run.where == "guest":
@@ -68,12 +74,16 @@ class MininetBackend:
         furnish(directory, NET)
         return run_on_host(run, directory, [PYTHON, str(directory / NET.name), "run"], self._settings, progress)
 
+    @staticmethod
+    def _missing_programs(run: Run) -> list[tuple[str, str]]:
+        programs = [IPERF3_MISSING] if has_iperf3(run) and not _IPERF3.exists() else []
+        return [*_missing_tools(), *programs, *(missing_on_host(run) if run.where == "host" else [])]
+
+    def _furnish(self, run: Run, guest: Path) -> None:
+        place(self._guests.agent, guest / "agent")
+        place(NET, guest / NET.name)
+        ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)
+
 
 def _missing_tools() -> list[tuple[str, str]]:
     return [(file, f"run `apt-get install {package}`") for file, package in _TOOLS if not Path(file).exists()]
-
-
-def _furnish(run: Run, guest: Path) -> None:
-    place(AGENT, guest / "agent")
-    place(NET, guest / NET.name)
-    ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)

@@ -36,11 +36,18 @@ class Sandbox:
         missing = self.check(run)
         if missing:
             raise BackendUnavailable(self.name, missing)
-        found = self._guests.identity(run)
-        if has_iperf3(run) and self._iperf3 is not None:
-            found["iperf3"] = self._iperf3.version
-            found |= {place: self._guests.hash(file) for place, file in self._iperf3.files.items()}
-        return found
+        return self._guests.identity(run) | self.programs(run)
+
+    def programs(self, run: Run) -> dict[str, str]:
+        if not has_iperf3(run):
+            return {}
+        if self._iperf3 is None:
+            raise BackendUnavailable(self.name, [IPERF3_MISSING])
+        files = {place: self._guests.hash(file) for place, file in self._iperf3.files.items()}
+        return {"iperf3": self._iperf3.version} | files
+
+    def artefacts(self, run: Run) -> dict[str, Path]:
+        return self._guests.artefacts(run)
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         return self._guests.run(run, directory, progress)

@@ -33,8 +33,13 @@ class Catalog:
         row = {**known, **found, "id": run_id, "created_at": at, "point": json.dumps(document["point"], sort_keys=True)}
         with self._database.write() as connection:
             if not insert_new(connection, RUNS, [row | {"pinned": False}]):
-                waiting = and_(RUNS.c.id == run_id, RUNS.c.status.not_in(KEPT))
-                if not connection.execute(update(RUNS).where(waiting).values(found)).rowcount:
+                was = connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one()
+                if was in KEPT:
+                    return
+                connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(found))
+                if was not in LIVE:
+                    # It had been given up: whoever wanted it was told so, and has counted it.
+                    _write_document(connection, run_id, document)
                     return
             _write_document(connection, run_id, document)
             settle(connection, run_id, document["status"], {})

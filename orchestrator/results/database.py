@@ -3,8 +3,9 @@
     with database.read() as connection: ...      a snapshot
     with database.write() as connection: ...     one transaction: all of it or nothing
 
-Opening brings an older database to today's revision, one process at a time. SQLite is in WAL mode: readers never wait;
-writers take turns from their first statement on, so that what a transaction has read is still true when it writes.
+Opening brings an older database to today's revision, one process at a time. Readers never wait; writers take turns from
+their first statement on, SQLite's by itself and PostgreSQL's by a lock: what a transaction has read is still true when it
+writes, no two can wait for each other, and events are numbered in the order in which they can be seen.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from orchestrator.locks import locked
 from orchestrator.results.tables import HEAD
 
 # Any number, so long as nobody else locks it in the same database: the first letters of "longhaul".
-_MIGRATING, _COUNTING = 0x6C6F6E67, 0x6C6F6E68
+_MIGRATING, _WRITING = 0x6C6F6E67, 0x6C6F6E68
 # Locked, full, restarting, all connections in use: none of it is for long, and none of it is the statement's fault.
 _PASSING = (OperationalError, InterfaceError, NoConnection)
 # Of a file that somebody else writes to.
@@ -74,6 +75,8 @@ class Database:
             self._open().connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
+            if self._file is None:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITING})
             yield connection
 
     def close(self) -> None:
@@ -184,13 +187,9 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
         return 0
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     statement = dialect.insert(table).on_conflict_do_nothing()
-    return connection.execute(statement, list(rows)).rowcount
-
-
-def one_at_a_time(connection: Connection) -> None:
-    """Until this transaction ends no other counts: numbers given here are seen in their order. SQLite's writers always are one at a time."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _COUNTING})
+    # A driver that sends many at once counts nothing; what it returns can be counted.
+    key = next(iter(table.primary_key.columns))
+    return len(connection.execute(statement.returning(key), list(rows)).all())
 
 
 def chunks(items: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:

@@ -1,6 +1,6 @@
 """What happened, in the order in which it became known: the log that followers read and resume.
 
-    experiment: queued, finished, cancelled        run: queued, started, progress, retried, finished
+    experiment: queued, finished, cancelled        run: queued, unplaced, started, progress, retried, finished
 
 An event's id is larger than that of every event that could be seen before it, so "all after 17" never misses one.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from orchestrator.results.database import Database, now, one_at_a_time
+from orchestrator.results.database import Database, now
 from orchestrator.results.tables import EVENTS, EXPERIMENT_RUNS, EXPERIMENTS
 
 Row = dict[str, Any]
@@ -32,7 +32,6 @@ def say_all(
     """Record many of one kind: (experiment, run, data) each."""
     if not events:
         return
-    one_at_a_time(connection)
     at = now()
     connection.execute(
         insert(EVENTS),

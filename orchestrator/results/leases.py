@@ -16,9 +16,9 @@ from orchestrator.results.database import Database, insert_new
 from orchestrator.results.tables import LEASES
 
 
-def root_slot() -> str:
-    """What the lease of root's slot of this machine is called: whoever sets up this host's network has it."""
-    return f"root@{socket.gethostname()}"
+def root_slot(host: str = "") -> str:
+    """What the lease of root's slot of a machine, this one by default, is called: whoever sets up its network has it."""
+    return f"root@{host or socket.gethostname()}"
 
 
 class Leases:

@@ -28,9 +28,12 @@ from orchestrator.settings import Settings
 if TYPE_CHECKING:
     from orchestrator.results.catalog import Catalog
     from orchestrator.results.database import Database
+    from orchestrator.results.staging import Staging
     from orchestrator.run import Run
     from orchestrator.trace import ColumnSource, Trace
 
+# What iperf3 said of its own flows stays beside their traces.
+_OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Enough to tell runs apart for a person, and to notice when it is not.
 _AMBIGUOUS = 2
 _RUN_ID = re.compile("[0-9a-f]{20}")
@@ -75,6 +78,20 @@ class Store:
         trace: Trace,
     ) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
+        self._pack(directory, run, run_id, identity, spec, document, trace)
+        self._shelve(directory, run_id, document)
+
+    @staticmethod
+    def _pack(
+        directory: Path,
+        run: Run,
+        run_id: str,
+        identity: Mapping[str, str],
+        spec: Mapping[str, Any],
+        document: Mapping[str, Any],
+        trace: Trace,
+    ) -> None:
+        """Give a run directory the form in which runs are kept."""
         from orchestrator.results.traces import write_traces
 
         manifest = {
@@ -91,11 +108,40 @@ class Store:
         (directory / "manifest.json").write_text(json.dumps(manifest))
         for raw in ("trace.bin", "run.json", "facts.json", "status.json"):
             (directory / raw).unlink()
+
+    def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> dict[str, Any]:
+        """Keep a run that was carried out elsewhere, from its finished files; the document that is now kept.
+
+        Refuses what is not exactly this run, whole. Keeping the same run twice keeps the first.
+        """
+        from orchestrator.results.traces import FILE_NAMES
+
+        whole = {"manifest.json", "log.txt", *FILE_NAMES.values()}
+        manifest = json.loads(files.get("manifest.json", b"{}"))
+        odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} ^ whole)
+        if odd or manifest.get("run_id") != run_id or manifest["document"]["run"] != run_id:
+            what = f"files are missing or unknown: {', '.join(odd)}" if odd else f"it is run {manifest.get('run_id')}"
+            raise ResultsError("receiving run", run_id, what, "does the worker have this version of Longhaul?")
+        try:
+            with staging.directory(run_id) as directory:
+                for name, content in files.items():
+                    (directory / name).parent.mkdir(exist_ok=True)
+                    (directory / name).write_bytes(content)
+                self._shelve(directory, run_id, manifest["document"])
+        except OSError as error:
+            hint = "free some space, or set LONGHAUL_HOME"
+            raise ResultsError("receiving run", run_id, error.strerror or str(error), hint) from error
+        return self.manifest(run_id)["document"]  # type: ignore[no-any-return]
+
+    def _shelve(self, directory: Path, run_id: str, document: Mapping[str, Any]) -> None:
         target = self.directory(run_id)
         target.parent.mkdir(parents=True, exist_ok=True)
-        # A folder that is not empty refuses the rename: somebody kept this run first.
-        with contextlib.suppress(OSError):
+        try:
             directory.rename(target)
+        except OSError:
+            # A folder that is not empty refuses the rename: somebody kept this run first, and theirs is what counts.
+            with contextlib.suppress(ResultsError):
+                document = self.manifest(run_id)["document"]
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
         self.catalog.add(run_id, document)
@@ -115,10 +161,17 @@ class Store:
 
     def keep_log(self, directory: Path, run_id: str) -> str:
         """Keep what a dead guest said, for people; a sentence that says where, or nothing where there is nothing."""
+        try:
+            return self.receive_log(run_id, (directory / "log.txt").read_bytes())
+        except OSError:
+            return ""
+
+    def receive_log(self, run_id: str, content: bytes) -> str:
+        """Keep what a guest said elsewhere before it died; the same sentence."""
         log = self.home / "logs" / f"{run_id}.txt"
         try:
-            log.parent.mkdir(exist_ok=True)
-            shutil.move(directory / "log.txt", log)
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_bytes(content)
         except OSError:
             # A full disk is said elsewhere; a log that cannot be kept must not hide why the guest died.
             return ""

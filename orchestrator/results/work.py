@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox` or `root`)."""
+    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox`, `programs`, `alone`, `root`)."""
 
     run_id: str
     run: Mapping[str, Any]
@@ -131,7 +131,7 @@ class Work:
         *,
         lease_s: float,
         most_each: int,
-        needs: Sequence[str] = ("sandbox", "root"),
+        needs: Sequence[str] = ("sandbox", "programs", "alone", "root"),
     ) -> list[Claim]:
         """At most `count` runs, in their order; no owner gets more than `most_each` at a time."""
         claims: list[Claim] = []
@@ -207,13 +207,18 @@ class Work:
         with self._database.read() as connection:
             return set(connection.execute(query).scalars())
 
-    def release(self, run_id: str, fence: int, why: Mapping[str, Any]) -> None:
-        """Put a claimed run back: its turn comes again."""
+    def release(self, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool = True) -> None:
+        """Put a claimed run back: its turn comes again. What was no attempt is not counted as one."""
         with self._database.write() as connection:
             freed = (
                 update(WORK)
                 .where(WORK.c.run_id == run_id, WORK.c.fence == fence)
-                .values(claimed_by=None, lease_until_s=None, progress_s=0.0)
+                .values(
+                    claimed_by=None,
+                    lease_until_s=None,
+                    progress_s=0.0,
+                    attempts=WORK.c.attempts if counted else WORK.c.attempts - 1,
+                )
             )
             if connection.execute(freed).rowcount:
                 connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
@@ -261,3 +266,8 @@ class Work:
         query = select(WORK.c.run_id).where(WORK.c.claimed_by.is_(None), WORK.c.needs.not_in(needs))
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
+
+    def say_unplaced(self, waiting: Mapping[str, str]) -> None:
+        """Tell followers of these runs why nothing that is there can carry them out."""
+        with self._database.write() as connection:
+            say_all(connection, "run.unplaced", [(None, run_id, {"why": why}) for run_id, why in waiting.items()])

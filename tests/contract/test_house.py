@@ -35,6 +35,8 @@ CONFINED = {
     },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
     "optuna": {"orchestrator/sampling.py"},
+    "distributed": {"orchestrator/cluster"},
+    "dask": {"orchestrator/cluster"},
     "httpx": {"api/connection.py"},
     "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
 }

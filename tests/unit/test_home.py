@@ -32,7 +32,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 def lab_of(store: Store) -> Lab:
     assert store.database.file is not None
-    return Lab(store.database.file)
+    return Lab(f"sqlite:///{store.database.file}")
 
 
 def keep(store: Store, key: str) -> None:

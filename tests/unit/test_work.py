@@ -21,8 +21,8 @@ RUN = {"backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_0
 
 
 class Lab:
-    def __init__(self, file: Path) -> None:
-        self.database = Database(f"sqlite:///{file}")
+    def __init__(self, url: str) -> None:
+        self.database = Database(url)
         self.experiments = Experiments(self.database)
         self.work = Work(self.database)
         self.catalog = Catalog(self.database)
@@ -58,9 +58,9 @@ def document(run: str, status: str = "done") -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path / "catalogue.sqlite")
+@pytest.fixture(name="lab")
+def on_sqlite(tmp_path: Path) -> Lab:
+    return Lab(f"sqlite:///{tmp_path / 'catalogue.sqlite'}")
 
 
 def test_an_experiment_is_done_when_its_last_run_is(lab: Lab) -> None:
@@ -168,6 +168,30 @@ def test_cancelling_gives_up_what_nobody_else_wants(lab: Lab) -> None:
     lab.experiments.cancel("e")
     statuses = {row["id"]: row["status"] for row in lab.catalog.page(10)}
     assert statuses == {"a": "cancelled", "b": "cancelled", "shared": "done"}
+
+
+def test_a_result_that_comes_after_its_run_was_given_up_is_kept_and_not_counted_again(lab: Lab) -> None:
+    lab.submit("e", ["a", "b"])
+    (claim, _) = lab.claim(2)
+    lab.work.end("a", claim.fence, "failed", {"error": {"what": "its worker is gone"}})
+    lab.keep("a")
+    assert lab.counts("e") | {"status": "running", "failed": 1, "done": 0} == lab.counts("e")
+    lab.keep("b")
+    assert lab.counts("e") | {"status": "failed", "failed": 1, "done": 1} == lab.counts("e")
+    lab.submit("f", ["a"])
+    assert lab.counts("f") | {"status": "done", "cached": 1} == lab.counts("f")
+
+
+def test_what_is_given_back_without_an_attempt_is_not_counted(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    for _ in range(3):
+        (claim,) = lab.claim()
+        lab.work.release("a", claim.fence, {"why": "no scheduler"}, counted=False)
+    (claim,) = lab.claim()
+    assert (claim.attempts, claim.fence) == (1, 4)
+    lab.work.release("a", claim.fence, {"why": "its worker is gone"})
+    (claim,) = lab.claim()
+    assert (claim.attempts, claim.fence) == (2, 5)
 
 
 def test_what_failed_is_tried_again_when_it_is_asked_for_again(lab: Lab) -> None:

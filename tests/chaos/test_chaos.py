@@ -1,0 +1,230 @@
+"""Nothing is lost, nothing is done twice: runs go on while everything that carries them out is killed, again and again.
+
+    API, dispatcher, a worker, the scheduler, PostgreSQL: kill -9 in an order drawn from a seed, each started again at once.
+    A kill comes when so many runs have ended, a number that is drawn too; some fall upon each other.
+
+In the end the record has every run once, with the trace of a pass that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.backends import open_backend
+from orchestrator.errors import ResultsError
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import compile_plan
+from orchestrator.results.access import Access
+from orchestrator.results.events import EventLog
+from orchestrator.results.experiments import Experiments
+from orchestrator.results.store import Store
+from orchestrator.results.traces import FILE_NAMES
+from orchestrator.results.work import Work
+from orchestrator.settings import Settings, load_settings
+from orchestrator.spec import load_experiment
+from tests.parts import DaskScheduler, DaskWorker, Part, Postgres, Service
+
+# Runs of one submission.
+_REPEATS = 10
+# Everything has come to rest by then, on the busiest machine.
+_PATIENCE_S = 1500.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    runs: int
+    kills: int
+    seed: int
+
+
+@pytest.fixture
+def asked(request: pytest.FixtureRequest) -> Asked:
+    return Asked(*(request.config.getoption(name) for name in ("--chaos-runs", "--kills", "--chaos-seed")))
+
+
+class Lab:
+    """Every process of a lab on one machine, and what can be done to each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.postgres = Postgres(folder)
+        self.scheduler = DaskScheduler(folder)
+        here = load_settings()
+        self.settings: Settings = replace(
+            here, home=folder / "home", database=self.postgres.url(), dask=self.scheduler.address
+        )
+        self.workers = [DaskWorker(folder, self.scheduler.address, 1, here.cache, f"worker{n}") for n in range(2)]
+        environment = {
+            "LONGHAUL_HOME": str(self.settings.home),
+            "LONGHAUL_DATABASE": self.settings.database,
+            "LONGHAUL_DASK": self.settings.dask,
+        }
+        self.service = Service(folder, environment)
+        self.parts: list[Part] = [self.postgres, self.scheduler, *self.workers, self.service]
+        self.kills: dict[str, Callable[[random.Random], None]] = {
+            "api": lambda chance: self._again(self.service),
+            "dispatcher": lambda chance: self.service.kill_dispatcher(),
+            "worker": self._kill_worker,
+            "scheduler": lambda chance: self._again(self.scheduler),
+            "postgres": lambda chance: self._again(self.postgres),
+        }
+
+    def start(self) -> None:
+        for part in self.parts:
+            part.start()
+
+    def stop(self) -> None:
+        for part in reversed(self.parts):
+            part.stop()
+
+    def _kill_worker(self, chance: random.Random) -> None:
+        """What carries the runs out, or what watches over that."""
+        worker = chance.choice(self.workers)
+        if chance.random() < 0.5:
+            worker.kill_child()
+        else:
+            self._again(worker)
+
+    @staticmethod
+    def _again(part: Part) -> None:
+        part.kill()
+        part.start()
+
+    def left_behind(self) -> list[str]:
+        """Processes that still work in a folder of this lab."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if Path(os.readlink(process / "cwd")).is_relative_to(self.folder):
+                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    with ExitStack() as stack:
+        stack.callback(lab.stop)
+        lab.start()
+        yield lab
+
+
+def undisturbed(asked: Asked, settings: Settings, folder: Path) -> dict[str, str]:
+    """What the same runs come to in peace: run id -> hash of its trace."""
+    settings = replace(settings, home=folder, database="", dask="")
+    plan = compile_plan(load_experiment("quick"), seed=asked.seed * 1000, repeats=asked.runs)
+    documents = Pipeline(open_backend("sandbox", settings), Store(settings)).execute(plan, jobs=2)
+    return {document["run"]: document["trace_sha256"] for document in documents}
+
+
+class Client(threading.Thread):
+    """Hands experiments in, and asks again, under the same key, for as long as nobody answers."""
+
+    def __init__(self, lab: Lab, token: str, asked: Asked) -> None:
+        super().__init__(daemon=True)
+        self._lab, self._token, self._asked = lab, token, asked
+        self.ids: list[str] = []
+        self.refusals = 0
+
+    def run(self) -> None:
+        for first in range(0, self._asked.runs, _REPEATS):
+            self.ids.append(self._submit(self._asked.seed * 1000 + first))
+
+    def _submit(self, seed: int) -> str:
+        body = json.dumps({"shipped": "quick", "repeats": _REPEATS, "seed": seed}).encode()
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        while True:
+            request = urllib.request.Request(
+                f"{self._lab.service.url}/api/v1/experiments", body, headers | {"Idempotency-Key": f"chaos-{seed}"}
+            )
+            try:
+                with urllib.request.urlopen(request, timeout=20) as answer:
+                    return str(json.load(answer)["id"])
+            except OSError:
+                self.refusals += 1
+                time.sleep(0.2)
+
+
+def ended(experiments: Experiments) -> int:
+    """How many runs have ended; what was known last while the record is away."""
+    return sum(row["done"] + row["missed"] + row["failed"] for row in experiments.page(1000))
+
+
+def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, tmp_path: Path) -> None:
+    peace = undisturbed(asked, lab.settings, tmp_path / "peace")
+    assert len(peace) == asked.runs
+    store = Store(lab.settings)
+    experiments = Experiments(store.database)
+    lab.service.wait_until_ready()
+    token, _ = Access(store.database).add_token("chaos", "run")
+    chance = random.Random(asked.seed)
+    order = [name for _ in range(asked.kills // len(lab.kills) + 1) for name in lab.kills][: asked.kills]
+    chance.shuffle(order)
+    moments = sorted(chance.randrange(asked.runs * 9 // 10) for _ in order)
+
+    begun = time.monotonic()
+    client = Client(lab, token, asked)
+    client.start()
+    killed: list[str] = []
+    known = 0
+    while not (len(killed) == len(order) and known == asked.runs):
+        assert time.monotonic() - begun < _PATIENCE_S, f"{known} of {asked.runs} runs ended after {killed}"
+        with suppress(ResultsError):
+            known = ended(experiments)
+        if len(killed) < len(order) and known >= moments[len(killed)]:
+            name = order[len(killed)]
+            killed.append(name)
+            lab.kills[name](chance)
+        time.sleep(0.05)
+    client.join()
+    print(
+        f"{asked.runs} runs, {len(killed)} kills ({dict(Counter(killed))}), seed {asked.seed}: {time.monotonic() - begun:.0f} s,"
+        f" {client.refusals} submissions asked again"
+    )
+    check_the_record(store, client.ids, peace)
+    store.database.close()
+    lab.stop()
+    assert lab.left_behind() == []
+    for home in (lab.settings.home, *tmp_path.glob("worker*-home")):
+        assert [entry.name for entry in (home / "staging").iterdir() if entry.name != ".lock"] == []
+
+
+def check_the_record(store: Store, ids: list[str], peace: dict[str, str]) -> None:
+    """Every run once, whole, and the same as in peace; nothing else."""
+    experiments, events = Experiments(store.database), EventLog(store.database)
+    assert sorted(row["id"] for row in experiments.page(1000)) == sorted(ids), "a key submits once"
+    assert len(ids) == len(peace) // _REPEATS
+    documents: list[dict[str, Any]] = [one for key in ids for one in experiments.documents(key)]
+    assert [one.get("error") for one in documents if "error" in one] == []
+    assert {one["run"]: one["trace_sha256"] for one in documents} == peace
+    assert len(documents) == len(peace)
+    for key in ids:
+        row = experiments.get(key)
+        assert row["done"] + row["missed"] == row["total"] == _REPEATS
+    log = events.after(0, 1_000_000)
+    ends = Counter(event["run_id"] for event in log if event["kind"] == "run.finished")
+    assert ends == dict.fromkeys(peace, 1)
+    assert sum(event["kind"] == "experiment.finished" for event in log) == len(ids)
+    assert Work(store.database).waiting()[0] == 0
+    kept = {folder.name for folder in (store.home / "runs").glob("*/*")}
+    assert kept == set(peace)
+    whole = {"manifest.json", "log.txt", *FILE_NAMES.values()}
+    for run_id in peace:
+        assert {file.name for file in store.directory(run_id).iterdir()} == whole
+        assert store.manifest(run_id)["document"]["trace_sha256"] == peace[run_id]
+        assert len(store.trace(run_id).acks) > 0

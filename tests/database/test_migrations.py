@@ -1,0 +1,107 @@
+"""A record of any earlier revision becomes today's with all that is in it, once, whoever opens it first."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+import orchestrator.results
+from orchestrator.results.catalog import Catalog
+from orchestrator.results.database import Database
+from orchestrator.results.events import EventLog
+from orchestrator.results.tables import HEAD, METADATA
+from tests.unit.test_work import Lab, document
+
+_SCRIPTS = Path(orchestrator.results.__file__).parent / "migrations"
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
+    return config
+
+
+EARLIER = [one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions() if one.revision != HEAD]
+
+# What each revision's own programs would have written, in the words of its own tables.
+_RUN = (
+    "INSERT INTO runs (id, experiment, status, backend, kernel, seed, created_at, virtual_s, wall_s, trace_sha256, point, document)"
+    " VALUES (:id, 'old', :status, 'sandbox', '6.12.1', 1, '2026-01-01T00:00:00.000+00:00', 3.0, 0.1, 't', '{}', :document)"
+)
+_MEASURE = "INSERT INTO measures (run_id, flow, measure, value) VALUES (:id, 'app', 'goodput_bps', 1.5)"
+ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "0001": [
+        (_RUN, {"id": "a" * 20, "status": "done", "document": json.dumps(document("a" * 20))}),
+        (_RUN, {"id": "b" * 20, "status": "missed", "document": json.dumps(document("b" * 20, "missed"))}),
+        (_MEASURE, {"id": "a" * 20}),
+    ],
+}
+
+
+def make_earlier(url: str, revision: str) -> None:
+    """A record as that revision's version left it."""
+    engine = sqlalchemy.create_engine(Database(url)._url)
+    with engine.begin() as connection:
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        for statement, values in ROWS[revision]:
+            connection.execute(sqlalchemy.text(statement), values)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("revision", EARLIER)
+def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
+    make_earlier(url, revision)
+    database = Database(url)
+    catalog = Catalog(database)
+    assert catalog.document("a" * 20) == document("a" * 20)
+    assert [row["id"] for row in catalog.page(10, status="missed")] == ["b" * 20]
+    assert catalog.values("goodput_bps", "app", "old") == [("a" * 20, 1.5)]
+    row = catalog.run("a" * 20)
+    assert row is not None
+    assert (row["wall_s"], row["measured_by"], row["owner"], row["pinned"]) == (0.1, None, None, False)
+    # It is worked with like any other: a run that is kept is not run again, and deleting one takes its rows along.
+    lab = Lab(url)
+    lab.submit("e", ["a" * 20, "c"])
+    assert lab.names(5) == ["c"]
+    catalog.remove(["a" * 20])
+    assert catalog.values("goodput_bps", "app", "old") == []
+    assert EventLog(database).newest() == 3
+    for one in (database, lab.database):
+        one.close()
+
+
+def test_a_new_record_has_todays_tables(url: str) -> None:
+    database = Database(url)
+    with database.read():
+        pass
+    engine = sqlalchemy.create_engine(database._url)
+    found = sqlalchemy.inspect(engine)
+    for table in METADATA.tables.values():
+        columns = {column["name"]: column for column in found.get_columns(table.name)}
+        assert set(columns) == set(table.columns.keys())
+        for column in table.columns:
+            assert columns[column.name]["nullable"] == column.nullable, f"{table.name}.{column.name}"
+        assert {index["name"] for index in found.get_indexes(table.name)} >= {index.name for index in table.indexes}
+    engine.dispose()
+    database.close()
+
+
+@pytest.mark.parametrize("revision", EARLIER)
+def test_many_who_open_an_earlier_record_migrate_it_once(url: str, revision: str) -> None:
+    make_earlier(url, revision)
+    databases = [Database(url) for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda one: Catalog(one).document("a" * 20), databases))
+    assert found == [document("a" * 20)] * 8
+    for one in databases:
+        one.close()

@@ -1,0 +1,23 @@
+"""The known answers of tests/unit/test_work.py, on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.database.conftest import _NUMBERS
+from tests.parts import Postgres
+from tests.unit import test_work
+from tests.unit.test_work import Lab
+
+for _name, _test in vars(test_work).items():
+    if _name.startswith("test_"):
+        globals()[_name] = _test
+
+
+@pytest.fixture(name="lab")
+def on_postgres(postgres: Postgres) -> Iterator[Lab]:
+    lab = Lab(postgres.create(f"queue{next(_NUMBERS)}"))
+    yield lab
+    lab.database.close()
