@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from orchestrator.request import PRIORITIES, Request
 
@@ -26,6 +26,16 @@ QUICK: Json = {
     "duration": "5 s",
     "expect": [{"measure": "utilisation", "at_least": 0.5}],
 }
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, bool | str):
+        raise ValueError("a whole number is needed")
+    return value
+
+
+# 5 and 5.0 are the same number in JSON; "5" and true are none.
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class _Wire(BaseModel):
@@ -50,9 +60,9 @@ class AskedFor(_Wire):
     backend: Literal["sandbox", "mininet"] = "sandbox"
     where: Literal["guest", "host"] | None = Field(None, description="Where Mininet runs.")
     clock: Literal["virtual", "real"] | None = Field(None, description="Mininet's clock.")
-    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
-    repeats: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    priority: Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])] = 0
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] | None = None
+    repeats: Annotated[Whole, Field(ge=1, le=100_000)] | None = None
+    priority: Annotated[Whole, Field(ge=PRIORITIES[0], le=PRIORITIES[1])] = 0
 
     def as_request(self) -> Request:
         """What the desk takes."""
@@ -194,7 +204,7 @@ class AskedLease(_Wire):
         extra="forbid", json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]}
     )
 
-    seconds: Annotated[int, Field(ge=1, le=86_400)]
+    seconds: Annotated[Whole, Field(ge=1, le=86_400)]
     about: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""
 
 
@@ -253,7 +263,7 @@ class NewToken(_Wire):
 
     name: str = Field(pattern=TOKEN_NAME)
     scope: Literal["read", "run", "admin"]
-    days: Annotated[int, Field(ge=1, le=3650)] | None = None
+    days: Annotated[Whole, Field(ge=1, le=3650)] | None = None
 
 
 class Token(_Wire):
