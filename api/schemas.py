@@ -35,7 +35,7 @@ def _whole(value: object) -> object:
 
 
 # 5 and 5.0 are the same number in JSON; "5" and true are none.
-Whole = Annotated[int, BeforeValidator(_whole)]
+WHOLE = BeforeValidator(_whole)
 
 
 class _Wire(BaseModel):
@@ -60,9 +60,9 @@ class AskedFor(_Wire):
     backend: Literal["sandbox", "mininet"] = "sandbox"
     where: Literal["guest", "host"] | None = Field(None, description="Where Mininet runs.")
     clock: Literal["virtual", "real"] | None = Field(None, description="Mininet's clock.")
-    seed: Annotated[Whole, Field(ge=0, lt=2**32)] | None = None
-    repeats: Annotated[Whole, Field(ge=1, le=100_000)] | None = None
-    priority: Annotated[Whole, Field(ge=PRIORITIES[0], le=PRIORITIES[1])] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32), WHOLE] | None = None
+    repeats: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None
+    priority: Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1]), WHOLE] = 0
 
     def as_request(self) -> Request:
         """What the desk takes."""
@@ -204,7 +204,7 @@ class AskedLease(_Wire):
         extra="forbid", json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]}
     )
 
-    seconds: Annotated[Whole, Field(ge=1, le=86_400)]
+    seconds: Annotated[int, Field(ge=1, le=86_400), WHOLE]
     about: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""
 
 
@@ -263,7 +263,7 @@ class NewToken(_Wire):
 
     name: str = Field(pattern=TOKEN_NAME)
     scope: Literal["read", "run", "admin"]
-    days: Annotated[Whole, Field(ge=1, le=3650)] | None = None
+    days: Annotated[int, Field(ge=1, le=3650), WHOLE] | None = None
 
 
 class Token(_Wire):
