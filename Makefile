@@ -57,8 +57,8 @@ test-unit: .venv/.stamp ## tests without a guest
 test-contract: .venv/.stamp agent ## agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
-test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, in good faith and bad; 3 minutes of schemathesis at the end
-	@$(PYTHON) -m pytest tests/api
+test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, in good faith and bad; 3 minutes of schemathesis beside them
+	@$(PYTHON) -m pytest tests/api --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz

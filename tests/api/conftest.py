@@ -9,6 +9,11 @@ import pytest
 from tests.api.serving import Service, served
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest, and mostly waits, begins first."""
+    items.sort(key=lambda item: "schemathesis" not in item.nodeid)
+
+
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     # With all that an operator may allow, so that there is all of it to be attacked.
