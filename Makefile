@@ -12,6 +12,8 @@ C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stoc
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
 SEED := 1
+# make fuzz-api: for how long
+MINUTES := 20
 # make reproduce: a paper or a figure, and options; without any, every paper in full, which takes hours
 REPRODUCE :=
 
@@ -55,6 +57,9 @@ test-unit: .venv/.stamp ## tests without a guest
 test-contract: .venv/.stamp agent ## agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
+test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, in good faith and bad; 3 minutes of schemathesis at the end
+	@$(PYTHON) -m pytest tests/api
+
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz
 
@@ -66,15 +71,15 @@ test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/chaos -s --chaos-runs 200 --kills 20 $(CHAOS)
 
-test-api: .venv/.stamp agent kernel ## the service and its client, with real runs
-	@$(PYTHON) -m pytest tests/api
-
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
 	@$(PYTHON) -m pytest tests/fuzz --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --from-seed $(SEED) --remember
+
+fuzz-api: .venv/.stamp agent kernel ## schemathesis against the service, for as long as one likes (MINUTES=20 SEED=1)
+	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
 
 test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted in qemu without KVM
 	@./setup.sh check stock
@@ -130,4 +135,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-guest test-api test-service test-chaos test-mininet test-stock-kernel fuzz check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean

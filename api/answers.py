@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Header, Response
 from fastapi.responses import StreamingResponse
 
 from api.schemas import LIVE as LIVE
@@ -15,10 +15,41 @@ from api.schemas import ROOT as ROOT
 
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "description": "One event.",
+                    "properties": {
+                        "id": {"type": "string", "description": "What Last-Event-ID resumes after."},
+                        "event": {"type": "string", "description": "What happened (docs/service.md)."},
+                        "data": {
+                            "type": "string",
+                            "description": "A JSON document: at, kind, run, and what belongs to it.",
+                        },
+                    },
+                }
+            }
+        },
         "description": "Events with `id`, `event` and JSON `data`.",
     }
 }
+
+
+MADE: dict[int | str, dict[str, Any]] = {
+    201: {"headers": {"Location": {"schema": {"type": "string"}, "description": "Its path from the server's root."}}}
+}
+
+
+KnownTag = Annotated[
+    str | None,
+    Header(
+        alias="If-None-Match", description="The ETag of an earlier answer.", examples=['"9b74c9897bac770ffc029102"']
+    ),
+]
+LastEvent = Annotated[
+    int, Header(alias="Last-Event-ID", ge=0, le=2**62, description="The event that was seen last.", examples=[0])
+]
 
 
 class NotChanged(Exception):

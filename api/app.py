@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +18,7 @@ from api.dependencies import Lab
 from api.following import Hub
 from api.measuring import Gauges
 from api.middleware import Requests
+from api.reference import reference
 from api.routes import (
     baselines,
     catalogue,
@@ -34,10 +36,8 @@ from api.schemas import Problem
 from orchestrator.settings import Settings, load_settings
 
 _ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux TCP out. See docs/service.md."
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Problem, "content": {errors.PROBLEM_TYPE: {}}, "description": "Why it was not done."},
-    "5XX": {"model": Problem, "content": {errors.PROBLEM_TYPE: {}}, "description": "Why it could not be done."},
-}
+# So that its schema is in the reference, which knows better which statuses there are.
+_PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Problem}}
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -60,6 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         responses=_PROBLEMS,
         redirect_slashes=False,
     )
+    app.openapi = partial(_reference, app)  # type: ignore[method-assign]  # the framework's own way to another document
     lab = Lab(settings or load_settings())
     app.state.lab = lab
     app.state.hub = Hub(lab.events)
@@ -73,6 +74,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(CompressMiddleware, minimum_size=1000)
     app.add_middleware(Requests, state=app.state)
     return app
+
+
+def _reference(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        app.openapi_schema = reference(app)
+    return app.openapi_schema
 
 
 async def _not_changed(request: Request, error: Exception) -> Response:

@@ -28,11 +28,13 @@ class Lab:
     """One lab: its record, and the ways in."""
 
     settings: Settings
+    # Whoever asks over HTTP would rather hear soon that the record is locked.
+    patience_s: float = 10.0
     drawing: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def store(self) -> Store:
-        return Store(self.settings)
+        return Store(self.settings, self.patience_s)
 
     @cached_property
     def experiments(self) -> Experiments:

@@ -12,39 +12,41 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
-from orchestrator.errors import AuthError, LonghaulError, OverLimit, SpecError
+from orchestrator.errors import LonghaulError, OverLimit, RecordUnreachable, SpecError
 
 _LOG = logging.getLogger("longhaul.api")
 
 PROBLEM_TYPE = "application/problem+json"
 
+# When to ask again what could not be done for the moment.
+_SOON_S = 5
+
 _TITLES = {
     400: "The request cannot be read",
     404: "There is nothing here",
     405: "This cannot be done here",
-    406: "No such form of it",
+    406: "There is no such form of it",
+    408: "The request did not come to its end",
     413: "The request is too large",
     415: "This kind of content is not read",
     416: "There is no such part of it",
 }
 
 
+def problem_document(request_id: str, status: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
+    """What a problem document holds."""
+    empty = {"detail": "", "attempting": "", "subject": "", "what": "", "hint": "", "request_id": request_id}
+    return {"type": f"/problems/{kind}", "title": title, "status": status, **empty, **more}
+
+
 def problem(request: Request, status: int, kind: str, title: str, **more: Any) -> JSONResponse:
     """One problem document."""
-    body = {
-        "type": f"/problems/{kind}",
-        "title": title,
-        "status": status,
-        "detail": "",
-        "attempting": f"{request.method} {request.url.path}",
-        "subject": "",
-        "what": "",
-        "hint": "",
-        "request_id": getattr(request.state, "request_id", ""),
-        **more,
-    }
+    more = {"attempting": f"{request.method} {request.url.path}"} | more
+    body = problem_document(getattr(request.state, "request_id", ""), status, kind, title, **more)
     headers = {"WWW-Authenticate": 'Bearer realm="longhaul"'} if status == 401 else {}
     return JSONResponse(body, status_code=status, media_type=PROBLEM_TYPE, headers=headers)
 
@@ -54,8 +56,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(LonghaulError, _of_the_road)
     app.add_exception_handler(RequestValidationError, _of_the_request)
     app.add_exception_handler(HTTPException, _of_http)
-    app.add_exception_handler(RecursionError, _too_deep)
-    app.add_exception_handler(Exception, _unforeseen)
 
 
 async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
@@ -72,10 +72,11 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, SpecError):
         more["problems"] = error.problems
     response = problem(request, error.http_status, error.kind(), _title(error), **more)
-    if isinstance(error, OverLimit) and error.retry_after_s:
-        response.headers["Retry-After"] = str(error.retry_after_s)
-    if isinstance(error, AuthError) and error.http_status == 401:
-        response.headers["WWW-Authenticate"] = 'Bearer realm="longhaul"'
+    wait_s = (
+        _SOON_S if isinstance(error, RecordUnreachable) else error.retry_after_s if isinstance(error, OverLimit) else 0
+    )
+    if wait_s:
+        response.headers["Retry-After"] = str(wait_s)
     return response
 
 
@@ -92,18 +93,21 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
     title = _TITLES.get(error.status_code, "The request was not carried out")
     response = problem(request, error.status_code, f"http-{error.status_code}", title, detail=str(error.detail))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        # The router only knows of the first operation at a place.
+        response.headers["Allow"] = ", ".join(methods_at(request.app, request.url.path))
     return response
 
 
-async def _too_deep(request: Request, error: Exception) -> JSONResponse:
-    return problem(request, 400, "http-400", _TITLES[400], detail="the document is nested too deeply")
-
-
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-    request_id = getattr(request.state, "request_id", "")
-    _LOG.exception("unforeseen", exc_info=error, extra={"request_id": request_id})
-    hint = f"please report it, with the service's log of request {request_id}"
-    return problem(request, 500, "fault", "A fault of the service", hint=hint)
+def methods_at(app: FastAPI, path: str) -> list[str]:
+    """What can be done at a place."""
+    methods = {
+        method
+        for route in iter_route_contexts(app.routes)
+        if route.path and compile_path(route.path)[0].match(path)
+        for method in route.methods or ()
+    }
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 def _title(error: LonghaulError) -> str:

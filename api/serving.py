@@ -18,7 +18,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
+from api.protocol import Bounded
 from orchestrator.errors import PlanError
+from orchestrator.logs import log_as_json
 from orchestrator.process import start_companion
 from orchestrator.settings import Settings, load_settings
 
@@ -75,11 +77,21 @@ def serve(host: str, port: int) -> int:
     settings = load_settings()
     app = create_app(settings)
     bound = _bind(host, port)
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    log_as_json()
     logging.getLogger("alembic").setLevel(logging.WARNING)
     _greet(app, settings, *bound.getsockname()[:2])
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE_S, loop="uvloop"
+        app,
+        http=Bounded,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Anybody could claim to ask for somebody else.
+        proxy_headers=bool(settings.trusted_proxy),
+        forwarded_allow_ips=settings.trusted_proxy,
+        timeout_graceful_shutdown=_GRACE_S,
+        loop="uvloop",
     )
     companion = _Companion()
     companion.start()

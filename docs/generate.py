@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import typer
 from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
+from api.app import create_app
+from api.reference_page import reference_page
 from orchestrator import experiment, settings
 from orchestrator.analysis.measures import FORMULAS, key_of
 from orchestrator.catalogues import CATALOGUES
@@ -69,13 +74,22 @@ held against it (docs/fidelity.md); its JSON stays with the result. It is for TC
 
 def pages() -> Mapping[str, str]:
     """File name -> text of every generated page."""
+    document = _reference()
     return {
         "experiment-format.md": "\n".join(_experiment_format()) + "\n",
         "command-line.md": "\n".join(_command_line()) + "\n",
         "catalogues.md": "\n".join(_catalogues()) + "\n",
+        "openapi.json": json.dumps(document, indent=1, sort_keys=True) + "\n",
+        "api.md": reference_page(document),
         "topologies.md": "\n".join(_topologies()) + "\n",
         **{f"pictures/{name}.svg": as_svg(picture_of(_drawn(name)), name) for name in CATALOG},
     }
+
+
+def _reference() -> dict[str, Any]:
+    """What the service says of itself; made of its code alone, so any home will do."""
+    with tempfile.TemporaryDirectory() as home:
+        return create_app(replace(settings.load_settings(), home=Path(home), database="")).openapi()
 
 
 def _experiment_format() -> Iterator[str]:

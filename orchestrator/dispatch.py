@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.locks import locked
+from orchestrator.logs import log_as_json
 from orchestrator.results.leases import Leases, root_slot
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim, Work
@@ -187,7 +188,7 @@ def _name(settings: Settings) -> str:
 
 def main() -> int:
     """A process of its own beside the API: a guest's trace is decoded here, and requests are answered there."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    log_as_json()
     stop = threading.Event()
 
     def asked(number: int, frame: FrameType | None) -> None:

@@ -20,13 +20,15 @@ from orchestrator.errors import SpecError
 
 Location = tuple[str | int, ...]
 
-_LARGEST_BYTES = 256 * 1024
+LARGEST_BYTES = 256 * 1024
 _DEEPEST = 12
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*([eE][+-]?[0-9]{1,2})?")
 _TRUE = ("true", "yes", "on")
+# What no database, XML file or terminal takes for text: control characters, halves of a pair, what is no character.
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +52,21 @@ def read_document(path: Path) -> Document:
     """The document in a file."""
     try:
         with path.open("rb") as file:
-            content = file.read(_LARGEST_BYTES + 1)
+            content = file.read(LARGEST_BYTES + 1)
         text = content.decode()
     except OSError as error:
         raise SpecError(str(path), [error.strerror or str(error)]) from error
     except UnicodeDecodeError as error:
         raise SpecError(str(path), ["not UTF-8 text"]) from error
-    if len(content) > _LARGEST_BYTES:
-        raise SpecError(str(path), [f"larger than {_LARGEST_BYTES // 1024} KiB"])
+    if len(content) > LARGEST_BYTES:
+        raise SpecError(str(path), [f"larger than {LARGEST_BYTES // 1024} KiB"])
     return replace(parse_document(str(path), text), folder=path.parent)
 
 
 def parse_document(subject: str, text: str) -> Document:
     """The document in a text."""
+    if len(text) > LARGEST_BYTES:
+        raise SpecError(subject, [f"larger than {LARGEST_BYTES // 1024} KiB"])
     lines: dict[Location, int] = {}
     problems: list[str] = []
     data = _compose(subject, text, lines, problems)
@@ -115,6 +119,15 @@ def locate(data: Mapping[str, Any], path: str) -> Location:
     return tuple(location)
 
 
+def unreadable(value: object) -> bool:
+    """Whether a text, or any text in plain data, holds what is no text."""
+    if isinstance(value, str):
+        return _NO_TEXT.search(value) is not None
+    if isinstance(value, Mapping):
+        return any(unreadable(key) or unreadable(inner) for key, inner in value.items())
+    return isinstance(value, list) and any(map(unreadable, value))
+
+
 def path_of(data: object, location: Location) -> str:
     """A location as people write it: flows.app.cc."""
     parts: list[str] = []
@@ -144,6 +157,7 @@ def _position(items: Sequence[object], part: str, path: str) -> int:
 
 def _compose(subject: str, text: str, lines: dict[Location, int], problems: list[str]) -> Any:
     try:
+        _check_depth(subject, text)
         loader = _LOADER(text)
         try:
             root = loader.get_single_node()
@@ -156,6 +170,19 @@ def _compose(subject: str, text: str, lines: dict[Location, int], problems: list
     except (yaml.YAMLError, RecursionError) as error:
         raise SpecError(subject, [f"not YAML: {' '.join(str(error).split())}"]) from error
     return None if root is None else _Reader(lines, problems).read(root, ())
+
+
+def _check_depth(subject: str, text: str) -> None:
+    """The composer calls itself for every level, in C, where nothing stops it but the end of the stack."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST + 1:
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise SpecError(subject, [f"line {line}: nested too deeply"])
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 class _Reader:
@@ -191,6 +218,9 @@ class _Reader:
                 continue
             # The text, not what YAML takes it for: `on`, `off`, `no` and 5 are good names of fields.
             key = str(key_node.value)
+            if unreadable(key):
+                self._refuse(line, "control characters are no text")
+                continue
             if key in data:
                 self._refuse(line, f"{'.'.join(map(str, (*location, key)))}: given twice")
                 continue
@@ -200,6 +230,9 @@ class _Reader:
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         text, kind = str(node.value), node.tag.removeprefix(_TAG)
+        if unreadable(text):
+            self._refuse(node.start_mark.line + 1, "control characters are no text")
+            return None
         if kind == "null":
             return None
         if kind == "bool":

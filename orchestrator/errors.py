@@ -14,7 +14,8 @@
     |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
     |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
-    |   `-- NotFound             no such run or experiment                     exit 2, HTTP 404
+    |   |-- NotFound             no such run or experiment                     exit 2, HTTP 404
+    |   `-- RecordUnreachable    the record cannot be reached for a moment     exit 4, HTTP 503
     |-- AuthError            who is asking                                     exit 2, HTTP 401
     |   `-- NotAllowed           it is known who, and they may not               exit 2, HTTP 403
     |-- OverLimit            more than somebody may have, or may ask at once   exit 2, HTTP 429
@@ -150,6 +151,12 @@ class NotFound(ResultsError):
 
     exit_code = 2
     http_status = 404
+
+
+class RecordUnreachable(ResultsError):
+    """The record cannot be reached for a moment; asking again may well help."""
+
+    http_status = 503
 
 
 class AuthError(LonghaulError):

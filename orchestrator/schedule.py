@@ -17,7 +17,7 @@ from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
 from orchestrator.experiment import Change, Experiment, Flow, FlowSettings, LinkNumbers, PathNumbers
 from orchestrator.modules import module_params, pacing_bps
-from orchestrator.rules import Breach, nearest, parameter_breaches, path_breaches
+from orchestrator.rules import MOST_FLOWS, Breach, nearest, parameter_breaches, path_breaches
 from orchestrator.run import Flow as PlannedFlow
 from orchestrator.run import FlowChange, ModuleChange
 from orchestrator.units import parse_duration
@@ -101,6 +101,9 @@ def scheduled_controls(experiment: Experiment) -> list[CongestionControl]:
 
 def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
     """Every broken rule of the schedule."""
+    if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
+        # That is said already, and each of them would be looked at.
+        return
     addressed = _addressed(experiment)
     sound = True
     for position, change in enumerate(experiment.schedule):

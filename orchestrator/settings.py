@@ -10,6 +10,8 @@ LONGHAUL_DASK            tcp://HOST:PORT of a scheduler     runs are carried out
 LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
 LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
 LONGHAUL_RATE_LIMIT      requests a second of one token     200
+LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-For and -Proto
+                         word on callers is taken           are not read
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 LONGHAUL_USER_CODE       on: code of admins is taken        off
 LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
@@ -45,6 +47,7 @@ class Settings:
     most_queued: int = 20_000
     most_running: int = 10_000
     rate_limit: int = 200
+    trusted_proxy: str = ""
     dask: str = ""
     # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
     agent: Path | None = None
@@ -77,6 +80,7 @@ def load_settings() -> Settings:
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
+        trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
         server=environment.get("LONGHAUL_SERVER", ""),
     )
 

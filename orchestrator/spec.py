@@ -148,7 +148,8 @@ def _load(document: Document, overrides: Sequence[str], own_code: OwnCode = OwnC
             document = change_document(document, [change])
         except KeyError as error:
             raise SpecError(f"--set {change}", [str(error.args[0])]) from None
-    experiment = _validate(_with_whole_paths(document), own_code)
+    # Who may name no file learns nothing of where one would lie.
+    experiment = _validate(_with_whole_paths(document) if own_code is OwnCode.ANY else document, own_code)
     _check_sweep(experiment, document)
     return experiment
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
+from orchestrator.document import LARGEST_BYTES
 from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, SpecError
 from orchestrator.judging import measured_by, up_to_date
 from orchestrator.own_sources import admit_sources
@@ -25,6 +30,11 @@ from orchestrator.results.work import Wanted, Work
 from orchestrator.run import Run, run_id
 from orchestrator.settings import Settings
 from orchestrator.spec import Experiment, OwnCode, parse_experiment, shipped_experiment
+from orchestrator.sweep import count_points
+
+# Reading and compiling takes a processor for as long as there are points; more than so many at once only wait for another.
+_AT_ONCE = 12
+_PATIENCE_S, _SOON_S = 2.0, 3
 
 
 class Desk:
@@ -35,20 +45,37 @@ class Desk:
         self._store = store
         self._experiments = Experiments(store.database)
         self._work = Work(store.database)
+        self._turns = threading.BoundedSemaphore(_AT_ONCE)
 
     def plan(self, request: Request, *, trusted: bool = False) -> Plan:
         """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
-        return compile_plan(
-            self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE),
-            seed=request.seed,
-            repeats=request.repeats,
-            backend=request.backend,
-            where=request.where,
-            clock=request.clock,
-        )
+        with self._turn():
+            experiment = self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE)
+            self._hold_to_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
+            return compile_plan(
+                experiment,
+                seed=request.seed,
+                repeats=request.repeats,
+                backend=request.backend,
+                where=request.where,
+                clock=request.clock,
+            )
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._turns.acquire(timeout=_PATIENCE_S):
+            what = f"{_AT_ONCE} experiments are being read already"
+            raise OverLimit("reading", "the experiment", what, "ask again in a moment", _SOON_S)
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
         """Record and queue it; the id of the experiment."""
+        # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
+        if known := self._experiments.asked_before(owner, idempotency_key, _digest(request)):
+            return known
         plan = self.plan(request, trusted=trusted)
         experiment = plan.experiment
         if not plan.runs:
@@ -131,7 +158,22 @@ class Desk:
         if request.shipped is not None:
             return shipped_experiment(request.shipped, request.changes, own_code)
         assert request.spec is not None
+        self._hold_to_size(request.spec)
         return parse_experiment(request.spec, overrides=request.changes, own_code=own_code)
+
+    def _hold_to_size(self, spec: Mapping[str, Any]) -> None:
+        """Before every point of a sweep is read: as text no larger than a file may be, and no more points than runs may wait."""
+        if len(json.dumps(spec, ensure_ascii=False, default=str)) > LARGEST_BYTES:
+            raise SpecError("experiment", [f"larger than {LARGEST_BYTES // 1024} KiB"])
+        sweep = spec.get("sweep")
+        lists = [sweep] if isinstance(sweep, list) else list(sweep.values()) if isinstance(sweep, dict) else []
+        self._hold_to_count(math.prod(len(values) for values in lists if isinstance(values, list) and values))
+
+    def _hold_to_count(self, runs: int) -> None:
+        if runs > (most := self._settings.most_queued):
+            raise OverLimit(
+                "reading", "the experiment", f"it has {runs} runs, and {most} may wait", "hand it in in parts"
+            )
 
     def _measure_again(self, run_ids: Sequence[str]) -> None:
         """Of runs that are kept, those that other formulas measured."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
 
@@ -71,8 +72,8 @@ def alike(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> str |
     """The text of two different points that tables would not tell apart; results of such points would be taken for repeats."""
     if not isinstance(sweep, list):
         values = {path: [value_text(value) for value in listed] for path, listed in (sweep or {}).items()}
-        twice = ((path, text) for path, texts in values.items() for text in texts if texts.count(text) > 1)
-        return next((f"{path}={text}" for path, text in twice), None)
+        counted = ((path, Counter(texts)) for path, texts in values.items())
+        return next((f"{path}={text}" for path, texts in counted for text in texts if texts[text] > 1), None)
     seen: dict[tuple[tuple[str, str], ...], Point] = {}
     for point in sweep:
         texts = point_text(point)

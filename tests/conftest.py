@@ -1,4 +1,4 @@
-"""Options of the tests that look for faults: which kernel, how many experiments, from which seed; how much is killed."""
+"""Options of the tests that look for faults: which kernel, how many experiments, from which seed, for how long; how much is killed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kernel", default="6.12", help="kernel of the guests of tests/fuzz")
     group.addoption("--runs", type=int, default=60, help="how many experiments tests/fuzz makes up")
     group.addoption("--from-seed", type=int, default=1, help="where it begins: the same seed, the same experiments")
+    group.addoption("--api-minutes", type=float, default=3, help="how long schemathesis asks the service of tests/api")
     group.addoption("--remember", action="store_true", help="keep what failed in the cache, and try it first")
     group.addoption("--chaos-runs", type=int, default=60, help="how many runs tests/chaos sees through")
     group.addoption("--kills", type=int, default=10, help="how often tests/chaos kills something")

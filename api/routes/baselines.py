@@ -8,15 +8,23 @@ from fastapi import APIRouter, Path
 
 from api.auth import Reader, Runner
 from api.dependencies import TheLab
+from api.reading import Reading
 from api.schemas import Baseline, NewBaseline
 from orchestrator.errors import Conflict, NotFound
 
-router = APIRouter(prefix="/baselines", tags=["baselines"])
+router = APIRouter(route_class=Reading, prefix="/baselines", tags=["baselines"])
 
-Name = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,127}$", description="The name of an experiment.")]
+Name = Annotated[
+    str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,127}$", description="The name of an experiment.", examples=["quick"])
+]
 # What git takes for the name of a branch, slashes too.
 Branch = Annotated[
-    str, Path(pattern=r"^[^\x00-\x20\x7f~^:?*\[\\]{1,128}$", description="A branch, as in main or feature/pacing.")
+    str,
+    Path(
+        pattern=r"^[^\x00-\x20\x7f~^:?*\[\\]{1,128}$",
+        description="A branch, as in main or feature/pacing.",
+        examples=["main"],
+    ),
 ]
 
 

@@ -8,16 +8,29 @@ from fastapi import APIRouter, Query
 
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
+from api.reading import Reading
 from orchestrator.analysis.comparison_text import as_json
 from orchestrator.comparing import compare_documents
 from orchestrator.judging import up_to_date
 
-router = APIRouter(prefix="/comparisons", tags=["comparisons"])
+router = APIRouter(route_class=Reading, prefix="/comparisons", tags=["comparisons"])
 
-Side = Annotated[str, Query(pattern=r"^[0-9a-f]{16}$|^[0-9a-f]{20}$", description="The id of an experiment or a run.")]
+Side = Annotated[
+    str,
+    Query(
+        pattern=r"^[0-9a-f]{16}$|^[0-9a-f]{20}$",
+        description="The id of an experiment or a run.",
+        examples=["5d41402abc4b2a76"],
+    ),
+]
 
 
-@router.get("", summary="Compare two experiments or runs", operation_id="compare")
+@router.get(
+    "",
+    summary="Compare two experiments or runs",
+    operation_id="compare",
+    responses={404: {"description": "One of them is not there."}},
+)
 def compare(
     a: Side,
     b: Side,
@@ -25,9 +38,11 @@ def compare(
     caller: Reader,
     gate: Annotated[
         list[Annotated[str, Query(max_length=200)]] | None,
-        Query(max_length=20, description="Measures of which B must not be worse, as in goodput(app)."),
+        Query(max_length=20, description="Measures of which B must not be worse.", examples=[["goodput(app)"]]),
     ] = None,
-    min_effect: Annotated[str, Query(max_length=20, description="The least change of a mean that matters.")] = "2 %",
+    min_effect: Annotated[
+        str, Query(max_length=20, description="The least change of a mean that matters.", examples=["5 %"])
+    ] = "2 %",
 ) -> dict[str, Any]:
     """What `longhaul compare A B --json` prints: each measure with its change, its interval and what that means."""
     return as_json(compare_documents(a, _documents(lab, a), b, _documents(lab, b), gate or [], min_effect))

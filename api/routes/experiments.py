@@ -8,34 +8,56 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, rendered, tag
+from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
-from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
-from api.schemas import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result, Status
+from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
+from api.reading import EXPERIMENT_FILE, Reading
+from api.schemas import TOKEN_NAME, AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
 from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
 from orchestrator.errors import Conflict, NotAllowed
 from orchestrator.judging import kept_run
 from orchestrator.results.access import Caller
 
-router = APIRouter(prefix="/experiments", tags=["experiments"])
+router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 
 Row = dict[str, Any]
-ExperimentId = Annotated[str, Path(alias="id", pattern=r"^[0-9a-f]{16}$", description="The id of an experiment.")]
+ExperimentId = Annotated[
+    str,
+    Path(alias="id", pattern=r"^[0-9a-f]{16}$", description="The id of an experiment.", examples=["5d41402abc4b2a76"]),
+]
 # A page with the traces of more runs than this opens in no browser.
 _MOST_REPORTED = 50
+# A page of its own origin, which is nobody's: whatever ran in it could not ask the service in its reader's name.
+_PAGE_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
+)
 
 
-@router.post("", status_code=201, summary="Submit an experiment", operation_id="submit_experiment")
+@router.post(
+    "",
+    status_code=201,
+    summary="Submit an experiment",
+    operation_id="submit_experiment",
+    responses=MADE,
+    openapi_extra=EXPERIMENT_FILE,
+)
 def submit(
     asked: AskedFor,
     lab: TheLab,
     caller: Runner,
     response: Response,
     idempotency_key: Annotated[
-        str | None, Header(max_length=128, pattern=r"^[\x21-\x7e]+$", description="The same key never submits twice.")
+        str | None,
+        Header(
+            max_length=128,
+            pattern=r"^[\x21-\x7e]+$",
+            description="The same key never submits twice.",
+            examples=["nightly-2031-05-17"],
+        ),
     ] = None,
 ) -> Experiment:
     """Read, compile and queue it. What is kept already is not run again; an experiment of which all is kept is done at once."""
@@ -51,9 +73,9 @@ def list_experiments(
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
     sort: SortQuery = "newest",
-    name: Annotated[str | None, Query(max_length=128)] = None,
-    status: Status | None = None,
-    owner: Annotated[str | None, Query(max_length=64)] = None,
+    name: NameQuery = None,
+    status: StatusQuery = None,
+    owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="Whose.", examples=["ci"])] = None,
 ) -> Response:
     """A page of them, without their specs."""
     rows = lab.experiments.page(
@@ -97,7 +119,7 @@ def summary(
     lab: TheLab,
     caller: Reader,
     response: Response,
-    if_none_match: Annotated[str | None, Header()] = None,
+    if_none_match: KnownTag = None,
 ) -> Result:
     """The document of `longhaul run --json`: every finished run, and the summary over repeats."""
     row = lab.experiments.get(key)
@@ -119,7 +141,7 @@ def junit(
     lab: TheLab,
     caller: Reader,
     response: Response,
-    if_none_match: Annotated[str | None, Header()] = None,
+    if_none_match: KnownTag = None,
 ) -> Response:
     """The gate of its finished runs, for any CI system."""
     row = lab.experiments.get(key)
@@ -131,6 +153,7 @@ def junit(
     "/{id}/report",
     summary="Read an experiment as a page",
     operation_id="report_of_experiment",
+    responses={409: {"description": "No run of it is finished, or too many are."}},
     response_class=HTMLResponse,
 )
 def report(
@@ -138,7 +161,7 @@ def report(
     lab: TheLab,
     caller: Reader,
     response: Response,
-    if_none_match: Annotated[str | None, Header()] = None,
+    if_none_match: KnownTag = None,
 ) -> HTMLResponse:
     """One HTML page that needs nothing else: charts, measures, fidelity."""
     row = lab.experiments.get(key)
@@ -153,7 +176,8 @@ def report(
 
     # Figures are drawn by a library that knows one thread.
     with lab.drawing:
-        return HTMLResponse(report_page([kept_run(key, lab.store) for key in kept]), headers=dict(response.headers))
+        text = report_page([kept_run(key, lab.store) for key in kept])
+    return HTMLResponse(text, headers={**response.headers, "Content-Security-Policy": _PAGE_POLICY})
 
 
 @router.get(
@@ -165,7 +189,7 @@ async def events(
     lab: TheLab,
     hub: TheHub,
     caller: Reader,
-    last_event_id: Annotated[int, Header(ge=0, le=2**62)] = 0,
+    last_event_id: LastEvent = 0,
 ) -> StreamingResponse:
     """Server-sent events about it and its runs, from the first or after Last-Event-ID; the stream ends with the experiment."""
     row = await run_in_threadpool(lab.experiments.get, key)

@@ -7,8 +7,9 @@ from pydantic import BaseModel
 
 from api.dependencies import TheHub, TheLab
 from api.measuring import Gauges
+from api.reading import Reading
 
-router = APIRouter(tags=["health"])
+router = APIRouter(route_class=Reading, tags=["health"])
 
 
 class Health(BaseModel):
@@ -25,7 +26,7 @@ async def healthz() -> Health:
 
 @router.get("/readyz", summary="Whether the service can work", operation_id="readyz")
 def readyz(lab: TheLab) -> Health:
-    """It reaches its record; 500 with the reason where it does not."""
+    """It reaches its record; 503 with the reason where it does not."""
     lab.events.newest()
     return Health(status="ready")
 

@@ -8,14 +8,22 @@ from fastapi import APIRouter, Path, Query
 
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheLab
+from api.reading import Reading
 from api.schemas import AskedLease, Host, Lease
 from orchestrator.errors import HostBusy, NotFound
 from orchestrator.results.leases import root_slot
 
-router = APIRouter(prefix="/hosts", tags=["hosts"])
+router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
 
 HostId = Annotated[
-    str, Path(alias="id", max_length=128, pattern=r"^[A-Za-z0-9@._-]+$", description="The name of a host.")
+    str,
+    Path(
+        alias="id",
+        max_length=128,
+        pattern=r"^[A-Za-z0-9@._-]+$",
+        description="The name of a host.",
+        examples=["root@lab"],
+    ),
 ]
 
 
@@ -47,7 +55,7 @@ def give_back(
     key: HostId,
     lab: TheLab,
     caller: Runner,
-    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.")],
+    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.", examples=[1])],
 ) -> None:
     """End a lease early."""
     if not lab.leases.give_back(_known(lab, key), caller.name, fence):

@@ -8,13 +8,19 @@ from fastapi import APIRouter, Path, Response
 
 from api.auth import Admin
 from api.dependencies import TheLab
+from api.reading import Reading
 from api.schemas import ModuleFiles, OwnModule
 from orchestrator.own_modules import reference
 
-router = APIRouter(prefix="/modules", tags=["modules"])
+router = APIRouter(route_class=Reading, prefix="/modules", tags=["modules"])
 
 Source = Annotated[
-    str, Path(pattern=r"^[0-9a-f]{32}$", description="The hash of the content, as own_modules.py makes it.")
+    str,
+    Path(
+        pattern=r"^[0-9a-f]{32}$",
+        description="The hash of the content, as own_modules.py makes it.",
+        examples=["3837a6c3d9901167b9c7bcc85370ca33"],
+    ),
 ]
 
 

@@ -6,14 +6,20 @@ from fastapi import APIRouter
 
 from api.auth import Reader
 from api.dependencies import TheLab
+from api.reading import EXPERIMENT_FILE, Reading
 from api.schemas import AskedFor, Plan
 from orchestrator.cost import wall_estimate_s
 from orchestrator.describe import describe_plan
 
-router = APIRouter(tags=["plans"])
+router = APIRouter(route_class=Reading, tags=["plans"])
 
 
-@router.post("/plans", summary="Resolve an experiment without running it", operation_id="make_plan")
+@router.post(
+    "/plans",
+    summary="Resolve an experiment without running it",
+    operation_id="make_plan",
+    openapi_extra=EXPERIMENT_FILE,
+)
 def make_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Plan:
     """Every number that the experiment comes to, what is odd about it, and what it will cost. Nothing is recorded."""
     plan = lab.desk.plan(asked.as_request(), trusted=caller.may("admin"))

@@ -5,25 +5,32 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, ROOT, event_stream, not_changed, rendered, tag
+from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
-from api.paging import CursorQuery, LimitQuery, SortQuery, page, read_cursor
+from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
+from api.reading import Reading
 from api.routes.experiments import experiment_document
-from api.schemas import Experiment, Run, RunRow, Runs, Status
+from api.schemas import Experiment, Run, RunRow, Runs
 from orchestrator.errors import NotFound
 
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 Row = dict[str, Any]
 _SHOWN = tuple(name for name in RunRow.model_fields if name not in ("href", "point"))
 RunId = Annotated[
-    str, Path(alias="id", pattern=r"^[0-9a-f]{20}$", description="The id of a run: the hash of what determines it.")
+    str,
+    Path(
+        alias="id",
+        pattern=r"^[0-9a-f]{20}$",
+        description="The id of a run: the hash of what determines it.",
+        examples=["5d41402abc4b2a769e07"],
+    ),
 ]
 
 
@@ -34,9 +41,12 @@ def list_runs(
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
     sort: SortQuery = "newest",
-    experiment: Annotated[str | None, Query(max_length=128, description="The name of an experiment.")] = None,
-    experiment_id: Annotated[str | None, Query(pattern=r"^[0-9a-f]{16}$")] = None,
-    status: Status | None = None,
+    experiment: NameQuery = None,
+    experiment_id: Annotated[
+        str | None,
+        Query(pattern=r"^[0-9a-f]{16}$", description="Those of one experiment.", examples=["5d41402abc4b2a76"]),
+    ] = None,
+    status: StatusQuery = None,
 ) -> Response:
     """A page of them, without their documents."""
     rows = lab.store.catalog.page(
@@ -51,9 +61,7 @@ def list_runs(
 
 
 @router.get("/{id}", summary="Read a run", operation_id="read_run")
-def read(
-    key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_match: Annotated[str | None, Header()] = None
-) -> Run:
+def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_match: KnownTag = None) -> Run:
     """What it came to, as `longhaul run --json` prints it, or why it came to nothing."""
     row = _find(lab, key)
     ended = row["status"] not in LIVE
@@ -73,7 +81,7 @@ def read(
     responses=EVENT_STREAM,
 )
 async def events(
-    key: RunId, lab: TheLab, hub: TheHub, caller: Reader, last_event_id: Annotated[int, Header(ge=0, le=2**62)] = 0
+    key: RunId, lab: TheLab, hub: TheHub, caller: Reader, last_event_id: LastEvent = 0
 ) -> StreamingResponse:
     """Server-sent events about it, from the first or after Last-Event-ID; the stream ends with the run."""
     await run_in_threadpool(_find, lab, key)
@@ -90,7 +98,7 @@ async def events(
     return event_stream(stream(hub, about, kept, last_event_id, over))
 
 
-@router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun")
+@router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun", responses=MADE)
 def rerun(key: RunId, lab: TheLab, caller: Runner, response: Response) -> Experiment:
     """Carry a kept run out again from its manifest: `done` if every byte of the trace is the same, `missed` with what differs if not."""
     made = lab.desk.rerun(key, caller.name, trusted=caller.may("admin"))

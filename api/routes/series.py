@@ -8,13 +8,14 @@ from collections import OrderedDict
 from typing import Annotated
 
 import anyio
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import not_changed, tag
+from api.answers import KnownTag, not_changed, tag
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
+from api.reading import Reading
 from api.routes.runs import RunId, kept_run_id
 from api.schemas import Series
 from orchestrator.analysis.thinning import LEAST_POINTS
@@ -22,11 +23,13 @@ from orchestrator.charting import kept_timeline
 from orchestrator.results.downloads import SOURCES
 from orchestrator.run import FORMAT
 
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
-Seconds = Annotated[float | None, Query(ge=0, le=1e9, allow_inf_nan=False)]
-Name = Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00-\x1f]+$")]
+_NAME = r"^[^\x00-\x1f]{1,128}$"
+_LONGEST_S = 1e9
 _MOST_POINTS = 100_000
+# What a page asks for is far smaller; the largest of all, remembered, would fill the memory.
+_LARGEST_REMEMBERED = 200_000
 _TYPES = {
     ".json": "application/json",
     ".txt": "text/plain",
@@ -55,7 +58,8 @@ class SeriesReader:
             self._limit = anyio.CapacityLimiter(os.cpu_count() or 1)
         async with self._limit:
             answer = await run_in_threadpool(_rendered, lab, key)
-        self._answers[key] = answer
+        if len(answer) <= _LARGEST_REMEMBERED:
+            self._answers[key] = answer
         while len(self._answers) > self._most:
             self._answers.popitem(last=False)
         return answer
@@ -71,18 +75,37 @@ async def series(
     caller: Reader,
     response: Response,
     measure: Annotated[str, Query(max_length=64, description="A name of the catalogue's series.", examples=["cwnd"])],
-    flow: Annotated[Name, Query(description="Of a flow, by its name.", examples=["app"])] = None,
+    flow: Annotated[str | None, Query(pattern=_NAME, description="Of a flow, by its name.", examples=["app"])] = None,
     link: Annotated[
-        Name, Query(description="Of a link, where no flow is named; the first bottleneck by default.")
+        str | None,
+        Query(
+            pattern=_NAME,
+            description="Of a link, where no flow is named; the first bottleneck by default.",
+            examples=["bottleneck"],
+        ),
     ] = None,
-    begin_s: Annotated[Seconds, Query(alias="from", description="Seconds from the start.")] = None,
-    end_s: Annotated[Seconds, Query(alias="to", description="Seconds from the start; the end by default.")] = None,
-    points: Annotated[int, Query(ge=LEAST_POINTS, le=_MOST_POINTS)] = 2000,
-    if_none_match: Annotated[str | None, Header()] = None,
+    begin_s: Annotated[
+        float, Query(alias="from", ge=0, le=_LONGEST_S, description="Seconds from the start.", examples=[1.5])
+    ] = 0.0,
+    end_s: Annotated[
+        float | None,
+        Query(
+            alias="to",
+            ge=0,
+            le=_LONGEST_S,
+            allow_inf_nan=False,
+            description="Seconds from the start; the end by default.",
+            examples=[5],
+        ),
+    ] = None,
+    points: Annotated[
+        int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="At most so many.", examples=[500])
+    ] = 2000,
+    if_none_match: KnownTag = None,
 ) -> Response:
     """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""
     await run_in_threadpool(kept_run_id, lab, key)
-    question = (key, measure, flow, link, begin_s or 0.0, end_s, points)
+    question = (key, measure, flow, link, begin_s, end_s, points)
     not_changed(tag("series", str(FORMAT), *map(str, question)), if_none_match, response)
     answer = await _reader.read(lab, question)
     return Response(answer, media_type="application/json", headers=dict(response.headers))

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from api.answers import MADE, ROOT
 from api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
 from api.dependencies import TheLab
-from api.schemas import Login, NewToken, Session, ShownToken, Token
+from api.reading import Reading
+from api.schemas import TOKEN_NAME, Login, NewToken, Session, ShownToken, Token
 from orchestrator.results.access import SESSION_S
 
-router = APIRouter(tags=["access"])
+router = APIRouter(route_class=Reading, tags=["access"])
 
 _DAY_S = 86_400.0
 _COOKIE_PATH = "/"
@@ -24,16 +26,17 @@ def list_tokens(lab: TheLab, caller: Admin) -> list[Token]:
     return [Token(**row) for row in lab.access.tokens()]
 
 
-@router.post("/tokens", status_code=201, summary="Make a token", operation_id="make_token")
-def make_token(asked: NewToken, lab: TheLab, caller: Admin) -> ShownToken:
+@router.post("/tokens", status_code=201, summary="Make a token", operation_id="make_token", responses=MADE)
+def make_token(asked: NewToken, lab: TheLab, caller: Admin, response: Response) -> ShownToken:
     """A new token; this answer is the only place where it is ever shown."""
     token, row = lab.access.add_token(asked.name, asked.scope, asked.days * _DAY_S if asked.days else None)
+    response.headers["Location"] = f"{ROOT}/tokens/{row['name']}"
     return ShownToken(token=token, **row)
 
 
 @router.delete("/tokens/{name}", summary="Revoke a token", operation_id="revoke_token")
 def revoke_token(
-    name: Annotated[str, Path(max_length=64, description="Its name or id.")],
+    name: Annotated[str, Path(pattern=TOKEN_NAME, description="Its name or id.", examples=["ci"])],
     lab: TheLab,
     caller: Admin,
     request: Request,
@@ -49,14 +52,22 @@ def revoke_token(
 def audit(
     lab: TheLab,
     caller: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**62, description="Older than the entry with this id.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="At most so many entries.", examples=[20])] = 100,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**62, description="Older than the entry with this id.", examples=[1000])
+    ] = None,
 ) -> list[dict[str, Any]]:
     """Who changed what, from where, and what came of it; the newest first."""
     return lab.access.audit(limit, before)
 
 
-@router.post("/session", status_code=201, summary="Log a web page in", operation_id="log_in")
+@router.post(
+    "/session",
+    status_code=201,
+    summary="Log a web page in",
+    operation_id="log_in",
+    responses={401: {"description": "The token is none."}},
+)
 async def log_in(login: Login, lab: TheLab, request: Request, response: Response) -> Session:
     """Trade a token for a cookie that scripts cannot read. What changes something also needs the CSRF token of this answer."""
     door: Door = request.app.state.door
@@ -89,4 +100,5 @@ def log_out(lab: TheLab, request: Request, response: Response, caller: Reader) -
         lab.access.close_session(session)
         door: Door = request.app.state.door
         door.forget()
-    response.delete_cookie(SESSION_COOKIE, path=_COOKIE_PATH)
+    secure = request.url.scheme == "https"
+    response.delete_cookie(SESSION_COOKIE, path=_COOKIE_PATH, httponly=True, samesite="strict", secure=secure)

@@ -29,6 +29,7 @@ SCOPES = ("read", "run", "admin")
 SESSION_S = 12 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_ID = re.compile(r"[0-9a-f]{12}")
 _TOKEN = re.compile(r"lh_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 # What an unknown id is compared with, so that it takes as long as a known one.
 _NOBODY = hashlib.sha256(b"").hexdigest()
@@ -55,8 +56,8 @@ class Access:
 
     def add_token(self, name: str, scope: str, lifetime_s: float | None = None) -> tuple[str, Row]:
         """A new token, to be shown once, and its row."""
-        if not _NAME.fullmatch(name):
-            allowed = "up to 64 letters, digits and . _ @ -, the first a letter or digit"
+        if not _NAME.fullmatch(name) or _ID.fullmatch(name):
+            allowed = "up to 64 letters, digits and . _ @ -, the first a letter or digit, and not what an id looks like"
             raise PlanError("adding token", name, "it is no name", f"allowed: {allowed}")
         if scope not in SCOPES:
             raise PlanError("adding token", name, f"there is no scope {scope!r}", f"known: {', '.join(SCOPES)}")

@@ -20,21 +20,27 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
-from orchestrator.errors import PlanError, ResultsError
+from orchestrator.errors import PlanError, RecordUnreachable, ResultsError
 from orchestrator.locks import locked
 from orchestrator.results.tables import HEAD
 
 # Any number, so long as nobody else locks it in the same database: the first letters of "longhaul".
 _MIGRATING, _WRITING = 0x6C6F6E67, 0x6C6F6E68
+# Locked, full, restarting, all connections in use: none of it is for long, and none of it is the statement's fault.
+_PASSING = (OperationalError, InterfaceError, NoConnection)
+# Of a file that somebody else writes to.
+_PATIENCE_S = 60.0
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
 class Database:
     """One database, opened when it is first asked."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience_s: float = _PATIENCE_S) -> None:
+        self._patience_s = patience_s
         try:
             parsed = make_url(url)
             self._url = parsed.set(drivername=_DRIVERS[parsed.drivername.partition("+")[0]])
@@ -83,16 +89,18 @@ class Database:
     def _said(self, doing: str) -> Iterator[None]:
         try:
             yield
-        except DatabaseError as error:
+        except DBAPIError as error:
+            kind = RecordUnreachable if isinstance(error, _PASSING) else ResultsError
             hint = (
                 "free some space, or set LONGHAUL_HOME to a folder you may write"
                 if self._file
                 else "is it running, and may LONGHAUL_DATABASE's user do this?"
             )
             what = " ".join(str(error.orig).split())
-            raise ResultsError(f"{doing} the catalogue", self.name, what, hint) from error
+            raise kind(f"{doing} the catalogue", self.name, what, hint) from error
         except SQLAlchemyError as error:
-            raise ResultsError(f"{doing} the catalogue", self.name, str(error)) from error
+            kind = RecordUnreachable if isinstance(error, _PASSING) else ResultsError
+            raise kind(f"{doing} the catalogue", self.name, str(error)) from error
 
     def _open(self) -> Engine:
         with self._opening:
@@ -113,7 +121,7 @@ class Database:
         return engine
 
     def _bare_file_engine(self) -> Engine:
-        engine = create_engine(self._url, connect_args={"timeout": 60})
+        engine = create_engine(self._url, connect_args={"timeout": self._patience_s})
         event.listen(engine, "connect", _set_up_file)
         event.listen(engine, "begin", _begin)
         return engine

@@ -51,7 +51,9 @@ class Experiments:
     def submit(self, submission: Submission) -> str:
         """Record it and queue those of its runs that are not kept; the id it has, an older one where the key was used before."""
         with self._database.write() as connection:
-            if known := self._asked_before(connection, submission):
+            if known := _asked_before(
+                connection, submission.owner, submission.idempotency_key, submission.asked_sha256
+            ):
                 return known
             run_ids = [wanted.run_id for wanted in submission.runs]
             kept: dict[str, str] = {}
@@ -83,7 +85,7 @@ class Experiments:
             }
             if not insert_new(connection, EXPERIMENTS, [row]):
                 # Somebody else was quicker with the same key.
-                known = self._asked_before(connection, submission)
+                known = _asked_before(connection, submission.owner, submission.idempotency_key, submission.asked_sha256)
                 assert known is not None
                 return known
             say(connection, "experiment.queued", {"total": len(run_ids), "cached": len(ends)}, experiment=submission.id)
@@ -105,24 +107,10 @@ class Experiments:
             close_if_over(connection, submission.id)
         return submission.id
 
-    @staticmethod
-    def _asked_before(connection: Connection, submission: Submission) -> str | None:
-        if submission.idempotency_key is None:
-            return None
-        query = select(EXPERIMENTS.c.id, EXPERIMENTS.c.asked_sha256).where(
-            EXPERIMENTS.c.owner == submission.owner, EXPERIMENTS.c.idempotency_key == submission.idempotency_key
-        )
-        known = connection.execute(query).one_or_none()
-        if known is None:
-            return None
-        if known.asked_sha256 != submission.asked_sha256:
-            raise Conflict(
-                "submitting with the Idempotency-Key",
-                submission.idempotency_key,
-                f"it was used for another experiment, {known.id}",
-                "give every submission a key of its own",
-            )
-        return str(known.id)
+    def asked_before(self, owner: str, idempotency_key: str | None, asked_sha256: str) -> str | None:
+        """The experiment that this person handed in with this key; Conflict where they asked for another one then."""
+        with self._database.read() as connection:
+            return _asked_before(connection, owner, idempotency_key, asked_sha256)
 
     def get(self, experiment: str) -> Row:
         """One experiment; NotFound where there is none."""
@@ -237,6 +225,25 @@ class Experiments:
         query = select(BASELINES).order_by(BASELINES.c.name, BASELINES.c.branch)
         with self._database.read() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def _asked_before(connection: Connection, owner: str, idempotency_key: str | None, asked_sha256: str) -> str | None:
+    if idempotency_key is None:
+        return None
+    query = select(EXPERIMENTS.c.id, EXPERIMENTS.c.asked_sha256).where(
+        EXPERIMENTS.c.owner == owner, EXPERIMENTS.c.idempotency_key == idempotency_key
+    )
+    known = connection.execute(query).one_or_none()
+    if known is None:
+        return None
+    if known.asked_sha256 != asked_sha256:
+        raise Conflict(
+            "submitting with the Idempotency-Key",
+            idempotency_key,
+            f"it was used for another experiment, {known.id}",
+            "give every submission a key of its own",
+        )
+    return str(known.id)
 
 
 def _experiment(row: Any) -> Row:

@@ -42,8 +42,9 @@ _RUN_ID = re.compile("[0-9a-f]{20}")
 class Store:
     """All kept runs of one home."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, patience_s: float | None = None) -> None:
         self.home = settings.home
+        self._patience = {} if patience_s is None else {"patience_s": patience_s}
         self._database_url = settings.database or f"sqlite:///{settings.home / 'catalogue.sqlite'}"
 
     @cached_property
@@ -51,7 +52,7 @@ class Store:
         """The record that this home's runs are in."""
         from orchestrator.results.database import Database
 
-        return Database(self._database_url)
+        return Database(self._database_url, **self._patience)
 
     @cached_property
     def catalog(self) -> Catalog:

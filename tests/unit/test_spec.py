@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli import app
+from orchestrator.document import parse_document
 from orchestrator.errors import SpecError
 from orchestrator.spec import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
 
@@ -118,6 +119,19 @@ def test_leave_to_send_sources_is_no_leave_to_name_files() -> None:
         parse_experiment(written | {"modules": ["sha256:" + "0" * 32]}, own_code=OwnCode.SENT)
     with pytest.raises(SpecError, match="32 hexadecimal digits"):
         parse_experiment(written | {"modules": ["sha256:../../etc"]}, own_code=OwnCode.SENT)
+
+
+@pytest.mark.parametrize("text", ["[" * 120_000, "{a: " * 60_000, "- " * 120_000, "? " * 120_000])
+def test_no_depth_ends_the_process(text: str) -> None:
+    # The composer of libyaml has no bound but the stack's end.
+    with pytest.raises(SpecError, match="nested too deeply"):
+        parse_document("deep", text)
+
+
+@pytest.mark.parametrize("text", ['about: "\\0"', 'about: "\\x1b[2J"', '"a\\x07": 1'])
+def test_control_characters_are_no_text(text: str) -> None:
+    with pytest.raises(SpecError, match="no text"):
+        parse_document("strange", text)
 
 
 def test_a_topology_of_ones_own_is_found_from_the_experiments_folder(tmp_path: Path) -> None:

@@ -1,0 +1,20 @@
+"""One real service for all tests of the API, with the experiment `quick` run in a guest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.serving import Service, served
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    # With all that an operator may allow, so that there is all of it to be attacked.
+    with served(tmp_path_factory.mktemp("service") / "home", LONGHAUL_USER_CODE="on") as running:
+        ended = running.wait(running.submit({"shipped": "quick"})["id"])
+        assert ended["status"] == "done", ended
+        running.experiment = ended["id"]
+        running.run = ended["runs"][0].rpartition("/")[2]
+        yield running

@@ -1,0 +1,209 @@
+"""Who may do what: every operation that the app has, by every scope and every way of not being known."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi.routing import iter_route_contexts
+
+from api.reading import Reading
+from tests.api.operations import Operation, ids_of, operations, the_app
+from tests.api.serving import ROOT, SCOPES, Service
+
+# What anybody may do who reaches the port, and nothing else.
+PUBLIC = {"GET /healthz", "GET /readyz", "GET /metrics", f"GET {ROOT}/openapi.json", f"POST {ROOT}/session"}
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
+GUARDED = [one for one in operations() if one.name not in PUBLIC]
+PROBLEM = "application/problem+json"
+
+Clients = dict[str | None, httpx.Client]
+
+
+@pytest.fixture(scope="module")
+def ids(service: Service) -> dict[str, str]:
+    # Of things that are not there: nobody may find that out, and nothing is changed by a test that fails.
+    return ids_of(service) | {"experiments.id": "0" * 16, "runs.id": "0" * 20, "name": "nobody"}
+
+
+@pytest.fixture(scope="module")
+def clients(service: Service) -> Iterator[Clients]:
+    """One of each scope, and one without a token."""
+    with contextlib.ExitStack() as stack:
+        yield {scope: stack.enter_context(service.client(scope)) for scope in (None, *SCOPES)}
+
+
+def test_every_operation_needs_a_scope_or_is_known_to_be_public() -> None:
+    assert {one.name for one in operations() if one.scope is None} == PUBLIC
+    assert len(operations()) > len(PUBLIC)
+    assert {one.scope for one in GUARDED} == set(SCOPES)
+
+
+def test_every_operation_is_in_the_reference_and_looks_before_it_reads() -> None:
+    assert [one.name for one in operations() if not one.said] == [f"GET {ROOT}/openapi.json"]
+    for route in iter_route_contexts(the_app().routes):
+        if str(route.path).startswith(ROOT) and route.path != f"{ROOT}/openapi.json":
+            assert isinstance(route.original_route, Reading), route.path
+
+
+def test_what_changes_something_needs_more_than_looking() -> None:
+    changing = {one.name for one in GUARDED if one.method != "GET" and one.scope == "read"}
+    assert changing == {f"POST {ROOT}/plans", f"DELETE {ROOT}/session"}
+
+
+@pytest.mark.parametrize("operation", GUARDED, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer nonsense",
+        "Bearer lh_0123456789ab_" + "x" * 43,
+        "Basic bG9uZ2hhdWw6bG9uZ2hhdWw=",
+        "Bearer \u00ff\u00fe",
+        "known with a wrong secret",
+        "known without its end",
+        "known twice",
+        "revoked",
+        "expired",
+    ],
+)  # fmt: skip
+def test_nobody_gets_in_without_a_token_in_force(
+    operation: Operation,
+    header: str | None,
+    service: Service,
+    clients: Clients,
+    ids: dict[str, str],
+    dead: dict[str, str],
+) -> None:
+    good = service.tokens["admin"]
+    said = {
+        "known with a wrong secret": f"Bearer {good[:-43]}{'A' * 43}",
+        "known without its end": f"Bearer {good[:-1]}",
+        "known twice": f"Bearer {good} {good}",
+        **{name: f"Bearer {token}" for name, token in dead.items()},
+    }.get(str(header), header)
+    request = operation.request(clients[None], ids)
+    if said is not None:
+        request.headers["Authorization"] = said
+    answer = clients[None].send(request)
+    assert answer.status_code == 401, answer.text
+    assert answer.headers["content-type"] == PROBLEM
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert good[-43:] not in answer.text
+
+
+@pytest.fixture(scope="module")
+def dead(service: Service) -> Iterator[dict[str, str]]:
+    """Tokens that were good once."""
+    tokens = {name: service.make_token(name, "admin") for name in ("revoked", "expired")}
+    with service.client() as admin:
+        assert admin.delete(f"{ROOT}/tokens/revoked").status_code == 200
+    database = sqlite3.connect(service.home / "catalogue.sqlite", timeout=30)
+    with database:
+        database.execute("UPDATE tokens SET expires_s = 1 WHERE name = 'expired'")
+    database.close()
+    yield tokens
+
+
+@pytest.mark.parametrize("operation", GUARDED, ids=lambda one: one.name)
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_scope_opens_what_it_covers_and_nothing_else(
+    operation: Operation, scope: str, clients: Clients, ids: dict[str, str]
+) -> None:
+    assert operation.scope is not None
+    allowed = SCOPES.index(scope) >= SCOPES.index(operation.scope)
+    if allowed and operation.method != "GET":
+        # Carried out by the test of examples.
+        return
+    answer = clients[scope].send(operation.request(clients[scope], ids))
+    assert (answer.status_code not in (401, 403)) if allowed else answer.status_code == 403
+
+
+@pytest.mark.parametrize("path", sorted({one.path for one in operations()}))
+def test_a_method_that_is_not_there_is_405_and_says_which_are(path: str, service: Service) -> None:
+    known = {one.method for one in operations() if one.path == path}
+    place = path.replace("{id}", "0" * 16).replace("{name}", "x").replace("{noun}", "measures")
+    with service.client() as client:
+        for method in METHODS:
+            if method not in known:
+                answer = client.request(method, place)
+                assert answer.status_code == 405, (method, answer.text)
+                assert set(answer.headers["allow"].split(", ")) - {"HEAD"} == known
+                assert answer.headers["content-type"] == PROBLEM
+                assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_where_nothing_is_nothing_is_told(service: Service) -> None:
+    for place in ("/", "/api", "/api/v1", "/api/v2/runs", "/docs", "/redoc", "/static/x", "/api/v1/runs/"):
+        with service.client(None) as client:
+            answer = client.get(place)
+        assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM), place
+
+
+def test_only_its_owner_or_an_admin_ends_an_experiment(service: Service) -> None:
+    token = service.make_token("owner", "run")
+    with service.as_token(token) as owner, service.client("run") as stranger, service.client("admin") as admin:
+        asked = {"shipped": "quick", "set": ["duration=2000 s"], "priority": -10}
+        mine = owner.post(f"{ROOT}/experiments", json=asked).headers["location"]
+        assert stranger.get(mine).status_code == 200
+        assert stranger.post(f"{mine}/cancel").status_code == 403
+        assert stranger.delete(mine).status_code == 403
+        assert owner.delete(mine).status_code == 409
+        assert owner.post(f"{mine}/cancel").json()["status"] == "cancelled"
+        assert stranger.delete(mine).status_code == 403
+        assert admin.delete(mine).status_code == 204
+        assert owner.get(mine).status_code == 404
+
+
+def test_a_session_opens_what_its_token_does_and_needs_csrf_to_change(service: Service) -> None:
+    token = service.make_token("page", "run")
+    with service.client(None) as page, service.client() as admin:
+        answer = page.post(f"{ROOT}/session", json={"token": token})
+        assert answer.status_code == 201
+        flags = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+        assert {"httponly", "samesite=strict", "path=/"} <= flags
+        assert token not in answer.headers["set-cookie"]
+        csrf = answer.json()["csrf_token"]
+        assert page.get(f"{ROOT}/runs").status_code == 200
+        assert page.get(f"{ROOT}/session").json() == {"name": "page", "scope": "run", "csrf_token": csrf}
+        changes = [one for one in GUARDED if one.method != "GET" and one.scope != "admin"]
+        for operation in changes:
+            for said in ({}, {"X-CSRF-Token": ""}, {"X-CSRF-Token": "0" * 64}, {"X-CSRF-Token": "\u00e9"}):
+                request = operation.request(page, ids_of(service) | {"experiments.id": "0" * 16})
+                for name, value in said.items():
+                    request.headers[name] = value
+                assert page.send(request).status_code == 403, operation.name
+        assert page.get(f"{ROOT}/tokens").status_code == 403
+        said = {"X-CSRF-Token": csrf}
+        assert page.post(f"{ROOT}/plans", json={"shipped": "quick"}, headers=said).status_code == 200
+        # A header that says something else wins: who sends one means it.
+        assert page.get(f"{ROOT}/runs", headers={"Authorization": "Bearer nonsense"}).status_code == 401
+        kept = dict(page.cookies)
+        gone = page.delete(f"{ROOT}/session", headers=said)
+        assert gone.status_code == 204
+        assert 'longhaul_session=""' in gone.headers["set-cookie"]
+        with service.client(None, cookies=kept) as thief:
+            assert thief.get(f"{ROOT}/runs").status_code == 401
+        again = page.post(f"{ROOT}/session", json={"token": token})
+        assert again.json()["csrf_token"] != csrf
+        assert page.get(f"{ROOT}/runs").status_code == 200
+        assert admin.delete(f"{ROOT}/tokens/page").status_code == 200
+        assert page.get(f"{ROOT}/runs").status_code == 401
+
+
+@pytest.mark.parametrize("token", ["", "nonsense", "lh_0123456789ab_" + "x" * 43])
+def test_no_session_without_a_token(token: str, service: Service) -> None:
+    with service.client(None) as page:
+        answer = page.post(f"{ROOT}/session", json={"token": token})
+        assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+
+
+def test_made_up_sessions_open_nothing(service: Service) -> None:
+    for made_up in ("", "x", "x" * 43, "%00", "' OR 1=1 --"):
+        with service.client(None, cookies={"longhaul_session": made_up}) as page:
+            assert page.get(f"{ROOT}/runs").status_code == 401

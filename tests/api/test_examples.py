@@ -1,0 +1,138 @@
+"""Every operation's examples, carried out: the answer is good, and what the reference says it is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+import schemathesis
+
+from tests.api.operations import Operation, document, documented, ids_of
+from tests.api.serving import ROOT, Service
+
+CASES = [(operation, body) for operation in documented() for body in range(len(operation.bodies))]
+OPTIONS = [
+    (operation, one["name"])
+    for operation in documented()
+    if operation.method == "GET"
+    for one in operation.said.get("parameters", [])
+    if not one.get("required")
+]
+Preparation = Callable[[Service, httpx.Client, dict[str, str]], dict[str, str]]
+
+
+def _an_experiment(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    made = service.submit({"shipped": "quick", "set": ["duration=4000 s"], "priority": -10})
+    return {"experiments.id": made["id"]}
+
+
+def _an_ended_experiment(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    made = _an_experiment(service, admin, ids)
+    admin.post(f"{ROOT}/experiments/{made['experiments.id']}/cancel")
+    return made
+
+
+def _no_token(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.delete(f"{ROOT}/tokens/ci")
+    return {}
+
+
+def _a_token(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.post(f"{ROOT}/tokens", json={"name": "ci", "scope": "run"})
+    return {}
+
+
+def _a_lease(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    taken = admin.post(f"{ROOT}/hosts/{ids['hosts.id']}/lease", json={"seconds": 60})
+    return {"fence": str(taken.json()["fence"])}
+
+
+def _a_baseline(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.put(f"{ROOT}/baselines/quick/main", json={"experiment_id": service.experiment})
+    return {}
+
+
+# What has to be there, or must not be, before an operation's example means something.
+BEFORE: dict[str, Preparation] = {
+    "cancel_experiment": _an_experiment,
+    "delete_experiment": _an_ended_experiment,
+    "make_token": _no_token,
+    "revoke_token": _a_token,
+    "give_host_back": _a_lease,
+    "read_baseline": _a_baseline,
+}
+# Bodies that name what has to be there.
+BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
+    "log_in": lambda service: {"token": service.tokens["read"]},
+    "set_baseline": lambda service: {"experiment_id": service.experiment},
+}
+
+
+# What an example goes with: a series of a flow needs the flow, one of a link another measure.
+ALONG = {"read_series": {"flow": "app"}, "read_series link": {"measure": "queue"}}
+
+
+@pytest.fixture(scope="module")
+def said() -> schemathesis.schemas.BaseSchema:
+    return schemathesis.openapi.from_dict(document())
+
+
+@pytest.fixture(scope="module")
+def admin(service: Service) -> Iterator[httpx.Client]:
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _left_as_it_was(service: Service) -> Iterator[None]:
+    """Nothing goes on that was only begun to be looked at."""
+    yield
+    with service.client() as client:
+        for row in client.get(f"{ROOT}/experiments", params={"limit": 500}).json()["items"]:
+            if row["status"] in ("queued", "running"):
+                client.post(f"{row['href']}/cancel")
+
+
+def _check(
+    said: schemathesis.schemas.BaseSchema, operation: Operation, answer: httpx.Response, token: str | None = None
+) -> None:
+    assert answer.status_code < 400, f"{operation.name}: {answer.status_code} {answer.text}"
+    said[operation.path][operation.method].validate_response(answer)
+
+
+@pytest.mark.parametrize(("operation", "body"), CASES, ids=[f"{one.name}-{body}" for one, body in CASES])
+def test_an_example_does_what_it_says(
+    operation: Operation, body: int, service: Service, admin: httpx.Client, said: schemathesis.schemas.BaseSchema
+) -> None:
+    ids = ids_of(service)
+    prepare = BEFORE.get(operation.said["operationId"])
+    ids |= prepare(service, admin, ids) if prepare else {}
+    request = operation.request(admin, ids, body)
+    request.url = request.url.copy_merge_params(ALONG.get(operation.said["operationId"], {}))
+    if fill := BODIES.get(operation.said["operationId"]):
+        request = admin.build_request(operation.method, request.url, json=fill(service))
+    with contextlib.closing(admin.send(request)) as answer:
+        _check(said, operation, answer)
+
+
+@pytest.mark.parametrize(("operation", "name"), OPTIONS, ids=[f"{one.name}-{name}" for one, name in OPTIONS])
+def test_an_example_of_what_may_be_left_out_does_too(
+    operation: Operation, name: str, service: Service, admin: httpx.Client, said: schemathesis.schemas.BaseSchema
+) -> None:
+    name_of = operation.said["operationId"]
+    along = ALONG.get(f"{name_of} {name}", ALONG.get(name_of, {}))
+    request = operation.request(admin, ids_of(service), option=name)
+    request.url = request.url.copy_merge_params(along)
+    _check(said, operation, admin.send(request))
+
+
+def test_a_submission_with_a_key_is_made_once(service: Service) -> None:
+    with service.client("run") as client:
+        key = {"Idempotency-Key": "nightly-1"}
+        first, again = (client.post(f"{ROOT}/experiments", json={"shipped": "quick"}, headers=key) for _ in range(2))
+        other = client.post(f"{ROOT}/experiments", json={"shipped": "demo"}, headers=key)
+    assert first.headers["location"] == again.headers["location"]
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert other.status_code == 409

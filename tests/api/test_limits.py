@@ -1,0 +1,339 @@
+"""Rates, the record out of reach, HEAD, headers and the log of changes: what holds for every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import itertools
+import sqlite3
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from api.app import create_app
+from api.limits import Buckets, Limits
+from orchestrator.results import access
+from orchestrator.results.access import Access
+from tests.api.operations import documented, ids_of, settings
+from tests.api.serving import ROOT, Service
+
+NEVER = ("access-control-allow-origin", "server", "x-powered-by")
+ALWAYS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+PROBLEM = "application/problem+json"
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("api.limits.time", made)
+    return made
+
+
+def test_a_bucket_holds_its_burst_and_fills_at_its_rate(clock: Clock) -> None:
+    bucket = Buckets(rate=2.0, burst=4.0)
+    assert [bucket.take("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
+    assert (bucket.wait("a"), bucket.wait("b"), bucket.take("b")) == (0.5, 0, 0)
+    clock.now_s += 0.5
+    assert (bucket.wait("a"), bucket.take("a"), bucket.take("a")) == (0, 0, 0.5)
+    clock.now_s += 100
+    assert [bucket.take("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
+
+
+def test_buckets_of_strangers_do_not_fill_the_memory(clock: Clock) -> None:
+    bucket = Buckets(rate=1.0, burst=1.0)
+    for number in range(30_000):
+        bucket.take(str(number))
+    assert len(bucket._levels) <= 10_000
+
+
+def test_who_failed_is_slowed_by_address_and_nobody_else(clock: Clock) -> None:
+    limits = Limits(200.0)
+    assert [limits.of_stranger("10.0.0.1", tries=True) for _ in range(3)] == [0, 0, 0]
+    for _ in range(20):
+        limits.failed("10.0.0.1")
+    assert limits.of_stranger("10.0.0.1", tries=True) == pytest.approx(5.0)
+    assert limits.of_stranger("10.0.0.1", tries=False) == 0
+    assert limits.of_stranger("10.0.0.2", tries=True) == 0
+    assert limits.of_known("a good token, from there") == 0
+    clock.now_s += 5.01
+    assert limits.of_stranger("10.0.0.1", tries=True) == 0
+
+
+def test_a_network_of_version_6_is_one_address(clock: Clock) -> None:
+    limits = Limits(200.0)
+    for number in range(20):
+        limits.failed(f"2001:db8:0:1::{number:x}")
+    assert limits.of_stranger("2001:db8:0:1:ffff::1", tries=True) > 0
+    assert limits.of_stranger("2001:db8:0:2::1", tries=True) == 0
+
+
+Ask = Callable[..., httpx.Response]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[tuple[Ask, FastAPI]]:
+    """Asks a service in this process, of 10 requests a second, from any address."""
+    import dataclasses
+
+    app = create_app(dataclasses.replace(settings(tmp_path), rate_limit=10))
+
+    def one(method: str, path: str, address: str = "10.0.0.1", **more: Any) -> httpx.Response:
+        async def go() -> httpx.Response:
+            transport = httpx.ASGITransport(app, client=(address, 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://lab") as client:
+                return await client.request(method, path, **more)
+
+        return asyncio.run(go())
+
+    yield one, app
+    app.state.lab.store.database.close()
+
+
+def test_more_than_the_rate_is_429_and_says_for_how_long(ask: tuple[Ask, FastAPI]) -> None:
+    one, _ = ask
+    answers = [one("GET", "/healthz") for _ in range(60)]
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert answers[0].status_code == 200 and refused
+    assert refused[0].headers["content-type"] == PROBLEM
+    assert int(refused[0].headers["retry-after"]) >= 1
+    assert refused[0].json()["status"] == 429 and refused[0].headers["x-request-id"]
+    assert one("GET", "/healthz", address="10.0.0.2").status_code == 200
+    # A cookie or a token that is none gives nobody a rate of their own.
+    for more in ({"Cookie": "a=b"}, {"Authorization": "Bearer x"}, {"X-Forwarded-For": "10.9.9.9"}):
+        for _ in range(3):
+            answer = one("GET", "/healthz", headers=more)
+        assert answer.status_code == 429
+
+
+def test_guessing_is_slowed_and_who_is_known_is_not(ask: tuple[Ask, FastAPI]) -> None:
+    one, app = ask
+    token, _ = app.state.lab.access.add_token("known", "read")
+    good = {"Authorization": f"Bearer {token}"}
+    assert one("GET", f"{ROOT}/runs", headers=good).status_code == 200
+    made_up = "lh_0123456789ab_" + "x" * 43
+    statuses = [
+        one("POST", f"{ROOT}/session", json={"token": made_up}).status_code,
+        *(one("GET", f"{ROOT}/runs", headers={"Authorization": f"Bearer {made_up}"}).status_code for _ in range(3)),
+        one("POST", f"{ROOT}/session", json={"token": made_up}).status_code,
+    ]
+    assert statuses[0] == 401 and statuses[-1] == 429, statuses
+    assert one("GET", f"{ROOT}/runs", headers=good).status_code == 200
+    assert (
+        one("GET", f"{ROOT}/runs", headers={"Authorization": f"Bearer {made_up}"}, address="10.0.0.9").status_code
+        == 401
+    )
+    # What was refused for its rate, and what strangers looked at, is no change.
+    assert {row["outcome"] for row in app.state.lab.access.audit(100)} == {401}
+
+
+def test_a_locked_record_is_503_for_the_moment(ask: tuple[Ask, FastAPI]) -> None:
+    one, app = ask
+    app.state.lab.store.database._patience_s = 0.1
+    token, _ = app.state.lab.access.add_token("known", "admin")
+    good = {"Authorization": f"Bearer {token}"}
+    other = sqlite3.connect(app.state.lab.store.database.file)
+    other.execute("BEGIN EXCLUSIVE")
+    answer = one("POST", f"{ROOT}/tokens", headers=good, json={"name": "new", "scope": "read"})
+    assert (answer.status_code, answer.headers["content-type"]) == (503, PROBLEM), answer.text
+    assert answer.headers["retry-after"] == "5" and "locked" in answer.json()["detail"]
+    other.rollback()
+    other.close()
+    assert one("POST", f"{ROOT}/tokens", headers=good, json={"name": "new", "scope": "read"}).status_code == 201
+
+
+def test_a_full_disk_is_503(ask: tuple[Ask, FastAPI], monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlalchemy import event
+
+    one, app = ask
+    token, _ = app.state.lab.access.add_token("known", "admin")
+    # What SQLite says when the file cannot grow: the limit is real, the disk need not be.
+    event.listen(
+        app.state.lab.store.database._engine, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1")
+    )
+    statuses = set()
+    for number in range(200):
+        answer = one(
+            "POST", f"{ROOT}/tokens", address=f"10.1.0.{number}", headers={"Authorization": f"Bearer {token}"},
+            json={"name": f"n{number}", "scope": "read"},
+        )  # fmt: skip
+        statuses.add(answer.status_code)
+        if answer.status_code == 503:
+            assert "full" in answer.json()["detail"]
+            break
+        app.state.door.forget()
+    assert 503 in statuses
+
+
+def test_a_fault_is_a_problem_document_with_every_header(
+    ask: tuple[Ask, FastAPI], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, app = ask
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a secret of the inside")
+
+    monkeypatch.setattr(app.state.lab.events, "newest", broken)
+    answer = one("GET", "/readyz")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM)
+    assert "secret" not in answer.text and answer.json()["request_id"] in answer.json()["hint"]
+    assert {name: answer.headers[name] for name in ALWAYS} == ALWAYS
+
+
+def test_every_answer_has_its_headers_and_head_is_get_without_a_body(service: Service) -> None:
+    ids = ids_of(service)
+    with service.client() as admin, service.client(None) as nobody:
+        for client, operation in itertools.product((admin, nobody), documented()):
+            if operation.method != "GET":
+                continue
+            request = operation.request(client, ids)
+            seen = {}
+            for method in ("GET", "HEAD"):
+                request.method = method
+                answer = client.send(request, stream=True)
+                assert {name: answer.headers.get(name) for name in ALWAYS} == ALWAYS, operation.name
+                assert not [name for name in NEVER if name in answer.headers]
+                assert "content-security-policy" in answer.headers and answer.headers["x-request-id"]
+                assert "cache-control" in answer.headers
+                if method == "HEAD":
+                    assert answer.read() == b"", operation.name
+                answer.close()
+                seen[method] = (answer.status_code, answer.headers.get("content-type"), answer.headers.get("etag"))
+            assert seen["GET"] == seen["HEAD"], operation.name
+
+
+def test_a_report_runs_in_an_origin_of_its_own(service: Service) -> None:
+    with service.client() as client:
+        policy = client.get(f"{ROOT}/experiments/{service.experiment}/report").headers["content-security-policy"]
+    rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split(";") if rule.strip()}
+    assert rules["default-src"] == ["'none'"] and rules["sandbox"] == ["allow-scripts"]
+    assert "connect-src" not in rules and rules["form-action"] == ["'none'"]
+
+
+def test_another_site_gets_nothing(service: Service) -> None:
+    with service.client() as client:
+        for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}):
+            answer = client.get(f"{ROOT}/runs", headers=headers)
+            assert not [name for name in answer.headers if name.startswith("access-control")]
+            before = client.options(f"{ROOT}/experiments", headers=headers | {"Access-Control-Request-Method": "POST"})
+            assert before.status_code == 405
+            assert not [name for name in before.headers if name.startswith("access-control")]
+
+
+def test_a_cookie_is_secure_where_the_page_is(service: Service, tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    token, _ = app.state.lab.access.add_token("page", "read")
+
+    async def log_in(scheme: str) -> str:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"{scheme}://lab") as client:
+            return (await client.post(f"{ROOT}/session", json={"token": token})).headers["set-cookie"].lower()
+
+    assert "secure" in asyncio.run(log_in("https")) and "secure" not in asyncio.run(log_in("http"))
+    app.state.lab.store.database.close()
+    # Nobody may claim on somebody's behalf that it is, unless the operator named a proxy.
+    with service.client(None) as client:
+        said = client.post(
+            f"{ROOT}/session", json={"token": service.tokens["read"]},
+            headers={"X-Forwarded-Proto": "https", "X-Forwarded-For": "10.7.7.7"},
+        )  # fmt: skip
+    assert "secure" not in said.headers["set-cookie"].lower()
+    assert service.lines_with(said.headers["x-request-id"])[0]["address"] == "127.0.0.1"
+
+
+def test_what_changed_something_is_in_the_log_of_changes(service: Service) -> None:
+    ids = {}
+    with service.client("run") as runner, service.client() as admin, service.client(None) as stranger:
+        asked = {"shipped": "quick", "set": ["duration=3000 s"], "priority": -10}
+        made = runner.post(f"{ROOT}/experiments", json=asked)
+        place = made.headers["location"]
+        for method, path in (("POST", f"{place}/cancel"), ("DELETE", place), ("DELETE", f"{ROOT}/tokens/nobody")):
+            ids[path] = runner.request(method, path).headers["x-request-id"]
+        runner.post(f"{ROOT}/plans", json={"shipped": "quick"})
+        runner.get(place)
+        stranger.post(f"{ROOT}/experiments", json=asked)
+        stranger.post(f"{ROOT}/session", json={"token": "nonsense"})
+        until_s = time.monotonic() + 60
+        while True:
+            rows = {row["request_id"]: row for row in admin.get(f"{ROOT}/audit", params={"limit": 500}).json()}
+            if set(ids.values()) <= set(rows) and any(row["action"] == "log_in" for row in rows.values()):
+                break
+            assert time.monotonic() < until_s
+    found = [rows[key] for key in (made.headers["x-request-id"], *ids.values())]
+    assert [(row["actor"], row["action"], row["subject"], row["outcome"]) for row in found] == [
+        ("runer", "submit_experiment", place, 201),
+        ("runer", "cancel_experiment", f"{place}/cancel", 200),
+        ("runer", "delete_experiment", place, 204),
+        ("runer", "revoke_token", f"{ROOT}/tokens/nobody", 403),
+    ]
+    assert not [row for row in rows.values() if row["action"] == "make_plan"]
+    # Who showed nothing changed nothing; who showed what is no token tried.
+    assert all(row["actor"] or row["outcome"] == 401 for row in rows.values())
+
+
+def test_a_token_is_compared_the_same_way_whether_its_id_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from orchestrator.errors import AuthError
+    from orchestrator.results.database import Database
+
+    database = Database(f"sqlite:///{tmp_path / 'record.sqlite'}")
+    kept = Access(database)
+    token, row = kept.add_token("known", "read")
+    compared: list[tuple[int, int]] = []
+    hashed: list[int] = []
+    real_compare, real_digest = hmac.compare_digest, access._digest
+
+    def compare(a: str, b: str) -> bool:
+        compared.append((len(a), len(b)))
+        return real_compare(a, b)
+
+    def digest(secret: str) -> str:
+        hashed.append(len(secret))
+        return real_digest(secret)
+
+    monkeypatch.setattr("orchestrator.results.access.hmac.compare_digest", compare)
+    monkeypatch.setattr(access, "_digest", digest)
+    wrong = "A" * 43
+    for said in (f"lh_{row['id']}_{wrong}", f"lh_{'0' * 12}_{wrong}", token):
+        compared.clear()
+        hashed.clear()
+        try:
+            kept.caller(said)
+        except AuthError:
+            assert said != token
+        assert (compared, hashed) == ([(64, 64)], [43]), said
+    assert len(hashlib.sha256(b"").hexdigest()) == 64
+
+    def took_s(said: str) -> float:
+        begun_s = time.perf_counter()
+        with pytest.raises(AuthError):
+            kept.caller(said)
+        return time.perf_counter() - begun_s
+
+    # Taken in turns, so that whatever else the machine does falls on both: a factor would be seen, a busy machine is not.
+    pairs = [(took_s(f"lh_{row['id']}_{wrong}"), took_s(f"lh_{'0' * 12}_{wrong}")) for _ in range(300)]
+    known, unknown = (statistics.median(times) for times in zip(*pairs, strict=True))
+    assert 0.5 < known / unknown < 2.0, (known, unknown)
+    database.close()

@@ -1,0 +1,164 @@
+"""The reference of the API is what the service does, has an example of everything, and keeps what it promised before."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.compatibility import breaks
+from tests.api.operations import document, documented
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+KEPT = "docs/openapi.json"
+Json = dict[str, Any]
+PLANS, RUNS, RUN = "/api/v1/plans", "/api/v1/runs", "/api/v1/runs/{id}"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _earlier() -> dict[str, Json]:
+    """The references that this one follows: the last commit's, its parents', and that of where it left the main branch."""
+    found = {}
+    for name in ("HEAD", "HEAD^1", "HEAD^2", "main", "origin/main"):
+        known = subprocess.run(
+            ["git", "rev-parse", "--verify", "--quiet", name], cwd=REPOSITORY, capture_output=True, text=True
+        )
+        if known.returncode:
+            continue
+        commit = _git("merge-base", "HEAD", known.stdout.strip())
+        if _git("ls-tree", commit, KEPT):
+            found[commit] = json.loads(_git("show", f"{commit}:{KEPT}"))
+    return found
+
+
+def test_what_was_promised_before_is_kept() -> None:
+    assert _git("rev-parse", "--is-shallow-repository") == "false", "fetch the history: git fetch --unshallow"
+    for commit, old in _earlier().items():
+        assert breaks(old, document()) == [], f"since {commit}: put it under another major path, or keep it"
+
+
+def test_everything_has_an_example() -> None:
+    for operation in documented():
+        for one in operation.said.get("parameters", []):
+            assert "example" in one and one.get("description"), (operation.name, one["name"])
+        if "requestBody" in operation.said:
+            assert all(media for media, _ in operation.bodies), operation.name
+        assert operation.said["summary"] and operation.said["description"], operation.name
+
+
+def test_every_problem_is_declared_as_one() -> None:
+    for operation in documented():
+        for status, answer in operation.said["responses"].items():
+            if status >= "4":
+                assert list(answer["content"]) == ["application/problem+json"], (operation.name, status)
+                assert answer["content"]["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
+        assert {"429", "500", "503"} <= set(operation.said["responses"])
+
+
+def test_the_same_and_more_is_no_break() -> None:
+    old, new = document(), copy.deepcopy(document())
+    assert breaks(old, old) == []
+    new["paths"]["/api/v1/new"] = {"get": {"operationId": "new", "responses": {"200": {"description": ""}}}}
+    new["paths"][RUNS]["get"]["parameters"].append({"in": "query", "name": "more", "schema": {"type": "string"}})
+    schemas = new["components"]["schemas"]
+    schemas["AskedFor"]["properties"]["more"] = {"type": "string"}
+    schemas["AskedFor"]["properties"]["priority"]["maximum"] = 20
+    schemas["Run"]["properties"]["more"] = {"type": "string"}
+    schemas["Run"]["required"].append("more")
+    schemas["NewToken"]["properties"]["scope"]["enum"].append("more")
+    new["paths"][PLANS]["post"]["requestBody"]["content"]["text/yaml"] = {"schema": {"type": "string"}}
+    assert breaks(old, new) == []
+
+
+def _drop(*way: str) -> Callable[[Json], None]:
+    def change(new: Json) -> None:
+        place: Any = new
+        for key in way[:-1]:
+            place = place[key]
+        if isinstance(place, list):
+            place.remove(way[-1])
+        else:
+            del place[way[-1]]
+
+    return change
+
+
+def _put(value: object, *way: str) -> Callable[[Json], None]:
+    def change(new: Json) -> None:
+        place: Any = new
+        for key in way[:-1]:
+            place = place.setdefault(key, {})
+        place[way[-1]] = value
+
+    return change
+
+
+def _parameter(change: Callable[[Json], None]) -> Callable[[Json], None]:
+    def changed(new: Json) -> None:
+        change(next(one for one in new["paths"][RUNS]["get"]["parameters"] if one["name"] == "limit"))
+
+    return changed
+
+
+def _lose_parameter(new: Json) -> None:
+    listed = new["paths"][RUNS]["get"]["parameters"]
+    listed[:] = [one for one in listed if one["name"] != "sort"]
+
+
+def _need_parameter(new: Json) -> None:
+    new["paths"][RUNS]["get"]["parameters"].append(
+        {"in": "query", "name": "who", "required": True, "schema": {"type": "string"}}
+    )
+
+
+SCHEMAS = ("components", "schemas")
+BREAKING: list[tuple[Callable[[Json], None], str]] = [
+    (_drop("paths", RUN), "GET /api/v1/runs/{id}: it is gone"),
+    (_drop("paths", PLANS, "post"), "POST /api/v1/plans: it is gone"),
+    (_put("admin", "paths", RUN, "get", "x-scope"), "needs the scope admin"),
+    (_lose_parameter, "parameter sort: it is gone"),
+    (_need_parameter, "parameter who: it is new and required"),
+    (_parameter(lambda one: one.update(required=True)), "parameter limit: it is required"),
+    (_parameter(lambda one: one["schema"].update(maximum=100)), "parameter limit: maximum is 100"),
+    (_parameter(lambda one: one["schema"].update(minimum=10)), "parameter limit: minimum is 10"),
+    (_parameter(lambda one: one["schema"].update(type="string")), "parameter limit: it takes no integer"),
+    (_drop("paths", PLANS, "post", "requestBody", "content", "application/yaml"), "not read as application/yaml"),
+    (_drop(*SCHEMAS, "AskedFor", "properties", "seed"), "body.seed: it is gone"),
+    (_put(["spec"], *SCHEMAS, "AskedFor", "required"), "body.spec: it is required"),
+    (_put({"type": "string"}, *SCHEMAS, "AskedFor", "properties", "seed"), "body.seed: it takes no"),
+    (_put(["read"], *SCHEMAS, "NewToken", "properties", "scope", "enum"), "body.scope: run, admin is not taken"),
+    (_put("^x$", *SCHEMAS, "NewToken", "properties", "name", "pattern"), "body.name: it has to match"),
+    (_put(5, *SCHEMAS, "AskedFor", "properties", "set", "maxItems"), "body.set: maxItems is 5"),
+    (_drop(*SCHEMAS, "Run", "properties", "status"), "its answer.status: it is gone"),
+    (_drop(*SCHEMAS, "Run", "required", "status"), "its answer.status: it is not always there"),
+    (_put({"type": "integer"}, *SCHEMAS, "Run", "properties", "kernel"), "its answer.kernel: it may be integer"),
+    (
+        _put({"anyOf": [{"type": "string"}, {"type": "null"}]}, *SCHEMAS, "Run", "properties", "kernel"),
+        "it may be null",
+    ),
+    (_drop(*SCHEMAS, "RunRow", "properties", "seed"), "its answer.items[].seed: it is gone"),
+    (_drop("paths", RUN, "get", "responses", "200"), "it does not answer 200"),
+    (_put({}, "paths", RUN, "get", "responses", "200", "content"), "not to be had as application/json"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), BREAKING, ids=[said for _, said in BREAKING])
+def test_what_is_taken_away_or_narrowed_is_a_break(change: Callable[[Json], None], said: str) -> None:
+    new = copy.deepcopy(document())
+    change(new)
+    assert any(said in one for one in breaks(document(), new)), breaks(document(), new)
+
+
+def test_another_major_path_may_be_anything() -> None:
+    new = copy.deepcopy(document())
+    new["paths"] = {path.replace("/v1", "/v2"): item for path, item in new["paths"].items() if path != RUN}
+    assert breaks(document(), new) == []
+    assert breaks(new, document()) != [], "there is no way back"
