@@ -19,7 +19,7 @@ from orchestrator.errors import (
     NotFound,
     OverLimit,
     PlanError,
-    ResultsError,
+    RecordUnreachable,
     ServiceUnavailable,
     told,
 )
@@ -126,7 +126,7 @@ class Connection:
         if wait_s := _seconds(response.headers.get("Retry-After")):
             raise Interrupted(error, wait_s)
         # A proxy whose service is away, and a service whose record is.
-        if (isinstance(error, ServiceUnavailable) and response.status_code in _GATEWAY) or type(error) is ResultsError:
+        if response.status_code in _GATEWAY and isinstance(error, ServiceUnavailable | RecordUnreachable):
             raise Interrupted(error)
         raise error
 

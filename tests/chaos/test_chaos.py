@@ -133,16 +133,19 @@ def undisturbed(asked: Asked, settings: Settings, folder: Path) -> dict[str, str
 
 
 class Client(threading.Thread):
-    """Hands experiments in, and asks again, under the same key, for as long as nobody answers."""
+    """Hands experiments in while others run, and asks again, under the same key, for as long as nobody answers."""
 
     def __init__(self, lab: Lab, token: str, asked: Asked) -> None:
         super().__init__(daemon=True)
         self._lab, self._token, self._asked = lab, token, asked
         self.ids: list[str] = []
         self.refusals = 0
+        self.ended = 0
 
     def run(self) -> None:
         for first in range(0, self._asked.runs, _REPEATS):
+            while first - self.ended > 2 * _REPEATS:
+                time.sleep(0.05)
             self.ids.append(self._submit(self._asked.seed * 1000 + first))
 
     def _submit(self, seed: int) -> str:
@@ -185,17 +188,20 @@ def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, 
     while not (len(killed) == len(order) and known == asked.runs):
         assert time.monotonic() - begun < _PATIENCE_S, f"{known} of {asked.runs} runs ended after {killed}"
         with suppress(ResultsError):
-            known = ended(experiments)
+            known = client.ended = ended(experiments)
         if len(killed) < len(order) and known >= moments[len(killed)]:
             name = order[len(killed)]
             killed.append(name)
             lab.kills[name](chance)
         time.sleep(0.05)
     client.join()
+    took_s = time.monotonic() - begun
+    given_back = sum("why" in event["data"] for event in EventLog(store.database).after(0, 1_000_000))
     print(
-        f"{asked.runs} runs, {len(killed)} kills ({dict(Counter(killed))}), seed {asked.seed}: {time.monotonic() - begun:.0f} s,"
-        f" {client.refusals} submissions asked again"
+        f"{asked.runs} runs, {len(killed)} kills ({dict(Counter(killed))}), seed {asked.seed}: {took_s:.0f} s,"
+        f" {given_back} runs given back, {client.refusals} submissions asked again"
     )
+    assert given_back > 0, "nobody noticed"
     check_the_record(store, client.ids, peace)
     store.database.close()
     lab.stop()
