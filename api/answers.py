@@ -48,7 +48,7 @@ KnownTag = Annotated[
     ),
 ]
 LastEvent = Annotated[
-    int, Header(alias="Last-Event-ID", ge=0, le=2**31 - 1, description="The event that was seen last.", examples=[0])
+    int, Header(alias="Last-Event-ID", ge=0, le=2**62, description="The event that was seen last.", examples=[0])
 ]
 
 

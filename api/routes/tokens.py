@@ -54,7 +54,7 @@ def audit(
     caller: Admin,
     limit: Annotated[int, Query(ge=1, le=500, description="At most so many entries.", examples=[20])] = 100,
     before: Annotated[
-        int | None, Query(ge=1, le=2**31 - 1, description="Older than the entry with this id.", examples=[1000])
+        int | None, Query(ge=1, le=2**62, description="Older than the entry with this id.", examples=[1000])
     ] = None,
 ) -> list[dict[str, Any]]:
     """Who changed what, from where, and what came of it; the newest first."""

@@ -20,7 +20,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from orchestrator.errors import AuthError, Conflict, NotFound, PlanError
 from orchestrator.results.database import Database, now
-from orchestrator.results.tables import AUDIT, SESSIONS, TOKENS
+from orchestrator.results.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
 
 Row = dict[str, Any]
 
@@ -157,7 +157,7 @@ class Access:
         """What was changed, the newest first."""
         query = select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit)
         if before is not None:
-            query = query.where(AUDIT.c.id < before)
+            query = query.where(AUDIT.c.id < min(before, LARGEST_ID))
         with self._database.read() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]
 

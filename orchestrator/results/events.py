@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from orchestrator.results.database import Database, now
-from orchestrator.results.tables import EVENTS, EXPERIMENT_RUNS, EXPERIMENTS
+from orchestrator.results.tables import EVENTS, EXPERIMENT_RUNS, EXPERIMENTS, LARGEST_ID
 
 Row = dict[str, Any]
 
@@ -56,7 +56,9 @@ class EventLog:
     def after(self, last: int, limit: int = 1000) -> list[Row]:
         """Every event after that one, the oldest first."""
         with self._database.read() as connection:
-            return _rows(connection, select(EVENTS).where(EVENTS.c.id > last).order_by(EVENTS.c.id).limit(limit))
+            return _rows(
+                connection, select(EVENTS).where(EVENTS.c.id > min(last, LARGEST_ID)).order_by(EVENTS.c.id).limit(limit)
+            )
 
     def newest(self) -> int:
         """The id of the last event."""
@@ -68,7 +70,7 @@ class EventLog:
         first = select(EXPERIMENTS.c.first_event).where(EXPERIMENTS.c.id == experiment).scalar_subquery()
         its_runs = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment)
         query = select(EVENTS).where(
-            EVENTS.c.id > last,
+            EVENTS.c.id > min(last, LARGEST_ID),
             EVENTS.c.id > first,
             or_(EVENTS.c.experiment_id == experiment, EVENTS.c.run_id.in_(its_runs)),
         )
@@ -77,7 +79,12 @@ class EventLog:
 
     def of_run(self, run: str, last: int, limit: int = 1000) -> list[Row]:
         """Those about one run."""
-        query = select(EVENTS).where(EVENTS.c.id > last, EVENTS.c.run_id == run).order_by(EVENTS.c.id).limit(limit)
+        query = (
+            select(EVENTS)
+            .where(EVENTS.c.id > min(last, LARGEST_ID), EVENTS.c.run_id == run)
+            .order_by(EVENTS.c.id)
+            .limit(limit)
+        )
         with self._database.read() as connection:
             return _rows(connection, query)
 

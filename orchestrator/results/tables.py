@@ -30,6 +30,9 @@ from sqlalchemy import (
 # The newest revision in migrations/versions; a test holds the two equal.
 HEAD = "0003"
 
+# No row is beyond; PostgreSQL compares its integers with no larger ones.
+LARGEST_ID = 2**31 - 1
+
 METADATA = MetaData()
 
 # Of a run in `queued` or `running`, what it will be is known, and what came of it is not.

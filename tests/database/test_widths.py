@@ -1,0 +1,37 @@
+"""Numbers that a request may bring are as wide as the record's columns, on both: the largest seed is kept, the largest id finds nothing."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from orchestrator.results.access import Access
+from orchestrator.results.events import EventLog
+from orchestrator.results.tables import RUNS
+from tests.unit.test_work import Lab
+
+_LARGEST_SEED, _LARGEST_ASKED = 2**32 - 1, 2**62
+
+
+def test_the_largest_seed_is_kept(url: str) -> None:
+    lab = Lab(url)
+    lab.submit("e", ["a"])
+    with lab.database.write() as connection:
+        connection.execute(sa.update(RUNS).values(seed=_LARGEST_SEED))
+    with lab.database.read() as connection:
+        assert connection.execute(sa.select(RUNS.c.seed)).scalar_one() == _LARGEST_SEED
+    lab.database.close()
+
+
+def test_an_id_larger_than_any_is_no_fault(url: str) -> None:
+    lab = Lab(url)
+    lab.submit("e", ["a"])
+    events, access = EventLog(lab.database), Access(lab.database)
+    access.log("somebody", "10.0.0.1", "submit_experiment", "e", 201, "r")
+    assert (
+        events.after(_LARGEST_ASKED)
+        == events.of_run("a", _LARGEST_ASKED)
+        == events.of_experiment("e", _LARGEST_ASKED)
+        == []
+    )
+    assert [row["actor"] for row in access.audit(10, _LARGEST_ASKED)] == ["somebody"]
+    lab.database.close()
