@@ -40,7 +40,8 @@ class Lab:
         store = Store(self.settings)
         self.desk, self.experiments = Desk(self.settings, store), Experiments(store.database)
         environment = {"LONGHAUL_HOME": str(self.settings.home), "LONGHAUL_DASK": self.settings.dask}
-        self._start(Part("dispatcher", [sys.executable, "-m", "orchestrator.dispatch"], folder, environment))
+        self.dispatcher = Part("dispatcher", [sys.executable, "-m", "orchestrator.dispatch"], folder, environment)
+        self._start(self.dispatcher)
         self._seed = 0
 
     def add_worker(self) -> None:
@@ -62,9 +63,18 @@ class Lab:
             sys.exit(f"{row['failed']} runs failed: {self.experiments.documents(key)[0].get('error')}")
         return runs / (time.monotonic() - begun)
 
+    def overhead_s(self) -> float:
+        """Processor seconds that dispatcher and scheduler have taken so far."""
+        return _cpu_s(self.dispatcher) + _cpu_s(self.scheduler)
+
     def _start(self, part: Part) -> None:
         part.start()
         self._stack.callback(part.stop)
+
+
+def _cpu_s(part: Part) -> float:
+    user, system = Path(f"/proc/{part.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:
@@ -79,13 +89,16 @@ def main() -> int:
         lab.add_worker()
         one = lab.rate(words.runs)
         lab.add_worker()
+        before_s = lab.overhead_s()
         two = lab.rate(words.runs)
+        overhead_s = (lab.overhead_s() - before_s) / words.runs
     found = {
         "runs": words.runs,
         "one_per_s": round(one, 3),
         "two_per_s": round(two, 3),
         "ratio": round(two / one, 3),
         "bar": BAR,
+        "overhead_s_per_run": round(overhead_s, 4),
         "processors": len(os.sched_getaffinity(0)),
         "load_before": round(before, 2),
         "load_after": round(os.getloadavg()[0], 2),
@@ -95,7 +108,7 @@ def main() -> int:
     else:
         print(
             f"{words.runs} runs: one worker {one:.2f} a second, two {two:.2f}, {two / one:.2f} times (bar {BAR});"
-            f" {found['processors']} processors, load {before:.1f} before"
+            f" dispatcher and scheduler {overhead_s * 1000:.0f} ms of processor a run; {found['processors']} processors, load {before:.1f} before"
         )
     return int(two / one < BAR)
 
