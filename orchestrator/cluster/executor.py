@@ -19,7 +19,7 @@ import os
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from distributed import Future
+from distributed import Client, Future
 from distributed.client import ClosedClientError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -54,6 +54,10 @@ _ANSWER_S = 120.0
 _MOST_SENT = 3
 # What a broken connection looks like from within a call.
 _BROKEN = (OSError, TimeoutError, CommClosedError, ClosedClientError, CancelledError)
+
+
+class _NoPlace(Exception):
+    """The worker or the scheduler that a step needs has gone meanwhile."""
 
 
 @dataclass(slots=True)
@@ -137,7 +141,7 @@ class DaskCluster:
         return {key: (flight.claim.fence, flight.virtual_s) for key, flight in list(self._flights.items())}
 
     def root_host(self) -> str:
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(_NoPlace):
             return self._idlest(ROOT).machine
         return ""
 
@@ -171,6 +175,8 @@ class DaskCluster:
             # A record that could not be reached says nothing about the run; if it was kept, its folder is found again.
             again = isinstance(error, ResultsError) and not isinstance(error, NotFound)
             self._end(flight, Outcome(claim, "queued" if again else "failed", _document(claim, error), why=str(error)))
+        except _NoPlace as error:
+            self._lose(flight, str(error), counted=False)
         except _BROKEN as error:
             self._link.look_again()
             self._lose(flight, f"the cluster did not answer ({type(error).__name__}: {error})", counted=False)
@@ -186,15 +192,14 @@ class DaskCluster:
         if claim.rerun_of is None and (known := Pipeline(backend, self._store).known(claim.run_id)) is not None:
             self._end(flight, Outcome(claim, known["status"], known))
             return
-        flight.files = backend.artefacts(run)
-        flight.hashes = hashes(flight.files)
+        with _reading(claim):
+            flight.files = backend.artefacts(run)
+            flight.hashes = hashes(flight.files)
         flight.programs = programs_of(backend, run)
         self._submit(flight)
 
     def _submit(self, flight: _Flight, worker: str | None = None) -> None:
-        client, claim = self._link.client, flight.claim
-        if client is None:
-            raise ConnectionError("no scheduler")
+        client, claim = self._client(), flight.claim
         resources: dict[str, float] = {SLOT: 1}
         if claim.needs in ("alone", ROOT):
             helper = self._idlest(claim.needs)
@@ -219,12 +224,19 @@ class DaskCluster:
         future.add_done_callback(partial(self._done, flight))
         if flight.over:
             future.release()
+        elif self._link.client is not client:
+            raise _NoPlace("the scheduler is gone")
+
+    def _client(self) -> Client:
+        if (client := self._link.client) is None:
+            raise _NoPlace("the scheduler is gone")
+        return client
 
     def _idlest(self, needs: str) -> Helper:
         """A worker that has its machine to itself; its other runs end before this one begins."""
         helpers = [one for one in _to_themselves(self._link.helpers) if needs != ROOT or one.is_root]
         if not helpers:
-            raise ConnectionError("its worker is gone")
+            raise _NoPlace("its worker is gone")
         return max(helpers, key=lambda helper: (helper.slots, helper.address))
 
     def _done(self, flight: _Flight, future: Future[Parcel]) -> None:
@@ -268,16 +280,20 @@ class DaskCluster:
             self._lose(flight, f"its worker {parcel.worker} ended", counted=False)
 
     def _send(self, flight: _Flight, parcel: Parcel) -> None:
-        client = self._link.client
-        if client is None:
-            raise ConnectionError("no scheduler")
+        client = self._client()
         flight.sent += 1
         if flight.sent > _MOST_SENT:
             what = f"it was sent {_MOST_SENT} times what it lacks, and lacks it still"
             raise BackendError("sending artefacts to", parcel.worker, what, "is its LONGHAUL_CACHE full?")
         names = {sha256: name for name, sha256 in flight.hashes.items()}
-        contents = {sha256: flight.files[names[sha256]].read_bytes() for sha256 in parcel.lacking}
-        client.run(receive, contents, workers=[parcel.worker])
+        with _reading(flight.claim):
+            contents = {sha256: flight.files[names[sha256]].read_bytes() for sha256 in parcel.lacking}
+        try:
+            client.run(receive, contents, workers=[parcel.worker])
+        except LonghaulError:
+            raise
+        except Exception as error:  # Dask has many words for a worker that is not there
+            raise _NoPlace(f"its worker {parcel.worker} is gone") from error
         self._submit(flight, parcel.worker)
 
     def _lose(self, flight: _Flight, why: str, *, counted: bool) -> None:
@@ -307,6 +323,16 @@ class DaskCluster:
         for flight in list(self._flights.values()):
             if flight.future is not None:
                 self._lose(flight, "the scheduler is gone", counted=False)
+
+
+@contextlib.contextmanager
+def _reading(claim: Claim) -> Iterator[None]:
+    """A file that is missing here is no fault of the cluster's."""
+    try:
+        yield
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror or error}"
+        raise BackendError("reading the artefacts of", f"run {claim.run_id}", what, "see `longhaul doctor`") from error
 
 
 def _document(claim: Claim, error: LonghaulError) -> dict[str, Any]:
