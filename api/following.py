@@ -51,6 +51,7 @@ class Hub:
         self._followers: set[Follower] = set()
         self._reader: asyncio.Task[None] | None = None
         self._last = 0
+        self._starting = asyncio.Lock()
         self.closing = asyncio.Event()
 
     @property
@@ -62,9 +63,11 @@ class Hub:
     async def joined(self, about: Callable[[Row], bool]) -> AsyncIterator[Follower]:
         """Listen for as long as the context lasts."""
         follower = Follower(about)
-        if self._reader is None or self._reader.done():
-            self._last = await run_in_threadpool(self._log.newest)
-            self._reader = asyncio.create_task(self._read())
+        # One reader, however many come at once.
+        async with self._starting:
+            if self._reader is None or self._reader.done():
+                self._last = await run_in_threadpool(self._log.newest)
+                self._reader = asyncio.create_task(self._read())
         self._followers.add(follower)
         try:
             yield follower
@@ -98,7 +101,10 @@ class Hub:
                                 follower.offer(event)
             else:
                 with contextlib.suppress(ResultsError):
-                    self._last = await run_in_threadpool(self._log.newest)
+                    newest = await run_in_threadpool(self._log.newest)
+                    # Who came meanwhile may have read the log before this event was in it.
+                    if not self._followers:
+                        self._last = newest
             await asyncio.sleep(_LOOK_S)
 
 

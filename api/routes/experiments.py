@@ -15,6 +15,7 @@ from api.following import stream
 from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
 from api.reading import EXPERIMENT_FILE, Reading
 from api.schemas import TOKEN_NAME, AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
+from api.turns import takes_long
 from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
 from orchestrator.errors import Conflict, NotAllowed
@@ -114,6 +115,7 @@ def delete(key: ExperimentId, lab: TheLab, caller: Runner) -> None:
 
 
 @router.get("/{id}/summary", summary="Read what an experiment came to", operation_id="summarise_experiment")
+@takes_long
 def summary(
     key: ExperimentId,
     lab: TheLab,
@@ -136,6 +138,7 @@ def summary(
         200: {"content": {"application/xml": {"schema": {"type": "string"}}}, "description": "A test case a run."}
     },
 )
+@takes_long
 def junit(
     key: ExperimentId,
     lab: TheLab,
@@ -156,6 +159,7 @@ def junit(
     responses={409: {"description": "No run of it is finished, or too many are."}},
     response_class=HTMLResponse,
 )
+@takes_long
 def report(
     key: ExperimentId,
     lab: TheLab,

@@ -118,7 +118,9 @@ class Catalog:
             query = query.where(or_(later, and_(time == at, key > last if oldest_first else key < last)))
         order = (time, key) if oldest_first else (time.desc(), key.desc())
         with self._database.read() as connection:
-            return [_row(row) for row in connection.execute(query.order_by(*order).limit(limit))]
+            found = connection.execute(query.order_by(*order).limit(limit))
+            names = list(found.keys())
+            return [dict(zip(names, row, strict=True)) for row in found]
 
     def by_status(self) -> dict[str, int]:
         """How many runs there are in each status."""

@@ -1,0 +1,54 @@
+"""Many who begin to follow at the same moment: one reads the record for all of them, and nobody misses an event."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from api.following import Hub, stream
+from orchestrator.results.database import Database
+from orchestrator.results.events import EventLog, say
+
+RUN = "0" * 20
+AT_ONCE = 50
+
+
+def test_one_reader_serves_all_who_come_at_once(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'record.sqlite'}")
+    log = EventLog(database)
+
+    def tell(kind: str) -> None:
+        with database.write() as connection:
+            say(connection, kind, {}, run=RUN)
+
+    async def follow(hub: Hub) -> list[str]:
+        pieces = stream(
+            hub,
+            lambda event: bool(event["run_id"] == RUN),
+            lambda last, limit: log.of_run(RUN, last, limit),
+            0,
+            lambda event: bool(event["kind"] == "run.finished"),
+        )
+        return [
+            line[7:] async for piece in pieces for line in piece.decode().splitlines() if line.startswith("event: ")
+        ]
+
+    async def everybody() -> tuple[list[list[str]], int]:
+        hub = Hub(log)
+        following = [asyncio.create_task(follow(hub)) for _ in range(AT_ONCE)]
+        while hub.followers < AT_ONCE:
+            await asyncio.sleep(0.01)
+        # Time for what everybody does first, and for readers, were there many, to begin.
+        await asyncio.sleep(0.3)
+        readers = [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") == "_read"]
+        for kind in ("run.progress", "run.finished"):
+            await asyncio.to_thread(tell, kind)
+        heard = await asyncio.gather(*following)
+        await hub.close()
+        return heard, len(readers)
+
+    tell("run.started")
+    heard, readers = asyncio.run(everybody())
+    database.close()
+    assert readers == 1
+    assert heard == [["run.started", "run.progress", "run.finished"]] * AT_ONCE
