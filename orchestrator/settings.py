@@ -15,6 +15,11 @@ LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-Fo
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 LONGHAUL_USER_CODE       on: code of admins is taken        off
 LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
+LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana     no links to it, and nothing
+                         with the dashboards                is told to it
+LONGHAUL_GRAFANA_TOKEN   of a service account that may      it is not told of runs
+                         write annotations there
+LONGHAUL_URL             where people reach this service    no links back to it
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
 LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
@@ -25,10 +30,18 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import PlanError
+
+
+@dataclass(frozen=True, slots=True)
+class Grafana:
+    """Where dashboards are; with a token it is told of runs."""
+
+    url: str
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,9 @@ class Settings:
     # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
     agent: Path | None = None
     server: str = ""
+    grafana: Grafana | None = None
+    # Where people reach the service of this home.
+    url: str = ""
 
 
 def load_settings() -> Settings:
@@ -82,7 +98,28 @@ def load_settings() -> Settings:
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
         trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
         server=environment.get("LONGHAUL_SERVER", ""),
+        grafana=_grafana(environment),
+        url=_address(environment, "LONGHAUL_URL"),
     )
+
+
+def _grafana(environment: Mapping[str, str]) -> Grafana | None:
+    url = _address(environment, "LONGHAUL_GRAFANA_URL")
+    token = environment.get("LONGHAUL_GRAFANA_TOKEN", "").strip()
+    if token and not url:
+        what = "LONGHAUL_GRAFANA_URL does not say whose it is"
+        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", what, "set both, or neither")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", "it is no token", "take one of a service account")
+    return Grafana(url, token) if url else None
+
+
+def _address(environment: Mapping[str, str], name: str) -> str:
+    """Where people reach something, without the last slash; nothing where nothing is set."""
+    url = environment.get(name, "").rstrip("/")
+    if url and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
+        raise PlanError("reading setting", name, f"read {url!r}", "give http://HOST:PORT, or what people reach it by")
+    return url
 
 
 def secret(variable: str) -> str:
