@@ -28,6 +28,7 @@ class Gauges:
         self._waiting = self._gauge("longhaul_queue_runs", "Runs that wait for a slot.")
         self._age = self._gauge("longhaul_queue_age_seconds", "How long the first of them has waited.")
         self._followers = self._gauge("longhaul_followers", "Open event streams.")
+        self._service = self._gauge("longhaul_service_info", "1, and where people reach the service.", "url")
 
     def text(self, lab: Lab, hub: Hub) -> bytes:
         """All of them, now."""
@@ -41,6 +42,7 @@ class Gauges:
         self._waiting.set(waiting)
         self._age.set(age_s)
         self._followers.set(hub.followers)
+        self._service.labels(lab.settings.url).set(1)
         return generate_latest(self._registry)
 
     def _gauge(self, name: str, about: str, *labels: str) -> Gauge:

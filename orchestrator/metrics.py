@@ -107,7 +107,7 @@ SERVICE_METRICS: tuple[Metric, ...] = (
     _of_service(
         "lease_held_seconds", GAUGE, "seconds", "How long its holder has had a lease, 0 while it is free.", "lease"
     ),
-    _of_service("service_info", GAUGE, "", "1; where people reach the service, and its version.", "url", "version"),
+    _of_service("service_info", GAUGE, "", "1, and where people reach the service.", "url"),
 )
 
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in (*RUN_METRICS, *SERVICE_METRICS)}
