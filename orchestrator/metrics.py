@@ -54,6 +54,7 @@ RUN_METRICS: tuple[Metric, ...] = (
     _of_flow("retransmits_total", COUNTER, "packets", "Segments sent again so far."),
     _of_flow("goodput_bps", GAUGE, "bit/s", "What the receiver's application got, since the sample before."),
     _of_flow("throughput_bps", GAUGE, "bit/s", "Frames that reached the receiver, since the sample before."),
+    _of_flow("active", GAUGE, "", "1 from when the flow is connected until it stops or is complete."),
     _of_link("queue_packets", GAUGE, "packets", "Packets that wait in the queue."),
     _of_link("drops_total", COUNTER, "packets", "Packets that the queue dropped so far."),
     _of_link("throughput_bps", GAUGE, "bit/s", "What left the queue, since the sample before."),

@@ -17,6 +17,7 @@ from dashboards.grafana.boards.parts import (
     linked,
     logarithmic,
     now,
+    of_flows,
     query,
     rates,
     rows,
@@ -80,11 +81,10 @@ def compare_page() -> Page:
                 "The same, in powers of 2.",
                 "short",
                 "longhaul_flow_cwnd_packets",
-                more=" > 0",
             )
         ),
         _over("Round trip time", "What ACKs measured.", "s", "longhaul_flow_rtt_seconds"),
-        _rates("Goodput", "What the receivers' applications got", "longhaul_flow_goodput_bps"),
+        _rates(),
         _difference(),
         _over("Queue", "Packets that wait in each link's queue.", "short", "longhaul_link_queue_packets", of="link"),
         _over(
@@ -110,9 +110,12 @@ def _selector(one: str, of: str) -> str:
     return f'run="${one}"{before}' + (',flow=~"$flow"' if of == "flow" else "")
 
 
-def _series(metric: str, one: str, of: str, window: str = "") -> str:
-    moved = "" if one == "a" else f" offset ${{shift_{one}}}ms"
-    return f"{metric}{{{_selector(one, of)}}}{window}{moved}"
+def _moved(one: str) -> str:
+    return "" if one == "a" else f" offset ${{shift_{one}}}ms"
+
+
+def _goodput(one: str) -> str:
+    return f"avg_over_time(longhaul_flow_goodput_bps{{{_selector(one, 'flow')}}}[$window]{_moved(one)})"
 
 
 def _legend(one: str, of: str) -> str:
@@ -120,32 +123,34 @@ def _legend(one: str, of: str) -> str:
 
 
 def _over(
-    title: str, about: str, unit: str, metric: str, *, of: str = "flow", more: str = "", span: int = 12, height: int = 8
+    title: str, about: str, unit: str, metric: str, *, of: str = "flow", span: int = 12, height: int = 8
 ) -> Lines:
-    return lines(title, about, unit, *_each(metric, of, more), span=span, height=height)
+    return lines(title, about, unit, *_each(metric, of), span=span, height=height)
 
 
-def _each(metric: str, of: str, more: str) -> list[Query]:
-    return [query(_series(metric, one, of) + more, _legend(one, of), one.upper()) for one in ("a", *_OTHERS)]
-
-
-def _rates(title: str, about: str, metric: str) -> Lines:
-    each = [
-        query(f"avg_over_time({_series(metric, one, 'flow', '[$window]')})", _legend(one, "flow"), one.upper())
-        for one in ("a", *_OTHERS)
+def _each(metric: str, of: str) -> list[Query]:
+    each = [(one, _selector(one, of), _moved(one)) for one in ("a", *_OTHERS)]
+    return [
+        query(
+            of_flows(metric, selector, moved) if of == "flow" else f"{metric}{{{selector}}}{moved}",
+            _legend(one, of),
+            one.upper(),
+        )
+        for one, selector, moved in each
     ]
-    return rates(title, f"{about}: mean of the samples of the last `Rates over`.", "bps", *each)
+
+
+def _rates() -> Lines:
+    each = [query(_goodput(one), _legend(one, "flow"), one.upper()) for one in ("a", *_OTHERS)]
+    about = "What the receivers' applications got: mean of the samples of the last `Rates over`."
+    return rates("Goodput", about, "bps", *each)
 
 
 def _difference() -> Lines:
     """How much more than A each other run's flows of the same name get."""
-    base = f"sum by (flow) (avg_over_time({_series('longhaul_flow_goodput_bps', 'a', 'flow', '[$window]')}))"
+    base = f"sum by (flow) ({_goodput('a')})"
     each = [
-        query(
-            f"sum by (flow) (avg_over_time({_series('longhaul_flow_goodput_bps', one, 'flow', '[$window]')})) - {base}",
-            f"{one.upper()} - A {{{{flow}}}}",
-            one.upper(),
-        )
+        query(f"sum by (flow) ({_goodput(one)}) - {base}", f"{one.upper()} - A {{{{flow}}}}", one.upper())
         for one in _OTHERS
     ]
     about = "Goodput of a flow in the other run less that of the flow of the same name in run A, as long after the start; above 0 the other is faster."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page, changed, losses
-from dashboards.grafana.boards.parts import Lines, Query, choice, lines, now, query, rates, rows, stretch
+from dashboards.grafana.boards.parts import Lines, Query, choice, lines, now, of_flows, query, rates, rows, stretch
 from orchestrator.grafana import HOSTS_BOARD
 
 _RUNS = 'backend="hosts"'
@@ -88,7 +88,7 @@ def hosts_page() -> Page:
 
 
 def _plain(metric: str) -> Query:
-    return query(f"{metric}{{{_FLOWS}}}", _NAME)
+    return query(of_flows(metric, _FLOWS), _NAME)
 
 
 def _mean(title: str, about: str, unit: str, metric: str) -> Lines:

@@ -76,22 +76,25 @@ class Page:
 
 
 def started(flows: str) -> Marks:
-    """Where a flow's series begins."""
-    there = f"longhaul_flow_goodput_bps{{{flows}}}"
-    expr = f"({there} unless {there} offset $__interval) * 0 + 1"
-    return Marks("Flow starts", "green", expr, "{{flow}} ({{cc}}) starts", step="100ms")
+    """When a flow is connected."""
+    there = f"longhaul_flow_active{{{flows}}}"
+    return Marks(
+        "Flow starts", "green", f"{there} unless {there} offset $__interval", "{{flow}} {{cc}} starts", step="100ms"
+    )
 
 
 def stopped(flows: str) -> Marks:
-    """Where a flow's series has ended."""
-    there = f"longhaul_flow_goodput_bps{{{flows}}}"
-    expr = f"({there} offset $__interval unless {there}) * 0 + 1"
-    return Marks("Flow stops", "blue", expr, "{{flow}} ({{cc}}) stops", step="100ms")
+    """When a flow has stopped or is complete."""
+    there = f"longhaul_flow_active{{{flows}}}"
+    return Marks(
+        "Flow stops", "blue", f"{there} offset $__interval unless {there}", "{{flow}} {{cc}} stops", step="100ms"
+    )
 
 
 def changed(run: str) -> Marks:
     """What the schedule does to the path and to flows, when it does."""
-    return Marks("Changes", "purple", f"longhaul_run_change_info{{{run}}}", "{{change}}", step="100ms")
+    expr = f"max_over_time(longhaul_run_change_info{{{run}}}[$__interval])"
+    return Marks("Changes", "purple", expr, "{{change}}", step="100ms")
 
 
 def losses(links: str) -> Marks:

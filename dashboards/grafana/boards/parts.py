@@ -42,6 +42,11 @@ def now(expr: str, ref: str = "A") -> Query:
     return made.format(PromQueryFormat.TABLE)
 
 
+def of_flows(metric: str, selector: str, moved: str = "") -> str:
+    """A state of flows for as long as each is there: what a flow had last is no state of one that has stopped."""
+    return f"{metric}{{{selector}}}{moved} and on (run, flow) longhaul_flow_active{{{selector}}}{moved}"
+
+
 def lines(title: str, about: str, unit: str, *queries: Query, span: int = 12, height: int = 8) -> Lines:
     """Quantities that have a value at every time: each holds until the next, and ends where its series does."""
     panel = (

@@ -14,6 +14,7 @@ from dashboards.grafana.boards.parts import (
     lines,
     logarithmic,
     now,
+    of_flows,
     query,
     rates,
     rows,
@@ -86,8 +87,8 @@ def run_page() -> Page:
 
 
 def _windows() -> list[Lines]:
-    cwnd = query(f"longhaul_flow_cwnd_packets{{{_FLOWS}}}", FLOW)
-    ssthresh = query(f"longhaul_flow_ssthresh_packets{{{_FLOWS}}}", f"{FLOW} ssthresh", "B")
+    cwnd = query(of_flows("longhaul_flow_cwnd_packets", _FLOWS), FLOW)
+    ssthresh = query(of_flows("longhaul_flow_ssthresh_packets", _FLOWS), f"{FLOW} ssthresh", "B")
     about = "Congestion window of the sender, in packets of one MSS, as each ACK found it. Dashed: slow start threshold, once there is one."
     return [
         dashed(lines("Congestion window", about, "short", cwnd, ssthresh, span=24, height=11), "/ssthresh/"),
@@ -96,26 +97,26 @@ def _windows() -> list[Lines]:
                 "Congestion window, logarithmic",
                 "The same, in powers of 2: slow start is a straight line, and small flows are seen beside large ones.",
                 "short",
-                query(f"longhaul_flow_cwnd_packets{{{_FLOWS}}} > 0", FLOW),
+                query(of_flows("longhaul_flow_cwnd_packets", _FLOWS), FLOW),
             )
         ),
         lines(
             "In flight",
             "Packets sent and neither acknowledged nor taken for lost. Below the window where the application, the receiver's window or pacing limits.",
             "short",
-            query(f"longhaul_flow_inflight_packets{{{_FLOWS}}}", FLOW),
+            query(of_flows("longhaul_flow_inflight_packets", _FLOWS), FLOW),
         ),
         lines(
             "Round trip time",
             "What ACKs measured, propagation and queues. By the real clock and without SACK it is the kernel's smoothed one.",
             "s",
-            query(f"longhaul_flow_rtt_seconds{{{_FLOWS}}}", FLOW),
+            query(of_flows("longhaul_flow_rtt_seconds", _FLOWS), FLOW),
         ),
         lines(
             "Pacing rate",
             "The rate that TCP paces itself to, where anything limits it.",
             "bps",
-            query(f"longhaul_flow_pacing_bps{{{_FLOWS}}}", FLOW),
+            query(of_flows("longhaul_flow_pacing_bps", _FLOWS), FLOW),
         ),
     ]
 
@@ -123,7 +124,10 @@ def _windows() -> list[Lines]:
 def _rates() -> list[Lines]:
     goodput = f"avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$window])"
     # Only those that adapt: a constant bit rate has no fair share.
-    adapting = 'avg_over_time(longhaul_flow_goodput_bps{run="$run",cc!=""}[$window])'
+    adapting = (
+        '(avg_over_time(longhaul_flow_goodput_bps{run="$run",cc!=""}[$window])'
+        ' and on (flow) longhaul_flow_active{run="$run"})'
+    )
     return [
         rates(
             "Goodput",
@@ -147,7 +151,7 @@ def _rates() -> list[Lines]:
             "Jain's index of fairness",
             "(sum x)^2 / (n sum x^2) over the goodputs x of the n flows that have a congestion control and are there; 1 is equal shares, 1/n is one flow having all.",
             "none",
-            query(f"sum({adapting}) ^ 2 / (count({adapting}) * sum({adapting} ^ 2))", "Jain"),
+            query(f"sum{adapting} ^ 2 / (count{adapting} * sum({adapting} ^ 2))", "Jain"),
         )
         .min(0)
         .max(1),
