@@ -97,7 +97,7 @@ SERVICE_METRICS: tuple[Metric, ...] = (
     _of_service(
         "virtual_seconds_per_wall_second", GAUGE, "", "The two's ratio over runs that ended in the last 10 minutes."
     ),
-    _of_service("guest_deaths_total", COUNTER, "", "Guests that ended before their work, by cause.", "cause"),
+    _of_service("guest_deaths_total", COUNTER, "", "Guests that ended before their work."),
     _of_service(
         "run_retries_total", COUNTER, "", "Runs begun again: after a guest's death, or given back to the queue."
     ),

@@ -28,7 +28,7 @@ from orchestrator.outcome import (
     with_numbers,
     write_summaries,
 )
-from orchestrator.pipeline import Document, Pipeline, Watcher
+from orchestrator.pipeline import Document, Pipeline, Watcher, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.run import Run
@@ -71,10 +71,10 @@ def run_experiment(
     settings = load_settings()
     backend, plan = asked.compile(settings)
     store = Store(settings)
-    pipeline = Pipeline(backend, store, use_cache)
     # By the real clock two runs at a time would be in each other's way.
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
-    documents = carry_out(pipeline, plan, jobs, quiet=as_json)
+    with opened_live(settings, store) as live:
+        documents = carry_out(Pipeline(backend, store, use_cache, live=live), plan, jobs, quiet=as_json)
     result = {
         "experiment": plan.experiment.experiment,
         "runs": documents,

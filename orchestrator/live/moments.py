@@ -25,7 +25,8 @@ from orchestrator.trace import (
     Records,
 )
 
-ACTIVE, CHANGE, LINK_RATE = "longhaul_flow_active", "longhaul_run_change_info", "longhaul_link_rate_bps"
+ACTIVE, LINK_RATE = "longhaul_flow_active", "longhaul_link_rate_bps"
+CHANGE, START = "longhaul_run_change_info", "longhaul_run_start_seconds"
 EVERY_MS = 1000
 # The bits of the NaN by which Prometheus knows that a series has ended.
 STALE = np.uint64(0x7FF0000000000002)

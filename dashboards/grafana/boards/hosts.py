@@ -80,7 +80,7 @@ def hosts_page() -> Page:
             "Leases of hosts",
             "How long each lease has been with its holder; 0 while it is free.",
             "s",
-            query("longhaul_lease_held_seconds", "{{lease}}", least_step="15s"),
+            query("longhaul_lease_held_seconds", "{{lease}}", least_step="5s"),
             span=24,
         ),
     )

@@ -8,7 +8,7 @@ from orchestrator.grafana import LAB_BOARD
 
 _HERE = 'instance=~"$instance"'
 # The service is scraped, unlike runs: a rate needs a few scrapes.
-_SCRAPE = "15s"
+_SCRAPE = "5s"
 
 
 def lab_page() -> Page:
@@ -118,7 +118,7 @@ def _now() -> list[object]:
             "Up",
             "Services that Prometheus reaches, of those it asks.",
             "none",
-            f"sum(up{{{_HERE}}} * on (instance) group_left () group by (instance) (longhaul_queue_runs))",
+            f'sum(up{{job="longhaul",{_HERE}}})',
         ),
         single(
             "Running", "Runs that are being carried out.", "short", f'sum(longhaul_runs{{{_HERE},state="running"}})'
