@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -35,9 +35,7 @@ def pieces_of(trace: Trace, end_ns: int) -> Iterator[Trace]:
     """A trace cut at the same times in all of its kinds, each kind in its order; the last piece has all that is left."""
     times = {kind: np.maximum.accumulate(records["t_ns"]) for kind, records in trace.kinds().items()}
     edges_ns = np.arange(_PIECE_NS, end_ns, _PIECE_NS, dtype=np.uint64)
-    places = {
-        kind: np.concatenate([[0], np.searchsorted(t_ns, edges_ns), [len(t_ns)]]) for kind, t_ns in times.items()
-    }
+    places = {kind: np.concatenate([[0], np.searchsorted(t_ns, edges_ns), [len(t_ns)]]) for kind, t_ns in times.items()}
     for number in range(len(edges_ns) + 1):
         cuts = {kind: slice(at[number], at[number + 1]) for kind, at in places.items()}
         yield Trace(*(records[cuts[kind]] for kind, records in trace.kinds().items()))
@@ -73,9 +71,7 @@ def place_of(store: Store, run: Run, document: dict[str, Any], server: Prometheu
     return spans.place(run_id, run.duration_us // 1000 + cell_ms, cell_ms, window_s)
 
 
-def send(
-    store: Store, document: dict[str, Any], server: Prometheus | None, reached: Callable[[int], None]
-) -> dict[str, Any]:
+def send(store: Store, document: dict[str, Any], server: Prometheus | None) -> dict[str, Any]:
     """Send a kept run, and say in its document where it lies; ExportError where it is too old, or is refused."""
     run_id = document["run"]
     if server is None:
@@ -91,7 +87,6 @@ def send(
         for request in requests_of(run, run_id, store.trace(run_id), span):
             _push(writer, request, run_id, samples)
             samples += request.samples
-            reached(samples)
     finally:
         writer.close()
     end_ms = span.end_ms - span.resolution_ms
