@@ -6,6 +6,7 @@ itself, because it goes by the real clock, starts when nothing else runs, and no
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import socket
 import threading
@@ -141,12 +142,7 @@ class LocalSlots:
         return {}
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
-        found: list[Outcome] = []
-        try:
-            while True:
-                found.append(self._ended.get(timeout=0 if found else wait_s))
-        except queue.Empty:
-            pass
+        found = arrived(self._ended, wait_s)
         for outcome in found:
             self._slots.pop(outcome.claim.run_id, None)
         return found
@@ -154,6 +150,15 @@ class LocalSlots:
     def _carry_out(self, slot: _Slot) -> None:
         outcome = carry_out(slot.claim, self._settings, self._store, self._staging, slot.report)
         self._ended.put(outcome)
+
+
+def arrived(ended: queue.SimpleQueue[Outcome], wait_s: float) -> list[Outcome]:
+    """All that is there, or the first that comes within that time."""
+    found: list[Outcome] = []
+    with contextlib.suppress(queue.Empty):
+        while True:
+            found.append(ended.get(timeout=0 if found else wait_s))
+    return found
 
 
 def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, report: Any) -> Outcome:
