@@ -48,6 +48,7 @@ class Noun(StrEnum):
     measures = "measures"
     series = "series"
     backends = "backends"
+    published = "published"
     runs = "runs"
 
 

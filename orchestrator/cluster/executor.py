@@ -45,7 +45,7 @@ from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
 from orchestrator.run import Run
 from orchestrator.settings import Settings
-from orchestrator.slots import Outcome, rerun_outcome
+from orchestrator.slots import Outcome, arrived, rerun_outcome
 
 # Orders and parcels handled at a time: a parcel is decompressed, written and recorded by these.
 _HANDS = 4
@@ -161,12 +161,7 @@ class DaskCluster:
         }
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
-        found: list[Outcome] = []
-        try:
-            while True:
-                found.append(self._ended.get(timeout=0 if found else wait_s))
-        except queue.Empty:
-            pass
+        found = arrived(self._ended, wait_s)
         for outcome in found:
             self._flights.pop(outcome.claim.run_id, None)
         return found
