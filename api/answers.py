@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import Header, Response
 from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
 
 from api.schemas import LIVE as LIVE
 from api.schemas import ROOT as ROOT
@@ -80,7 +80,7 @@ def not_changed(current: str | None, asked: str | None, response: Response) -> N
 
 def rendered(document: object) -> Response:
     """JSON of plain data that has the shape its operation declares; tests hold the two together, not every answer anew."""
-    return Response(json.dumps(document, separators=(",", ":"), ensure_ascii=False), media_type="application/json")
+    return Response(to_json(document), media_type="application/json")
 
 
 def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:

@@ -33,6 +33,7 @@ from api.routes import (
     tokens,
 )
 from api.schemas import Problem
+from api.turns import let_few_look_up
 from orchestrator.settings import Settings, load_settings
 
 _ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux TCP out. See docs/service.md."
@@ -45,6 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        let_few_look_up()
         yield
         await app.state.hub.close()
         app.state.lab.store.database.close()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -51,6 +52,7 @@ class Hub:
         self._followers: set[Follower] = set()
         self._reader: asyncio.Task[None] | None = None
         self._last = 0
+        self._starting = asyncio.Lock()
         self.closing = asyncio.Event()
 
     @property
@@ -62,9 +64,11 @@ class Hub:
     async def joined(self, about: Callable[[Row], bool]) -> AsyncIterator[Follower]:
         """Listen for as long as the context lasts."""
         follower = Follower(about)
-        if self._reader is None or self._reader.done():
-            self._last = await run_in_threadpool(self._log.newest)
-            self._reader = asyncio.create_task(self._read())
+        # One reader, however many come at once.
+        async with self._starting:
+            if self._reader is None or self._reader.done():
+                self._last = await run_in_threadpool(self._log.newest)
+                self._reader = asyncio.create_task(self._read())
         self._followers.add(follower)
         try:
             yield follower
@@ -98,7 +102,10 @@ class Hub:
                                 follower.offer(event)
             else:
                 with contextlib.suppress(ResultsError):
-                    self._last = await run_in_threadpool(self._log.newest)
+                    newest = await run_in_threadpool(self._log.newest)
+                    # Who came meanwhile may have read the log before this event was in it.
+                    if not self._followers:
+                        self._last = newest
             await asyncio.sleep(_LOOK_S)
 
 
@@ -108,8 +115,13 @@ async def stream(
     read: Callable[[int, int], list[Row]],
     last: int,
     over: Callable[[Row], bool],
+    welcome: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
-    """The text of a stream: `read(last, limit)` gives what the log holds, `over` says after which event nothing comes."""
+    """The text of a stream: `read(last, limit)` gives what the log holds, `over` says after which event nothing comes.
+
+    It also ends soon after `welcome` says no: who listens may no longer.
+    """
+    asked_s = time.monotonic()
     yield b"retry: 2000\n\n"
     while not hub.closing.is_set():
         async with hub.joined(about) as follower:
@@ -123,6 +135,10 @@ async def stream(
                 if len(kept) < _PAGE:
                     break
             while not follower.behind and not hub.closing.is_set():
+                if time.monotonic() - asked_s > _QUIET_S:
+                    if not await welcome():
+                        return
+                    asked_s = time.monotonic()
                 try:
                     come = await asyncio.wait_for(follower.waiting.get(), _QUIET_S)
                 except TimeoutError:

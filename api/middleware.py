@@ -14,7 +14,6 @@ import time
 from collections.abc import MutableMapping
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,6 +22,7 @@ from api.answers import ROOT
 from api.auth import credentials
 from api.errors import PROBLEM_TYPE, problem_document
 from api.limits import Limits
+from api.turns import in_long_thread
 from orchestrator.errors import ResultsError
 
 _LOG = logging.getLogger("longhaul.api")
@@ -112,7 +112,7 @@ class Requests:
         if not changes or request.status == 429 or not (request.caller or failed):
             return
         try:
-            await run_in_threadpool(
+            await in_long_thread(
                 self._state.lab.access.log,
                 request.caller,
                 request.address,

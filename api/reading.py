@@ -16,10 +16,10 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from api.auth import authorise, scope_of
+from api.turns import in_long_thread, may_take_long, takes_long
 from orchestrator.document import parse_document, unreadable
 
 JSON = "application/json"
@@ -43,7 +43,12 @@ EXPERIMENT_FILE: dict[str, Any] = {
 
 
 class Reading(APIRoute):
-    """A route that looks at who asks before it reads what they say."""
+    """A route that looks at who asks before it reads what they say, and changes things in threads that may take long."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **told: Any) -> None:
+        if may_take_long(endpoint, told.get("methods")):
+            endpoint = takes_long(endpoint)
+        super().__init__(path, endpoint, **told)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with all that comes before it."""
@@ -110,9 +115,9 @@ async def _plain(request: Request, reads: list[str]) -> Request:
     except UnicodeDecodeError:
         raise HTTPException(400, "the body is not UTF-8") from None
     if kind == YAML:
-        spec = await run_in_threadpool(lambda: parse_document("experiment", text).data)
-        return _as_json(request, json.dumps({"spec": spec}).encode())
-    await run_in_threadpool(_check_json, text)
+        document = await in_long_thread(parse_document, "experiment", text)
+        return _as_json(request, json.dumps({"spec": document.data}).encode())
+    await in_long_thread(_check_json, text)
     return request
 
 

@@ -6,7 +6,7 @@ BESIDE        a mapping whose items lie beside the structure's own fields
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -14,6 +14,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 SELDOM: Mapping[str, Any] = {"seldom": True}
 BESIDE: Mapping[str, Any] = {"beside": True}
+
+_Reader = Callable[[Any], Any]
 
 
 def key(name: str) -> Mapping[str, Any]:
@@ -41,24 +43,42 @@ def encode(value: Any) -> Any:
 
 def decode(kind: Any, value: Any) -> Any:
     """The structure of that kind in plain data."""
+    return _reader(kind)(value)
+
+
+@cache
+def _reader(kind: Any) -> _Reader:
+    """What reads plain data as that kind; worked out once, for runs are read by the thousand."""
     if is_dataclass(kind):
-        return kind(**dict(_parts(kind, value)))  # type: ignore[operator]
+        return _structure_reader(kind)
     origin, args = get_origin(kind), get_args(kind)
     if origin is UnionType:
-        return None if value is None else decode(_chosen(args, value), value)
+        return lambda value: None if value is None else _reader(_chosen(args, value))(value)
+    if origin is tuple and args[-1] is Ellipsis:
+        one = _reader(args[0])
+        return lambda value: tuple(map(one, value))
     if origin is tuple:
-        kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
-        return tuple(decode(item_kind, item) for item_kind, item in zip(kinds, value, strict=True))
-    return value
+        each = [_reader(arg) for arg in args]
+        return lambda value: tuple(read(item) for read, item in zip(each, value, strict=True))
+    return lambda value: value
 
 
-def _parts(kind: Any, value: Mapping[str, Any]) -> Any:
-    hints, known = _hints(kind), {_key(part) for part in fields(kind)}
-    for part in fields(kind):
-        if part.metadata.get("beside"):
-            yield part.name, {name: _frozen(item) for name, item in value.items() if name not in known}
-        elif _key(part) in value or part.default is MISSING:
-            yield part.name, decode(hints[part.name], value[_key(part)])
+def _structure_reader(kind: Any) -> _Reader:
+    hints, known = get_type_hints(kind), {_key(part) for part in fields(kind)}
+    beside = next((part.name for part in fields(kind) if part.metadata.get("beside")), None)
+    parts = [
+        (part.name, _key(part), part.default is MISSING, _reader(hints[part.name]))
+        for part in fields(kind)
+        if part.name != beside
+    ]
+
+    def read(value: Mapping[str, Any]) -> Any:
+        held = {name: item(value[its]) for name, its, needed, item in parts if needed or its in value}
+        if beside:
+            held[beside] = {name: _frozen(item) for name, item in value.items() if name not in known}
+        return kind(**held)
+
+    return read
 
 
 def _frozen(item: Any) -> Any:
@@ -73,8 +93,3 @@ def _chosen(kinds: Sequence[Any], value: Any) -> Any:
     """The member of a union that a value is: of several structures, the one that has its keys."""
     known = [kind for kind in kinds if kind is not type(None)]
     return next(kind for kind in known if len(known) == 1 or set(value) <= {part.name for part in fields(kind)})
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)

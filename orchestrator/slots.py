@@ -148,12 +148,7 @@ class LocalSlots:
         return {}
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
-        found: list[Outcome] = []
-        try:
-            while True:
-                found.append(self._ended.get(timeout=0 if found else wait_s))
-        except queue.Empty:
-            pass
+        found = arrived(self._ended, wait_s)
         for outcome in found:
             self._slots.pop(outcome.claim.run_id, None)
         return found
@@ -161,6 +156,15 @@ class LocalSlots:
     def _carry_out(self, slot: _Slot) -> None:
         outcome = carry_out(slot.claim, self._settings, self._store, self._staging, slot.report, self._live)
         self._ended.put(outcome)
+
+
+def arrived(ended: queue.SimpleQueue[Outcome], wait_s: float) -> list[Outcome]:
+    """All that is there, or the first that comes within that time."""
+    found: list[Outcome] = []
+    with contextlib.suppress(queue.Empty):
+        while True:
+            found.append(ended.get(timeout=0 if found else wait_s))
+    return found
 
 
 def carry_out(

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
 from api.reading import Reading
+from api.turns import takes_long
 from orchestrator.analysis.comparison_text import as_json
 from orchestrator.comparing import compare_documents
 from orchestrator.judging import up_to_date
@@ -31,6 +32,7 @@ Side = Annotated[
     operation_id="compare",
     responses={404: {"description": "One of them is not there."}},
 )
+@takes_long
 def compare(
     a: Side,
     b: Side,

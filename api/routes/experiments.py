@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
-from api.auth import Reader, Runner
+from api.auth import Reader, Runner, still_welcome
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
 from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
 from api.reading import EXPERIMENT_FILE, Reading
 from api.schemas import TOKEN_NAME, AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
+from api.turns import takes_long
 from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
 from orchestrator.errors import Conflict, NotAllowed
@@ -114,6 +115,7 @@ def delete(key: ExperimentId, lab: TheLab, caller: Runner) -> None:
 
 
 @router.get("/{id}/summary", summary="Read what an experiment came to", operation_id="summarise_experiment")
+@takes_long
 def summary(
     key: ExperimentId,
     lab: TheLab,
@@ -136,6 +138,7 @@ def summary(
         200: {"content": {"application/xml": {"schema": {"type": "string"}}}, "description": "A test case a run."}
     },
 )
+@takes_long
 def junit(
     key: ExperimentId,
     lab: TheLab,
@@ -156,6 +159,7 @@ def junit(
     responses={409: {"description": "No run of it is finished, or too many are."}},
     response_class=HTMLResponse,
 )
+@takes_long
 def report(
     key: ExperimentId,
     lab: TheLab,
@@ -189,6 +193,7 @@ async def events(
     lab: TheLab,
     hub: TheHub,
     caller: Reader,
+    request: Request,
     last_event_id: LastEvent = 0,
 ) -> StreamingResponse:
     """Server-sent events about it and its runs, from the first or after Last-Event-ID; the stream ends with the experiment."""
@@ -204,7 +209,7 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_experiment(key, last, limit)
 
-    return event_stream(stream(hub, about, kept, last_event_id, over))
+    return event_stream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")))
 
 
 def _hold_to_owner(row: Row, caller: Caller) -> None:

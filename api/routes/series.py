@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import OrderedDict
 from typing import Annotated
 
-import anyio
+import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import FileResponse
+from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 
 from api.answers import KnownTag, not_changed, tag
@@ -18,6 +17,7 @@ from api.dependencies import Lab, TheLab
 from api.reading import Reading
 from api.routes.runs import RunId, kept_run_id
 from api.schemas import Series
+from api.turns import PROCESSORS, takes_long
 from orchestrator.analysis.thinning import LEAST_POINTS
 from orchestrator.charting import kept_timeline
 from orchestrator.results.downloads import SOURCES
@@ -55,9 +55,8 @@ class SeriesReader:
             self._answers.move_to_end(key)
             return known
         if self._limit is None:
-            self._limit = anyio.CapacityLimiter(os.cpu_count() or 1)
-        async with self._limit:
-            answer = await run_in_threadpool(_rendered, lab, key)
+            self._limit = anyio.CapacityLimiter(PROCESSORS)
+        answer = await anyio.to_thread.run_sync(_rendered, lab, key, limiter=self._limit)
         if len(answer) <= _LARGEST_REMEMBERED:
             self._answers[key] = answer
         while len(self._answers) > self._most:
@@ -125,6 +124,7 @@ def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
     response_class=FileResponse,
     responses={206: {"description": "The part that `Range` asked for."}},
 )
+@takes_long
 def download(
     key: RunId,
     name: Annotated[str, Path(max_length=64, description="One of the run's files.", examples=["flows.csv"])],
@@ -151,4 +151,4 @@ def _rendered(lab: Lab, key: tuple[str, str, str | None, str | None, float, floa
         "t_s": found.t_s.round(9).tolist(),
         "value": found.values.tolist(),
     }
-    return json.dumps(document, separators=(",", ":")).encode()
+    return to_json(document)

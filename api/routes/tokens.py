@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from api.answers import MADE, ROOT
 from api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
 from api.dependencies import TheLab
 from api.reading import Reading
 from api.schemas import TOKEN_NAME, Login, NewToken, Session, ShownToken, Token
+from api.turns import in_long_thread
 from orchestrator.results.access import SESSION_S
 
 router = APIRouter(route_class=Reading, tags=["access"])
@@ -73,7 +73,7 @@ async def log_in(login: Login, lab: TheLab, request: Request, response: Response
     door: Door = request.app.state.door
     caller = await door.by_token(login.token)
     request.state.caller = caller.name
-    session = await run_in_threadpool(lab.access.open_session, caller)
+    session = await in_long_thread(lab.access.open_session, caller)
     response.set_cookie(
         SESSION_COOKIE,
         session,

@@ -25,13 +25,16 @@ def thin(x: NDArray[Any], y: NDArray[Any], points: int) -> Indices:
     if len(x) <= points:
         return np.arange(len(x))
     begins = _begins(x, points // LEAST_POINTS)
-    ends = np.append(begins[1:], len(x))
     lows, highs = _without_nan(y)
-    # A call a stretch and side: they are few, and each runs through its values at the speed of memory.
-    spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
-    least = [begin + int(lows[begin:end].argmin()) for begin, end in spans]
-    greatest = [begin + int(highs[begin:end].argmax()) for begin, end in spans]
-    return np.unique(np.concatenate([begins, ends - 1, np.array([least, greatest], dtype=np.intp).ravel()]))
+    least, greatest = _first_of(lows, np.minimum, begins), _first_of(highs, np.maximum, begins)
+    return np.unique(np.concatenate([begins, np.append(begins[1:], len(x)) - 1, least, greatest]))
+
+
+def _first_of(y: NDArray[Any], extreme: np.ufunc, begins: Indices) -> Indices:
+    """Where each stretch has its extreme first. Whole arrays at a time: a call a stretch would hold every other thread up."""
+    lengths = np.diff(begins, append=len(y))
+    found = np.flatnonzero(y == np.repeat(extreme.reduceat(y, begins), lengths))
+    return found[np.searchsorted(found, begins)]
 
 
 def _begins(x: NDArray[Any], stretches: int) -> Indices:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import LonghaulError, ResultsError
+from orchestrator.errors import ResultsError
 from orchestrator.live.remote_write import Answer, RemoteWriter, Request, Verdict
 from orchestrator.live.spool import Spool, Spooled
 from orchestrator.live.stream import Stream, calm
@@ -196,8 +196,8 @@ class Exporter:
             return
         try:
             self._tell(progress)
-        except LonghaulError as error:
-            _LOG.warning("%s", error)
+        except Exception as error:  # whoever is told may have ended, and samples are to be sent all the same
+            _LOG.warning("telling how the export does: %s", error)
             return
         self._told = Progress(progress.spool_bytes, progress.oldest_s, 0, 0)
         with self._lock:

@@ -70,6 +70,10 @@ class Request:
     samples: int
 
 
+# A message without a series.
+EMPTY = Request(bytes(cramjam.snappy.compress_raw(b"")), 0, 0)
+
+
 def label_block(labels: Mapping[str, str]) -> bytes:
     """The labels of a series as they stand in front of its samples."""
     block = b""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -72,9 +72,7 @@ def place_of(store: Store, run: Run, document: dict[str, Any], server: Prometheu
     return spans.place(run_id, run.duration_us // 1000 + cell_ms, cell_ms, window_s)
 
 
-def send(
-    store: Store, document: dict[str, Any], server: Prometheus | None, reached: Callable[[int], None]
-) -> dict[str, Any]:
+def send(store: Store, document: dict[str, Any], server: Prometheus | None) -> dict[str, Any]:
     """Send a kept run, and say in its document where it lies; ExportError where it is too old, or is refused."""
     run_id = document["run"]
     if server is None:
@@ -90,7 +88,6 @@ def send(
         for request in requests_of(run, run_id, store.trace(run_id), span):
             _push(writer, request, run_id, samples)
             samples += request.samples
-            reached(samples)
     finally:
         writer.close()
     end_ms = span.end_ms - span.resolution_ms

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
 from orchestrator.results.counts import add_counts
-from orchestrator.results.database import Database, chunks, insert_new, now
+from orchestrator.results.database import Database, chunks, insert_new, now, page_of
 from orchestrator.results.ends import KEPT, LIVE, settle
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
 
@@ -108,7 +108,6 @@ class Catalog:
         experiment_id: str | None = None,
     ) -> list[Row]:
         """Some runs of any status, after the one with that creation time and id."""
-        time, key = RUNS.c.created_at, RUNS.c.id
         query = select(RUNS)
         if name is not None:
             query = query.where(RUNS.c.experiment == name)
@@ -116,14 +115,9 @@ class Catalog:
             query = query.where(RUNS.c.status == status)
         if experiment_id is not None:
             its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
-            query = query.where(key.in_(its))
-        if after is not None:
-            at, last = after
-            later = time > at if oldest_first else time < at
-            query = query.where(or_(later, and_(time == at, key > last if oldest_first else key < last)))
-        order = (time, key) if oldest_first else (time.desc(), key.desc())
+            query = query.where(RUNS.c.id.in_(its))
         with self._database.read() as connection:
-            return [_row(row) for row in connection.execute(query.order_by(*order).limit(limit))]
+            return page_of(connection, query, RUNS, limit, after, oldest_first)
 
     def by_status(self) -> dict[str, int]:
         """How many runs there are in each status."""

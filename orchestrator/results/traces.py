@@ -11,12 +11,14 @@ Reading columns decodes those columns alone, of those groups of rows alone that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from orchestrator.errors import TraceError
 from orchestrator.trace import EVER, KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Columns, Records, SpanNs, Trace
@@ -67,17 +69,13 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     parts = {name: [np.zeros(0, TRACE_KINDS[kind][name])] for name in wanted}
     try:
         with pq.ParquetFile(file) as source:
-            groups = [
-                group
-                for group in range(source.metadata.num_row_groups)
-                if _may_hold(source.metadata.row_group(group), about, span_ns)
-            ]
+            told = [_told(source.metadata.row_group(group)) for group in range(source.metadata.num_row_groups)]
+            groups = [group for group, ranges in enumerate(told) if ranges.may_hold(about, span_ns)]
+            whole = all(told[group].holds_only(about, span_ns) for group in groups)
+            read = wanted if whole else list({*wanted, "id"})
             # One thread: many requests at once share the processors better so.
-            for batch in source.iter_batches(_BATCH_ROWS, groups, list({*wanted, "id"}), use_threads=False):
-                chosen = batch.column("id").to_numpy() == about
-                t_ns = batch.column("t_ns").to_numpy()
-                if span_ns != EVER:
-                    chosen &= (t_ns >= span_ns[0]) & (t_ns <= span_ns[1])
+            for batch in source.iter_batches(_BATCH_ROWS, groups, read, use_threads=False):
+                chosen = slice(None) if whole else _chosen(batch, about, span_ns)
                 for name in wanted:
                     parts[name].append(batch.column(name).to_numpy()[chosen])
     except (OSError, pa.ArrowInvalid) as error:
@@ -85,18 +83,38 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
-def _may_hold(group: Any, about: int, span_ns: SpanNs) -> bool:
-    """Whether a group of rows can have records of this flow or link in this time; one without statistics can."""
-    looked_for = {"t_ns": span_ns, "id": (about, about)}
+def _chosen(batch: Any, about: int, span_ns: SpanNs) -> NDArray[np.bool_]:
+    """The rows of this flow or link in this time."""
+    chosen: NDArray[np.bool_] = batch.column("id").to_numpy() == about
+    if span_ns != EVER:
+        t_ns = batch.column("t_ns").to_numpy()
+        chosen &= (t_ns >= span_ns[0]) & (t_ns <= span_ns[1])
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a group's statistics tell: the least and the greatest id and time, or anything where they tell nothing."""
+
+    id: SpanNs
+    t_ns: SpanNs
+
+    def may_hold(self, about: int, span_ns: SpanNs) -> bool:
+        """Whether there can be records of this flow or link in this time."""
+        return self.id[0] <= about <= self.id[1] and self.t_ns[0] <= span_ns[1] and span_ns[0] <= self.t_ns[1]
+
+    def holds_only(self, about: int, span_ns: SpanNs) -> bool:
+        """Whether there is nothing else: then no row needs to be looked at."""
+        return self.id == (about, about) and span_ns[0] <= self.t_ns[0] and self.t_ns[1] <= span_ns[1]
+
+
+def _told(group: Any) -> _Told:
+    found = dict.fromkeys(_TOLD, EVER)
     for place in range(group.num_columns):
         column = group.column(place)
-        low_high = looked_for.get(column.path_in_schema)
-        told = column.statistics
-        if low_high is None or told is None or not told.has_min_max:
-            continue
-        if told.max < low_high[0] or told.min > low_high[1]:
-            return False
-    return True
+        if column.path_in_schema in found and (told := column.statistics) is not None and told.has_min_max:
+            found[column.path_in_schema] = (told.min, told.max)
+    return _Told(**found)
 
 
 def _read(file: Path, kind: str) -> Records:

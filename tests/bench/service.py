@@ -40,6 +40,8 @@ LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
 MODEL = ["quick", "--set", "path.bandwidth=100 Mbit/s", "--set", "duration=25 s"]
 _BATCH = 500
 
+_Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 _SCRIPT = """
 local ids = {}
 for line in io.lines("%(ids)s") do ids[#ids + 1] = line end
@@ -131,37 +133,52 @@ def cached(address: str, token: str, times: int) -> dict[str, float]:
 
 
 async def follow(address: str, token: str, followers: int) -> dict[str, float]:
-    """Many who listen to one run while it runs: how long after its time an event reaches each."""
+    """Many who listen to one run while it runs: how long they take to be there, and from an event's time to its arrival at each."""
     headers = {"Authorization": f"Bearer {token}"}
-    limits = httpx.Limits(max_connections=followers + 10)
-    asked = {"shipped": "quick", "seed": 1000, "set": ["path.bandwidth=100 Mbit/s", "duration=600 s"]}
-    lags: list[float] = []
-    connected = 0
-    async with httpx.AsyncClient(base_url=f"{address}/api/v1", headers=headers, limits=limits, timeout=120) as client:
-        # Something to hold the only slots, so that everybody listens before the run begins.
-        experiment = (await client.post("/experiments", json=asked)).json()
-        run = experiment["runs"][0].rpartition("/")[2]
-
-        async def one() -> None:
-            nonlocal connected
-            since = time.time()
-            async with client.stream("GET", f"/runs/{run}/events") as stream:
-                connected += 1
-                async for line in stream.aiter_lines():
-                    if line.startswith("data: "):
-                        at = datetime.fromisoformat(json.loads(line[6:])["at"]).timestamp()
-                        if at > since:
-                            lags.append(time.time() - at)
-
-        await asyncio.gather(*(one() for _ in range(followers)))
-    assert connected == followers
-    lags.sort()
+    async with httpx.AsyncClient(base_url=f"{address}/api/v1", headers=headers, timeout=60) as client:
+        # Something to hold every slot, so that everybody listens before the run begins.
+        held = {"shipped": "quick", "seed": 2000, "repeats": 4 * (os.cpu_count() or 1), "set": ["duration=3600 s"]}
+        holder = (await client.post("/experiments", json=held)).json()
+        asked = {"shipped": "quick", "seed": 1000, "set": ["path.bandwidth=100 Mbit/s", "duration=600 s"]}
+        run = (await client.post("/experiments", json=asked)).json()["runs"][0]
+        begun = time.perf_counter()
+        streams = await asyncio.gather(*(_listen(address, token, f"{run}/events") for _ in range(followers)))
+        joined_s = time.perf_counter() - begun
+        await client.post(f"/experiments/{holder['id']}/cancel")
+        lags = sorted(lag for some in await asyncio.gather(*map(_lags, streams)) for lag in some)
+    assert len(lags) >= followers
     return {
         "events": len(lags),
+        "joined_s": joined_s,
         "p50_s": lags[len(lags) // 2],
         "p95_s": lags[int(len(lags) * 0.95)],
         "max_s": lags[-1],
     }
+
+
+async def _listen(address: str, token: str, path: str) -> _Stream:
+    """An open stream of which the first event has come. By hand, or the listeners would take longer than the service."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    while not (line := await reader.readline()).startswith(b"data: "):
+        assert line, "the stream ended before its first event"
+    return reader, writer
+
+
+async def _lags(stream: _Stream) -> list[float]:
+    """Of every event that comes until the run is over."""
+    found, last = [], False
+    # With its writer, or the connection would be closed.
+    reader, _ = stream
+    while not last:
+        line = await reader.readline()
+        assert line, "the stream ended before the run"
+        if line.startswith(b"data: "):
+            event = json.loads(line[6:])
+            found.append(time.time() - datetime.fromisoformat(event["at"]).timestamp())
+            last = event["kind"] == "run.finished"
+    return found
 
 
 def memory_mb(pid: int) -> float:

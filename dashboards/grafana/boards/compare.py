@@ -99,9 +99,10 @@ def compare_page() -> Page:
 
 
 def _shift(one: str) -> str:
-    """How much later A begins than this run."""
+    """How many milliseconds later A begins than this run. Prometheus has no offset of 0: a run that is A itself, and is not drawn, gets 1."""
     begins = [f'max(last_over_time(longhaul_run_start_seconds{{run="${run}"}}{_ANY_TIME}))' for run in ("a", one)]
-    return f"query_result(scalar(round(1000 * ({begins[0]} - {begins[1]}))))"
+    later = f"round(1000 * ({begins[0]} - {begins[1]}))"
+    return f"query_result(scalar({later} + ({later} == bool 0)))"
 
 
 def _selector(one: str, of: str) -> str:

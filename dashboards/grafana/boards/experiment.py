@@ -47,12 +47,14 @@ def experiment_page() -> Page:
             "Runs of the experiment with samples in the time shown.",
             "short",
             f"count(last_over_time(longhaul_run_start_seconds{{{_RUNS}}}[$__range]))",
+            drawn=False,
         ),
         single(
             "Mean goodput of a flow",
             "Mean over flows of their means over their runs.",
             "bps",
             f"avg(avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range]))",
+            drawn=False,
             decimals=1,
         ),
         single(
@@ -60,6 +62,7 @@ def experiment_page() -> Page:
             "Mean over flows of their means over their runs.",
             "s",
             f"avg(avg_over_time(longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range]))",
+            drawn=False,
             decimals=1,
         ),
         single(
@@ -67,18 +70,21 @@ def experiment_page() -> Page:
             "Segments sent again, in all runs together.",
             "short",
             f"sum(max_over_time(longhaul_flow_retransmits_total{{{_FLOWS}}}[$__range]))",
+            drawn=False,
         ),
         single(
             "Drops",
             "Packets that queues dropped, in all runs together.",
             "short",
             f"sum(max_over_time(longhaul_link_drops_total{{{_RUNS}}}[$__range]))",
+            drawn=False,
         ),
         single(
             "Fairness",
             "Jain's index, (sum x)^2 / (n sum x^2), over the mean goodputs x of a run's flows; of that, the mean over runs.",
             "none",
             f"avg({_jain()})",
+            drawn=False,
             decimals=3,
         ),
     )

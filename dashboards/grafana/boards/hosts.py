@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page, changed, losses
-from dashboards.grafana.boards.parts import Lines, Query, choice, lines, now, of_flows, query, rates, rows, stretch
+from dashboards.grafana.boards.parts import (
+    SCRAPE,
+    Lines,
+    Query,
+    choice,
+    lines,
+    now,
+    of_flows,
+    query,
+    rates,
+    rows,
+    stretch,
+)
 from orchestrator.grafana import HOSTS_BOARD
 
 _RUNS = 'backend="hosts"'
@@ -80,7 +92,7 @@ def hosts_page() -> Page:
             "Leases of hosts",
             "How long each lease has been with its holder; 0 while it is free.",
             "s",
-            query("longhaul_lease_held_seconds", "{{lease}}", least_step="5s"),
+            query("longhaul_lease_held_seconds", "{{lease}}", least_step=SCRAPE),
             span=24,
         ),
     )

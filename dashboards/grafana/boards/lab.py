@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page
-from dashboards.grafana.boards.parts import Lines, choice, lines, query, rates, single
+from dashboards.grafana.boards.parts import SCRAPE, Lines, choice, lines, query, rates, single
 from orchestrator.grafana import LAB_BOARD
 
 _HERE = 'instance=~"$instance"'
-# The service is scraped, unlike runs: a rate needs a few scrapes.
-_SCRAPE = "5s"
 
 
 def lab_page() -> Page:
@@ -30,47 +28,43 @@ def lab_page() -> Page:
             "Runs that wait and run",
             "Runs of the record that are not over yet.",
             "short",
-            query(
-                f'sum by (state) (longhaul_runs{{{_HERE},state=~"queued|running"}})', "{{state}}", least_step=_SCRAPE
-            ),
+            query(f'sum by (state) (longhaul_runs{{{_HERE},state=~"queued|running"}})', "{{state}}", least_step=SCRAPE),
         ),
         lines(
             "Runs that are over",
             "Runs in the record that came to each end.",
             "short",
-            query(
-                f'sum by (state) (longhaul_runs{{{_HERE},state!~"queued|running"}})', "{{state}}", least_step=_SCRAPE
-            ),
+            query(f'sum by (state) (longhaul_runs{{{_HERE},state!~"queued|running"}})', "{{state}}", least_step=SCRAPE),
         ),
         lines(
             "Experiments",
             "Experiments of the record by state.",
             "short",
-            query(f"sum by (state) (longhaul_experiments{{{_HERE}}})", "{{state}}", least_step=_SCRAPE),
+            query(f"sum by (state) (longhaul_experiments{{{_HERE}}})", "{{state}}", least_step=SCRAPE),
         ),
         lines(
             "Age of the queue",
             "How long the first run of the queue has waited.",
             "s",
-            query(f"longhaul_queue_age_seconds{{{_HERE}}}", "{{instance}}", least_step=_SCRAPE),
+            query(f"longhaul_queue_age_seconds{{{_HERE}}}", "{{instance}}", least_step=SCRAPE),
         ),
         lines(
             "Virtual seconds per wall second",
             "Time that runs simulated for each second of a slot, over runs that ended in the last 10 minutes. Dashed: over all that the record holds.",
             "none",
-            query(f"longhaul_virtual_seconds_per_wall_second{{{_HERE}}}", "{{instance}}", "A", _SCRAPE),
+            query(f"longhaul_virtual_seconds_per_wall_second{{{_HERE}}}", "{{instance}}", "A", SCRAPE),
             query(
                 f"longhaul_virtual_seconds_total{{{_HERE}}} / longhaul_wall_seconds_total{{{_HERE}}}",
                 "{{instance}} of all",
                 "B",
-                _SCRAPE,
+                SCRAPE,
             ),
         ),
         _counted(
             "Guest deaths",
-            "Guests that ended before their work, an hour, by cause.",
+            "Guests that ended before their work, an hour.",
             "longhaul_guest_deaths_total",
-            "cause",
+            "instance",
         ),
         _counted(
             "Runs begun again",
@@ -85,26 +79,26 @@ def lab_page() -> Page:
             "Export lag",
             "Age of the oldest samples that wait for Prometheus.",
             "s",
-            query(f"longhaul_export_lag_seconds{{{_HERE}}}", "{{instance}}", least_step=_SCRAPE),
+            query(f"longhaul_export_lag_seconds{{{_HERE}}}", "{{instance}}", least_step=SCRAPE),
         ),
         lines(
             "Spool",
             "Samples that wait for Prometheus on disks.",
             "bytes",
-            query(f"longhaul_export_spool_bytes{{{_HERE}}}", "{{instance}}", least_step=_SCRAPE),
+            query(f"longhaul_export_spool_bytes{{{_HERE}}}", "{{instance}}", least_step=SCRAPE),
         ),
         rates(
             "Samples",
             "Samples a second that Prometheus took, and those that it refused for good.",
             "short",
-            query(_rate("longhaul_export_samples_total", "instance"), "{{instance}} taken", "A", _SCRAPE),
-            query(_rate("longhaul_export_refused_samples_total", "instance"), "{{instance}} refused", "B", _SCRAPE),
+            query(_rate("longhaul_export_samples_total", "instance"), "{{instance}} taken", "A", SCRAPE),
+            query(_rate("longhaul_export_refused_samples_total", "instance"), "{{instance}} refused", "B", SCRAPE),
         ),
         lines(
             "Leases",
             "How long each lease has been with its holder; 0 while it is free.",
             "s",
-            query(f"longhaul_lease_held_seconds{{{_HERE}}}", "{{lease}}", least_step=_SCRAPE),
+            query(f"longhaul_lease_held_seconds{{{_HERE}}}", "{{lease}}", least_step=SCRAPE),
         ),
     )
     page.row("Requests")
@@ -149,17 +143,14 @@ def _requests() -> list[Lines]:
             query(
                 f"sum by (status) (rate(longhaul_request_seconds_count{{{_HERE}}}[$__rate_interval]))",
                 "{{status}}",
-                least_step=_SCRAPE,
+                least_step=SCRAPE,
             ),
         ),
         rates(
             "Time to the first byte",
             "Percentiles of all answers, from the histogram's buckets.",
             "s",
-            *(
-                query(quantile(f"0.{of}"), f"p{of}", ref, _SCRAPE)
-                for ref, of in (("A", "50"), ("B", "95"), ("C", "99"))
-            ),
+            *(query(quantile(f"0.{of}"), f"p{of}", ref, SCRAPE) for ref, of in (("A", "50"), ("B", "95"), ("C", "99"))),
         ),
         rates(
             "Slowest operations",
@@ -169,7 +160,7 @@ def _requests() -> list[Lines]:
                 "topk(10, histogram_quantile(0.95, sum by (le, operation) "
                 f"(rate(longhaul_request_seconds_bucket{{{_HERE}}}[$__rate_interval]))))",
                 "{{operation}}",
-                least_step=_SCRAPE,
+                least_step=SCRAPE,
             ),
             span=24,
         ),
@@ -177,9 +168,7 @@ def _requests() -> list[Lines]:
 
 
 def _counted(title: str, about: str, counter: str, label: str) -> Lines:
-    return rates(
-        title, about, "short", query(f"3600 * {_rate(counter, label)}", f"{{{{{label}}}}}", least_step=_SCRAPE)
-    )
+    return rates(title, about, "short", query(f"3600 * {_rate(counter, label)}", f"{{{{{label}}}}}", least_step=SCRAPE))
 
 
 def _rate(counter: str, label: str) -> str:

@@ -22,6 +22,9 @@ DATASOURCE = dashboard.DataSourceRef(type_val="prometheus", uid=DATASOURCE_UID)
 # 60 s of samples every 10 ms. Grafana rounds the step, down by up to 1.75, and Prometheus refuses more than 11,000 points a series.
 MOST_POINTS = 6000
 
+# The service is scraped this often.
+SCRAPE = "5s"
+
 WIDTH = 24
 FLOW = "{{flow}} {{cc}}"
 LINK = "{{link}}"
@@ -118,8 +121,9 @@ def logarithmic(panel: Lines) -> Lines:
     return panel.scale_distribution(shape.ScaleDistributionConfig().type(common.ScaleDistribution.LOG).log(2))
 
 
-def single(title: str, about: str, unit: str, expr: str, *, span: int = 4, decimals: int = 0) -> stat.Panel:
-    """One number: the last that there is."""
+def single(title: str, about: str, unit: str, expr: str, *, drawn: bool = True, decimals: int = 0) -> stat.Panel:
+    """One number: the last that there is, over how it came to be, unless it is of all the time shown."""
+    of_end = prometheus.Dataquery().expr(expr).ref_id("A").instant().datasource(DATASOURCE)
     return (
         stat.Panel()
         .title(title)
@@ -127,13 +131,13 @@ def single(title: str, about: str, unit: str, expr: str, *, span: int = 4, decim
         .datasource(DATASOURCE)
         .unit(unit)
         .decimals(decimals)
-        .span(span)
+        .span(4)
         .height(4)
         .no_value("none")
         .color_mode(common.BigValueColorMode.NONE)
-        .graph_mode(common.BigValueGraphMode.AREA)
+        .graph_mode(common.BigValueGraphMode.AREA if drawn else common.BigValueGraphMode.NONE)
         .reduce_options(shape.ReduceDataOptions().calcs(["lastNotNull"]))
-        .with_target(query(expr, ""))
+        .with_target(query(expr, "", least_step=SCRAPE) if drawn else of_end)
     )
 
 
