@@ -105,6 +105,9 @@ fmt: .venv/.stamp ## format everything
 docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
 	@$(PYTHON) docs/generate.py
 
+dashboards: .venv/.stamp ## write the dashboards of Grafana, from their code in dashboards/grafana/boards
+	@$(PYTHON) -m dashboards.grafana.boards
+
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
@@ -135,4 +138,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean

@@ -110,6 +110,19 @@ async def authorise(request: Request, scope: str) -> Caller:
     return found
 
 
+def still_welcome(request: Request, scope: str) -> Callable[[], Awaitable[bool]]:
+    """Asks again, for answers that go on: a token may end before they do."""
+
+    async def ask() -> bool:
+        try:
+            await authorise(request, scope)
+        except (AuthError, NotAllowed):
+            return False
+        return True
+
+    return ask
+
+
 def scope_of(call: object) -> str | None:
     """The scope that a dependency asks for, if it is one of those above."""
     return getattr(call, "scope", None) if getattr(call, "__module__", "") == __name__ else None

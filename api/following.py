@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -114,8 +115,13 @@ async def stream(
     read: Callable[[int, int], list[Row]],
     last: int,
     over: Callable[[Row], bool],
+    welcome: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
-    """The text of a stream: `read(last, limit)` gives what the log holds, `over` says after which event nothing comes."""
+    """The text of a stream: `read(last, limit)` gives what the log holds, `over` says after which event nothing comes.
+
+    It also ends soon after `welcome` says no: who listens may no longer.
+    """
+    asked_s = time.monotonic()
     yield b"retry: 2000\n\n"
     while not hub.closing.is_set():
         async with hub.joined(about) as follower:
@@ -129,6 +135,10 @@ async def stream(
                 if len(kept) < _PAGE:
                     break
             while not follower.behind and not hub.closing.is_set():
+                if time.monotonic() - asked_s > _QUIET_S:
+                    if not await welcome():
+                        return
+                    asked_s = time.monotonic()
                 try:
                     come = await asyncio.wait_for(follower.waiting.get(), _QUIET_S)
                 except TimeoutError:

@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.backends import BACKENDS
 from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
+from orchestrator.papers import load_paper, published_papers
 from orchestrator.parameters import Parameter
 from orchestrator.presets import PRESETS
 from orchestrator.spec import load_experiment, shipped_experiments
@@ -110,6 +111,24 @@ def backends() -> Rows:
     return [{"backend": name, "about": (kind.__doc__ or "").strip()} for name, kind in sorted(BACKENDS.items())]
 
 
+def published() -> Rows:
+    """What papers state, value by value, and the experiments that are held against it; packs state what their sources ask."""
+    return [
+        {
+            "claim": f"{paper.paper}/{figure.name}/{claim.name}",
+            "of": paper.kind,
+            "class": claim.grade,
+            "states": claim.words,
+            "published": claim.published,
+            "gate": claim.gate,
+            "experiments": [claim.experiment] if claim.experiment else [use.experiment for use in figure.uses],
+        }
+        for paper in map(load_paper, published_papers())
+        for figure in paper.figures
+        for claim in figure.claims
+    ]
+
+
 CATALOGUES: Mapping[str, Callable[[], Rows]] = {
     "experiments": experiments,
     "topologies": topologies,
@@ -118,4 +137,5 @@ CATALOGUES: Mapping[str, Callable[[], Rows]] = {
     "measures": measures,
     "series": series,
     "backends": backends,
+    "published": published,
 }

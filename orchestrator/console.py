@@ -276,9 +276,15 @@ def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def _cell(value: object) -> str:
     if isinstance(value, list):
-        # Parameters: programs get all that is known of them, a line has room for name and default.
-        return ", ".join(f"{one['name']}={one['default']}" if one["default"] else one["name"] for one in value)
+        return ", ".join(map(_item, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _item(value: Any) -> str:
+    """Of a parameter programs get all that is known, a line has room for name and default."""
+    if not isinstance(value, dict):
+        return str(value)
+    return f"{value['name']}={value['default']}" if value["default"] else str(value["name"])
 
 
 def point_text(document: Document) -> str:

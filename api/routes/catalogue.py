@@ -15,7 +15,7 @@ from orchestrator.catalogues import CATALOGUES
 router = APIRouter(route_class=Reading, prefix="/catalogue", tags=["catalogue"])
 
 Noun = Annotated[
-    Literal["experiments", "topologies", "modules", "presets", "measures", "backends"],
+    Literal["experiments", "topologies", "modules", "presets", "measures", "series", "backends", "published"],
     Path(description="Which part.", examples=["measures"]),
 ]
 Rows = list[dict[str, Any]]
@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 @router.get("", summary="Read the whole catalogue", operation_id="read_catalogue")
 def read_all(caller: Reader, response: Response, if_none_match: KnownTag = None) -> dict[str, Rows]:
-    """Shipped experiments, topologies, modules with their parameters, presets, measures, backends."""
+    """Shipped experiments, topologies, modules with their parameters, presets, measures, series, backends, published values."""
     not_changed(tag("catalogue", _version()), if_none_match, response)
     return {noun: _rows(noun) for noun in CATALOGUES}
 

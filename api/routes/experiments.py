@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
-from api.auth import Reader, Runner
+from api.auth import Reader, Runner, still_welcome
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
 from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
@@ -193,6 +193,7 @@ async def events(
     lab: TheLab,
     hub: TheHub,
     caller: Reader,
+    request: Request,
     last_event_id: LastEvent = 0,
 ) -> StreamingResponse:
     """Server-sent events about it and its runs, from the first or after Last-Event-ID; the stream ends with the experiment."""
@@ -208,7 +209,7 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_experiment(key, last, limit)
 
-    return event_stream(stream(hub, about, kept, last_event_id, over))
+    return event_stream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")))
 
 
 def _hold_to_owner(row: Row, caller: Caller) -> None:

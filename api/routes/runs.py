@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
-from api.auth import Reader, Runner
+from api.auth import Reader, Runner, still_welcome
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
 from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
@@ -66,7 +66,9 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     row = _find(lab, key)
     ended = row["status"] not in LIVE
     not_changed(
-        tag("run", key, row["measured_by"] or "", row["finished_at"] or "") if ended else None, if_none_match, response
+        tag("run", key, row["measured_by"] or "", row["finished_at"] or "", _placed(row)) if ended else None,
+        if_none_match,
+        response,
     )
     href = f"{ROOT}/runs/{key}"
     links = {name: f"{href}/{name}" for name in ("events", "series", "files", "rerun")}
@@ -81,7 +83,7 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     responses=EVENT_STREAM,
 )
 async def events(
-    key: RunId, lab: TheLab, hub: TheHub, caller: Reader, last_event_id: LastEvent = 0
+    key: RunId, lab: TheLab, hub: TheHub, caller: Reader, request: Request, last_event_id: LastEvent = 0
 ) -> StreamingResponse:
     """Server-sent events about it, from the first or after Last-Event-ID; the stream ends with the run."""
     await run_in_threadpool(_find, lab, key)
@@ -95,7 +97,7 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_run(key, last, limit)
 
-    return event_stream(stream(hub, about, kept, last_event_id, over))
+    return event_stream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")))
 
 
 @router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun", responses=MADE)
@@ -131,6 +133,11 @@ def kept_run_id(lab: Lab, key: str) -> str:
         )
         raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
     return key
+
+
+def _placed(row: Row) -> str:
+    """Where it lies in Prometheus, which may become known later than the rest."""
+    return json.dumps((row["document"] or {}).get("prometheus"))
 
 
 def _find(lab: Lab, key: str) -> Row:

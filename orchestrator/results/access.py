@@ -31,6 +31,9 @@ SESSION_S = 12 * 3600
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _ID = re.compile(r"[0-9a-f]{12}")
 _TOKEN = re.compile(r"lh_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+# The log of changes is read by people: of more than this the oldest go, some at a time.
+MOST_AUDITED = 1_000_000
+_AUDIT_SWEEP = 1000
 # What an unknown id is compared with, so that it takes as long as a known one.
 _NOBODY = hashlib.sha256(b"").hexdigest()
 
@@ -151,7 +154,9 @@ class Access:
             "request_id": request_id,
         }
         with self._database.write() as connection:
-            connection.execute(insert(AUDIT).values(row))
+            (number,) = connection.execute(insert(AUDIT).values(row)).inserted_primary_key or (0,)
+            if number % _AUDIT_SWEEP == 0:
+                connection.execute(delete(AUDIT).where(AUDIT.c.id <= number - MOST_AUDITED))
 
     def audit(self, limit: int, before: int | None = None) -> list[Row]:
         """What was changed, the newest first."""

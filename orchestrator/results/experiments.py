@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from orchestrator.errors import Conflict, NotFound
-from orchestrator.results.database import Database, chunks, insert_new, now
+from orchestrator.results.database import Database, chunks, insert_new, now, page_of
 from orchestrator.results.ends import KEPT, LIVE, close_if_over
 from orchestrator.results.events import newest_id, say, say_all
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
@@ -131,19 +131,13 @@ class Experiments:
         owner: str | None = None,
     ) -> list[Row]:
         """Some experiments, after the one with that creation time and id."""
-        time, key = EXPERIMENTS.c.created_at, EXPERIMENTS.c.id
         wide = {"spec", "lint", "asked"}
         query = select(*(column for column in EXPERIMENTS.c if column.name not in wide))
         for column, value in ((EXPERIMENTS.c.name, name), (EXPERIMENTS.c.status, status), (EXPERIMENTS.c.owner, owner)):
             if value is not None:
                 query = query.where(column == value)
-        if after is not None:
-            at, last = after
-            later = time > at if oldest_first else time < at
-            query = query.where(or_(later, and_(time == at, key > last if oldest_first else key < last)))
-        order = (time, key) if oldest_first else (time.desc(), key.desc())
         with self._database.read() as connection:
-            return [dict(row._mapping) for row in connection.execute(query.order_by(*order).limit(limit))]
+            return page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)
 
     def run_ids(self, experiment: str) -> list[str]:
         """Its runs, in its order."""

@@ -1,4 +1,6 @@
-"""`longhaul serve` as tests use it: a process of its own with a home of its own, tokens of every scope, and a real run in it."""
+"""`longhaul serve` as tests use it: a process of its own with a home of its own, that can be killed and started again at the
+same address, tokens of every scope, and a real run in it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +19,8 @@ from typing import Any
 
 import httpx
 
+from api.client import Client
+
 ROOT = "/api/v1"
 SCOPES = ("read", "run", "admin")
 LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
@@ -25,13 +30,65 @@ _PATIENCE_S = 300
 
 @dataclass
 class Service:
-    """A running service."""
+    """The service on loopback."""
 
-    url: str
     home: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    port: int = 0
     tokens: dict[str, str] = field(default_factory=dict)
     experiment: str = ""
     run: str = ""
+    _process: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, at the port that it had if it had one, and wait until it is ready."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, "LONGHAUL_HOME": str(self.home), "LONGHAUL_RATE_LIMIT": "1000000", **self.settings}
+        command = [*LONGHAUL, "serve", "--port", str(self.port)]
+        with self.log.open("a") as log:
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        assert self._process.stdout is not None
+        match = re.match(r"Longhaul at http://127\.0\.0\.1:(\d+),", self._process.stdout.readline())
+        assert match is not None, self.log.read_text()
+        self.port = int(match[1])
+        if not self.tokens:
+            self.tokens["admin"] = self._process.stdout.readline().split()[-1]
+        until_s = time.monotonic() + _PATIENCE_S
+        while not self._ready():
+            assert time.monotonic() < until_s, f"the service did not get ready; see {self.log}"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """As an operator would."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.communicate()
+            self._process = None
+
+    def _ready(self) -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.url}/readyz").status_code == 200
+        return False
+
+    def programs_client(self, scope: str = "run") -> Client:
+        """The client that programs use, with the token of a scope."""
+        return Client(self.url, self.tokens[scope])
+
+    def command(self, scope: str = "run") -> dict[str, str]:
+        """What the command line needs in its environment to use it."""
+        return {"LONGHAUL_SERVER": self.url, "LONGHAUL_TOKEN": self.tokens[scope]}
 
     def client(self, scope: str | None = "admin", **more: Any) -> httpx.Client:
         """A client with the token of a scope, or without one."""
@@ -88,33 +145,12 @@ class Service:
 
 @contextlib.contextmanager
 def served(home: Path, **settings: str) -> Iterator[Service]:
-    """The service on a free port of loopback, with a token of every scope."""
-    home.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "LONGHAUL_HOME": str(home), "LONGHAUL_RATE_LIMIT": "1000000", **settings}
-    with (home / "serve.log").open("w") as log:
-        process = subprocess.Popen(
-            [*LONGHAUL, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-        )
+    """The service on a free port, with a token of every scope."""
+    service = Service(home, settings)
     try:
-        assert process.stdout is not None
-        match = re.match(r"Longhaul at (http://\S+?),", process.stdout.readline())
-        assert match is not None, (home / "serve.log").read_text()
-        token = process.stdout.readline().split()[-1]
-        service = Service(match[1], home, {"admin": token})
-        _wait_until_ready(service)
+        service.start()
         for scope in SCOPES[:2]:
             service.tokens[scope] = service.make_token(f"{scope}er", scope)
         yield service
     finally:
-        process.terminate()
-        process.communicate()
-
-
-def _wait_until_ready(service: Service) -> None:
-    until_s = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < until_s:
-        with contextlib.suppress(httpx.TransportError):
-            if httpx.get(f"{service.url}/readyz").status_code == 200:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"the service did not get ready; see {service.log}")
+        service.stop()

@@ -18,7 +18,7 @@ import pytest
 
 from api.client import Event
 from orchestrator.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
-from tests.api.served import Served
+from tests.api.serving import Service, served
 from tests.command import longhaul
 
 
@@ -36,13 +36,13 @@ def written(name: str, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("service")) as served:
-        yield served
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with served(tmp_path_factory.mktemp("service")) as running:
+        yield running
 
 
 def run(
-    service: Served, folder: Path, experiment: dict[str, Any], *words: str
+    service: Service, folder: Path, experiment: dict[str, Any], *words: str
 ) -> tuple[subprocess.CompletedProcess[str], float]:
     """`longhaul run` of a file, on the service: what it said, and the seconds it took."""
     file = folder / "experiment.json"
@@ -53,9 +53,9 @@ def run(
     return said, time.monotonic() - begun_s
 
 
-def cached_answer_s(service: Served, experiment: dict[str, Any], times: int) -> float:
+def cached_answer_s(service: Service, experiment: dict[str, Any], times: int) -> float:
     """The median seconds from a submission of what is kept to its JUnit file, over one connection."""
-    with service.client() as client:
+    with service.programs_client() as client:
         client.junit(client.wait(client.submit(experiment).id).id)
         took = []
         for _ in range(times):
@@ -67,7 +67,7 @@ def cached_answer_s(service: Served, experiment: dict[str, Any], times: int) -> 
     return sorted(took)[times // 2]
 
 
-def test_a_job_submits_streams_and_gates(service: Served, tmp_path: Path) -> None:
+def test_a_job_submits_streams_and_gates(service: Service, tmp_path: Path) -> None:
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
     report, out = tmp_path / "report.html", tmp_path / "out"
     outputs = ["--junit", str(junit), "--markdown", str(markdown), "--report", str(report), "--out", str(out)]
@@ -78,7 +78,7 @@ def test_a_job_submits_streams_and_gates(service: Served, tmp_path: Path) -> Non
     assert not (tmp_path / "job" / "runs").exists()
     suite = ElementTree.parse(junit).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
-    with service.client() as client:
+    with service.programs_client() as client:
         assert junit.read_text() == client.junit(result["id"])
     told = markdown.read_text()
     assert "✅ 2 runs: every expectation met" in told
@@ -102,7 +102,7 @@ def test_a_job_submits_streams_and_gates(service: Served, tmp_path: Path) -> Non
     assert cached_s < first_s / 2
 
 
-def test_a_missed_expectation_is_exit_code_1(service: Served, tmp_path: Path) -> None:
+def test_a_missed_expectation_is_exit_code_1(service: Service, tmp_path: Path) -> None:
     experiment = written("too-much", expect=[{"measure": "utilisation", "at_least": 0.9999}])
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
     said, _ = run(service, tmp_path, experiment, "--junit", str(junit), "--markdown", str(markdown))
@@ -112,11 +112,11 @@ def test_a_missed_expectation_is_exit_code_1(service: Served, tmp_path: Path) ->
     assert markdown.read_text().count("❌") == 2
 
 
-def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Served, tmp_path: Path) -> None:
+def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Service, tmp_path: Path) -> None:
     experiment = written("wrong", flows=[{"name": "one", "cc": "cubik"}])
     said, _ = run(service, tmp_path, experiment)
     assert said.returncode == 2
-    with service.client() as client, pytest.raises(SpecError) as refused:
+    with service.programs_client() as client, pytest.raises(SpecError) as refused:
         client.submit(experiment)
     (problem,) = refused.value.problems
     # Here the line of the file is known as well.
@@ -137,7 +137,7 @@ def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Served,
     ],
 )
 def test_what_is_wrong_with_the_connection_is_one_sentence(
-    service: Served, tmp_path: Path, environment: dict[str, str], words: list[str], code: int, sentence: str
+    service: Service, tmp_path: Path, environment: dict[str, str], words: list[str], code: int, sentence: str
 ) -> None:
     said = longhaul("run", "quick", *words, home=tmp_path, **{**service.command(), **environment})
     assert (said.returncode, len(said.stderr.splitlines())) == (code, 1), said.stderr
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_the_connection_is_one_sentence(
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_job_that_is_stopped_cancels_its_experiment(
-    service: Served, tmp_path: Path, number: signal.Signals, code: int
+    service: Service, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     file = tmp_path / "long.json"
     file.write_text(json.dumps(written(f"long-{code}", duration="3600 s", repeats=20, sample="1 s")))
@@ -162,12 +162,12 @@ def test_a_job_that_is_stopped_cancels_its_experiment(
     _, rest = job.communicate()
     assert job.returncode == code
     assert f"cancelled experiment {experiment}" in rest
-    with service.client() as client:
+    with service.programs_client() as client:
         assert client.experiment(experiment).status == "cancelled"
 
 
 def test_a_service_that_is_killed_and_started_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    with Served(tmp_path / "service") as service, service.client() as client:
+    with served(tmp_path / "service") as service, service.programs_client() as client:
         made = client.submit(written("survivor", duration="60 s", repeats=12))
         events: list[Event] = []
 
@@ -194,8 +194,8 @@ def test_a_service_that_is_killed_and_started_again_loses_and_doubles_nothing(tm
     assert len({run["trace_sha256"] for run in runs}) == 12
 
 
-def client_runs(service: Served, experiment: str) -> list[str]:
-    with service.client("read") as client:
+def client_runs(service: Service, experiment: str) -> list[str]:
+    with service.programs_client("read") as client:
         return [row.status for row in client.runs(experiment_id=experiment)]
 
 
@@ -212,10 +212,10 @@ def wait_for(happened: Any) -> None:
 
 
 def test_the_same_key_submits_once_and_pages_hold_every_run_once(
-    service: Served, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.client._PAGE", 3)
-    with service.client() as client:
+    with service.programs_client() as client:
         made = client.submit(written("keyed", repeats=8), key="one")
         assert client.submit(written("keyed", repeats=8), key="one").id == made.id
         with pytest.raises(Conflict, match="used for another"):
@@ -225,9 +225,9 @@ def test_the_same_key_submits_once_and_pages_hold_every_run_once(
         assert [row.id for row in client.experiments(name="keyed")] == [made.id]
 
 
-def test_series_and_frames_are_those_of_the_trace(service: Served) -> None:
+def test_series_and_frames_are_those_of_the_trace(service: Service) -> None:
     flows = [{"name": "one", "cc": "lhfixed", "params": {"cwnd": "20 packets"}}]
-    with service.client() as client:
+    with service.programs_client() as client:
         ended = client.wait(client.submit(written("fixed", flows=flows, repeats=1, expect=[])).id)
         (run,) = (href.rpartition("/")[2] for href in ended.runs)
         cwnd = client.series(run, "cwnd", flow="one", begin_s=1.0, points=100)
@@ -244,8 +244,8 @@ def test_series_and_frames_are_those_of_the_trace(service: Served) -> None:
             client.series(run, "nothing")
 
 
-def test_errors_are_the_services_own(service: Served) -> None:
-    with service.client("read") as client:
+def test_errors_are_the_services_own(service: Service) -> None:
+    with service.programs_client("read") as client:
         with pytest.raises(NotFound, match="none with that id"):
             client.experiment("0" * 16)
         with pytest.raises(NotAllowed, match="needs the scope run") as refused:
@@ -253,12 +253,12 @@ def test_errors_are_the_services_own(service: Served) -> None:
         assert (refused.value.exit_code, refused.value.attempting) == (2, "asking for")
         with pytest.raises(NotAllowed, match="needs the scope admin"):
             client.knows_module("0" * 32)
-    with pytest.raises(AuthError), Served.client(service) as client:
+    with pytest.raises(AuthError), service.programs_client() as client:
         client._connection._http.headers["Authorization"] = "Bearer lh_000000000000_" + "x" * 43
         client.baselines()
 
 
-def test_a_branch_has_a_baseline_that_others_are_held_against(service: Served, tmp_path: Path) -> None:
+def test_a_branch_has_a_baseline_that_others_are_held_against(service: Service, tmp_path: Path) -> None:
     ids = {}
     for name, bandwidth in (("same", "20 Mbit/s"), ("again", "20 Mbit/s"), ("worse", "10 Mbit/s")):
         experiment = written("compared", path={"bandwidth": bandwidth, "rtt": "20 ms"})
@@ -285,10 +285,10 @@ def test_a_branch_has_a_baseline_that_others_are_held_against(service: Served, t
     assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "1"
     assert "❌" in (tmp_path / "gate.md").read_text()
     assert gate(str(tmp_path / "worse.json")).returncode == 1
-    with service.client() as client:
+    with service.programs_client() as client:
         assert client.compare(ids["same"], ids["worse"], ["goodput(one)"])["ok"] is False
         with pytest.raises(Conflict, match="is called compared"):
             client.set_baseline("another", "main", ids["same"])
     assert command("compare", ids["same"], ids["worse"], "--for", "goodput(one)").returncode == 1
-    with pytest.raises(NotAllowed), service.client("read") as client:
+    with pytest.raises(NotAllowed), service.programs_client("read") as client:
         client.set_baseline("compared", "main", ids["same"])

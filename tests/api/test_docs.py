@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.api.served import Served
+from tests.api.serving import Service, served
 from tests.api.test_ci_journey import written
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -24,16 +24,16 @@ STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("service")) as served:
-        yield served
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with served(tmp_path_factory.mktemp("service")) as running:
+        yield running
 
 
 def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", (REPOSITORY / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_notebook_of_the_client(service: Served, tmp_path: Path) -> None:
+def test_the_notebook_of_the_client(service: Service, tmp_path: Path) -> None:
     notebook = "\n".join(blocks("client.md", "python"))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", notebook],
@@ -53,10 +53,10 @@ def test_the_notebook_of_the_client(service: Served, tmp_path: Path) -> None:
 class Job:
     """A job of GitHub's, as far as the steps of a composite action see it: expressions are filled in, shell steps are run."""
 
-    def __init__(self, folder: Path, service: Served, **inputs: str) -> None:
+    def __init__(self, folder: Path, service: Service, **inputs: str) -> None:
         self.folder = folder
         self.inputs = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
-        self.inputs |= {"server": service.url, "token": service.token("run")} | inputs
+        self.inputs |= {"server": service.url, "token": service.tokens["run"]} | inputs
         self.outputs: dict[str, dict[str, str]] = {}
         self.codes: dict[str, int] = {}
         self.said = ""
@@ -127,7 +127,7 @@ def test_the_action_is_whole() -> None:
     assert all("shell" in step for step in STEPS if "run" in step)
 
 
-def test_the_action_runs_gates_and_keeps_a_baseline(service: Served, tmp_path: Path) -> None:
+def test_the_action_runs_gates_and_keeps_a_baseline(service: Service, tmp_path: Path) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(json.dumps(written("acted")))
     asked = {"experiment": str(file), "for": "goodput(one)\nutilisation\n"}
@@ -137,7 +137,7 @@ def test_the_action_runs_gates_and_keeps_a_baseline(service: Served, tmp_path: P
     files = Path(main.outputs["run"]["files"])
     assert ElementTree.parse(files / "junit.xml").getroot().get("tests") == "2"
     assert "✅ 2 runs" in (tmp_path / "main" / "summary").read_text()
-    with service.client() as client:
+    with service.programs_client() as client:
         assert client.baseline("acted", "main").experiment_id == main.outputs["run"]["id"]
 
     same = Job(tmp_path / "same", service, **asked, baseline="main")
@@ -158,7 +158,7 @@ def test_the_action_runs_gates_and_keeps_a_baseline(service: Served, tmp_path: P
         ({"server": "http://127.0.0.1:9"}, 3),
     ],
 )
-def test_the_action_ends_as_the_run_did(service: Served, tmp_path: Path, inputs: dict[str, str], code: int) -> None:
+def test_the_action_ends_as_the_run_did(service: Service, tmp_path: Path, inputs: dict[str, str], code: int) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(json.dumps(written("acted")))
     job = Job(
@@ -170,7 +170,7 @@ def test_the_action_ends_as_the_run_did(service: Served, tmp_path: Path, inputs:
     assert not [*tmp_path.rglob("pwned")]
 
 
-def test_the_snippet_for_gitlab(service: Served, tmp_path: Path) -> None:
+def test_the_snippet_for_gitlab(service: Service, tmp_path: Path) -> None:
     snippet = next(one for one in blocks("ci.md", "yaml") if "before_script" in one)
     (job,) = yaml.safe_load(snippet).values()
     experiment = next(one for one in blocks("ci.md", "yaml") if one.startswith("# experiments/pacing.yaml"))

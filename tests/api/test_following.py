@@ -1,10 +1,13 @@
-"""Many who begin to follow at the same moment: one reads the record for all of them, and nobody misses an event."""
+"""Followers of events: many who begin at the same moment have one reader and miss nothing, and who may no longer listen is let go."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from api import following
 from api.following import Hub, stream
 from orchestrator.results.database import Database
 from orchestrator.results.events import EventLog, say
@@ -21,6 +24,9 @@ def test_one_reader_serves_all_who_come_at_once(tmp_path: Path) -> None:
         with database.write() as connection:
             say(connection, kind, {}, run=RUN)
 
+    async def always() -> bool:
+        return True
+
     async def follow(hub: Hub) -> list[str]:
         pieces = stream(
             hub,
@@ -28,6 +34,7 @@ def test_one_reader_serves_all_who_come_at_once(tmp_path: Path) -> None:
             lambda last, limit: log.of_run(RUN, last, limit),
             0,
             lambda event: bool(event["kind"] == "run.finished"),
+            always,
         )
         return [
             line[7:] async for piece in pieces for line in piece.decode().splitlines() if line.startswith("event: ")
@@ -52,3 +59,25 @@ def test_one_reader_serves_all_who_come_at_once(tmp_path: Path) -> None:
     database.close()
     assert readers == 1
     assert heard == [["run.started", "run.progress", "run.finished"]] * AT_ONCE
+
+
+def test_who_may_no_longer_listen_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'record.sqlite'}")
+    log = EventLog(database)
+    monkeypatch.setattr(following, "_QUIET_S", 0.1)
+    answers = [True, True, False]
+
+    async def welcome() -> bool:
+        return answers.pop(0)
+
+    async def follow() -> list[bytes]:
+        hub = Hub(log)
+        pieces = stream(hub, lambda event: True, log.after, 0, lambda event: False, welcome)
+        heard = [piece async for piece in pieces]
+        await hub.close()
+        return heard
+
+    heard = asyncio.run(asyncio.wait_for(follow(), 30))
+    database.close()
+    assert not answers
+    assert set(heard[1:]) == {b": quiet\n\n"}

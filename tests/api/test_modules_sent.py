@@ -12,7 +12,7 @@ import pytest
 from orchestrator.errors import Conflict, LonghaulError, NotAllowed, PlanError, SpecError
 from orchestrator.own_modules import content_files, content_hash
 from orchestrator.own_sources import read_sources
-from tests.api.served import Served
+from tests.api.serving import Service, served
 from tests.command import longhaul
 
 KMOD = Path(__file__).resolve().parents[2] / "kmod"
@@ -21,9 +21,9 @@ SOURCE = (KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "mine") + f"/* 
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("service"), LONGHAUL_USER_CODE="on") as served:
-        yield served
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with served(tmp_path_factory.mktemp("service"), LONGHAUL_USER_CODE="on") as running:
+        yield running
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def experiment(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_module_is_sent_once_and_runs(service: Served, experiment: Path, tmp_path: Path) -> None:
+def test_a_module_is_sent_once_and_runs(service: Service, experiment: Path, tmp_path: Path) -> None:
     home = tmp_path / "job"
     first = longhaul("run", str(experiment), "--json", home=home, **service.command("admin"))
     assert first.returncode == 0, first.stderr
@@ -53,7 +53,7 @@ def test_a_module_is_sent_once_and_runs(service: Served, experiment: Path, tmp_p
     (document,) = result["runs"]
     # In a window that never changes there is no other answer than window / RTT, or the line if that is less.
     assert document["flows"][0]["cwnd_packets"] == {"mean": 37.0, "max": 37}
-    with service.client("read") as client:
+    with service.programs_client("read") as client:
         (reference,) = client.experiment(result["id"]).spec["modules"]
     assert reference == f"sha256:{read_sources(tmp_path / 'mine')[0]}"
 
@@ -67,16 +67,16 @@ def test_a_module_is_sent_once_and_runs(service: Served, experiment: Path, tmp_p
     assert json.loads(changed.stdout)["runs"][0]["flows"][0]["cwnd_packets"]["max"] == 38
 
 
-def test_only_admins_send_name_and_run_again(service: Served, experiment: Path, tmp_path: Path) -> None:
+def test_only_admins_send_name_and_run_again(service: Service, experiment: Path, tmp_path: Path) -> None:
     refused = longhaul("run", str(experiment), home=tmp_path, **service.command("run"))
     assert (refused.returncode, "needs the scope admin" in refused.stderr) == (2, True)
     source, files = read_sources(tmp_path / "mine")
-    with service.client("admin") as client:
+    with service.programs_client("admin") as client:
         client.send_module(source, files)
         written = json.loads(experiment.read_text()) | {"modules": [f"sha256:{source}"]}
         made = client.wait(client.submit(written).id)
         (run,) = (href.rpartition("/")[2] for href in made.runs)
-    with service.client("run") as client:
+    with service.programs_client("run") as client:
         with pytest.raises(SpecError, match="admins may send it"):
             client.submit(written)
         with pytest.raises(NotAllowed, match="admins alone"):
@@ -96,9 +96,9 @@ def test_only_admins_send_name_and_run_again(service: Served, experiment: Path, 
     ],
 )
 def test_what_is_no_module_is_not_kept(
-    service: Served, files: dict[str, str], error: type[LonghaulError], sentence: str, tmp_path: Path
+    service: Service, files: dict[str, str], error: type[LonghaulError], sentence: str, tmp_path: Path
 ) -> None:
-    with service.client("admin") as client:
+    with service.programs_client("admin") as client:
         with pytest.raises(error, match=sentence):
             client.send_module("0" * 32, files)
         assert not client.knows_module("0" * 32)
@@ -113,17 +113,17 @@ def test_what_is_no_module_is_not_kept(
     ],
 )
 def test_a_module_is_held_to_what_every_module_is(
-    service: Served, files: dict[str, str], sentence: str, tmp_path: Path
+    service: Service, files: dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    with service.client("admin") as client, pytest.raises(PlanError, match=sentence):
+    with service.programs_client("admin") as client, pytest.raises(PlanError, match=sentence):
         client.send_module(content_hash(content_files(tmp_path)), files)
 
 
 def test_a_service_takes_no_code_unless_its_operator_says_so(experiment: Path, tmp_path: Path) -> None:
     source, files = read_sources(tmp_path / "mine")
-    with Served(tmp_path / "service") as closed, closed.client("admin") as client:
+    with served(tmp_path / "service") as closed, closed.programs_client("admin") as client:
         with pytest.raises(NotAllowed, match="LONGHAUL_USER_CODE=on"):
             client.send_module(source, files)
         written = json.loads(experiment.read_text())
@@ -132,9 +132,9 @@ def test_a_service_takes_no_code_unless_its_operator_says_so(experiment: Path, t
                 client.submit(written | {"modules": modules})
 
 
-def test_a_path_of_the_services_machine_is_never_read(service: Served, experiment: Path, tmp_path: Path) -> None:
+def test_a_path_of_the_services_machine_is_never_read(service: Service, experiment: Path, tmp_path: Path) -> None:
     written = json.loads(experiment.read_text())
-    with service.client("admin") as client:
+    with service.programs_client("admin") as client:
         with pytest.raises(SpecError, match="sha256:<hash>"):
             client.submit(written | {"modules": [str(tmp_path / "mine")]})
         with pytest.raises(SpecError, match="sha256:<hash>"):

@@ -1,9 +1,11 @@
-"""Numbers that a request may bring are as wide as the record's columns, on both: the largest seed is kept, the largest id finds nothing."""
+"""What could outgrow the record does not. Numbers that a request may bring are as wide as the record's columns, on both: the largest seed is kept, the largest id finds nothing."""
 
 from __future__ import annotations
 
+import pytest
 import sqlalchemy as sa
 
+from orchestrator.results import access as access_module
 from orchestrator.results.access import Access
 from orchestrator.results.events import EventLog
 from orchestrator.results.tables import RUNS
@@ -34,4 +36,15 @@ def test_an_id_larger_than_any_is_no_fault(url: str) -> None:
         == []
     )
     assert [row["actor"] for row in access.audit(10, _LARGEST_ASKED)] == ["somebody"]
+    lab.database.close()
+
+
+def test_the_log_of_changes_has_a_bound(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_module, "MOST_AUDITED", 7)
+    monkeypatch.setattr(access_module, "_AUDIT_SWEEP", 5)
+    lab = Lab(url)
+    access = Access(lab.database)
+    for number in range(20):
+        access.log("somebody", "10.0.0.1", "submit_experiment", str(number), 201, "r")
+    assert [row["subject"] for row in access.audit(100)] == [str(number) for number in range(19, 12, -1)]
     lab.database.close()
