@@ -87,12 +87,11 @@ LABEL org.opencontainers.image.title="Prometheus for Longhaul"
 RUN groupadd --gid 999 prometheus && useradd --uid 999 --gid 999 --home-dir /var/lib/prometheus --no-create-home prometheus \
 	&& apt-get update && apt-get install -y --no-install-recommends prometheus && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
 	&& install -d -o 999 -g 999 /var/lib/prometheus/data
-COPY dashboards/prometheus.yml /etc/longhaul/
-COPY dashboards/rules /etc/longhaul/rules
+COPY dashboards /etc/longhaul
 COPY containers/scraped.yml /etc/longhaul/targets/service.yml
 RUN promtool check config /etc/longhaul/prometheus.yml
 USER 999:999
 EXPOSE 9090
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["promtool", "check", "healthy", "--url=http://127.0.0.1:9090"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["promtool", "query", "instant", "http://127.0.0.1:9090", "vector(1)"]
 CMD ["prometheus", "--config.file=/etc/longhaul/prometheus.yml", "--storage.tsdb.path=/var/lib/prometheus/data", \
 	"--storage.tsdb.retention.time=90d", "--web.enable-remote-write-receiver"]
