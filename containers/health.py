@@ -25,7 +25,7 @@ def problem_of(kind: str, port: int) -> str:
         return "" if _is_connected_to(port) else f"no connection to a scheduler's port {port}"
     url = f"http://127.0.0.1:{port}/{_PAGES[kind]}"
     try:
-        with urllib.request.urlopen(url, timeout=_ANSWER_S):  # noqa: S310 (its scheme is above)
+        with urllib.request.urlopen(url, timeout=_ANSWER_S):
             return ""
     except OSError as error:
         return f"{url}: {error}"
