@@ -74,7 +74,7 @@ RUN groupadd --gid 1000 longhaul && useradd --uid 1000 --gid 1000 --no-create-ho
 	&& groupadd --gid 999 postgres && useradd --uid 999 --gid 999 --home-dir /var/lib/postgresql postgres \
 	&& apt-get update && apt-get install -y --no-install-recommends postgresql-common \
 	&& sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
-	&& apt-get install -y --no-install-recommends postgresql && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
+	&& apt-get install -y --no-install-recommends postgresql && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* /etc/ssl/private/* \
 	&& install -d -o 999 -g 999 /run/postgresql /var/lib/postgresql
 COPY containers/postgres.sh /opt/longhaul/containers/
 USER 999:999

@@ -74,6 +74,10 @@ test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
 
+test-containers: .venv/.stamp agent kernels ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
+	@./setup.sh containers
+	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers $(CONTAINERS)
+
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
 	@$(PYTHON) -m pytest tests/fuzz --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --from-seed $(SEED) --remember
@@ -138,4 +142,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel test-containers fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean

@@ -22,6 +22,7 @@ default_ulimits = ["${CONTAINERS_LIMITS/ /\", \"}"]
 cgroups = "disabled"
 [network]
 network_backend = "netavark"
+network_config_dir = "$CONTAINERS_STATE/networks"
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
@@ -43,5 +44,10 @@ unshare --mount --net --propagation private bash -c '
 		umount -R /sys/fs/cgroup
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	fi
+	# What podman remembers of containers that run ends with them, as at a start of the machine.
+	for folder in /run/libpod /run/containers /run/netns "$CONTAINERS_STATE/run"; do
+		mkdir -p "$folder"
+		mount -t tmpfs tmpfs "$folder"
+	done
 	ip link set lo up
 	exec "$@"' enter "$@" 9>&-

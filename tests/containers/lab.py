@@ -61,7 +61,15 @@ class Lab:
         self.compose("up", "-d", "--no-build", *more, *services)
 
     def down(self, *, volumes: bool) -> None:
-        self.compose("down", *(["-v"] if volumes else []))
+        # podman-compose knows neither of containers that a scale made, nor of volumes that no container has yet.
+        mine = podman("ps", "--all", "--quiet", "--filter", f"label=io.podman.compose.project={self.project}").split()
+        if mine:
+            podman("rm", "--force", "--depend", "--time", "30", *mine)
+        self.compose("down")
+        if volumes:
+            kept = podman("volume", "ls", "--quiet", "--filter", f"name=^{self.project}_").split()
+            if kept:
+                podman("volume", "rm", *kept)
 
     def container(self, service: str, number: int = 1) -> str:
         return f"{self.project}_{service}_{number}"
@@ -84,6 +92,15 @@ class Lab:
 
     def ready(self) -> None:
         wait_for(lambda: httpx.get(f"{API}/readyz").is_success or None, "the service", self.said)
+
+    def well(self, service: str) -> None:
+        """Wait for its health check, which podman runs when it is told to."""
+        words = ("podman", "healthcheck", "run", self.container(service))
+        wait_for(
+            lambda: start(*words, check=False).returncode == 0 or None,
+            f"health of {service}",
+            lambda: self.said(service),
+        )
 
     def carry_out(self, **asked: Any) -> dict[str, Any]:
         """The document of an experiment's only run, when it has ended."""

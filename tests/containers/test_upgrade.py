@@ -99,6 +99,7 @@ def test_a_backup_becomes_a_lab_with_postgresql(old: Lab, restored: Lab, tmp_pat
     old.down(volumes=False)
 
     restored.up("postgres")
+    restored.well("postgres")
     said = restored.compose(
         "run",
         "--rm",
