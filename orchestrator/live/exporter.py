@@ -130,7 +130,7 @@ class Exporter:
                     self._settle(first, answer)
                     continue
             except OSError as error:
-                _LOG.warning("reading the spool: %s", error)
+                _LOG.warning("reading the spool in %s: %s", self._spool.folder, error.strerror or error)
             if self._closing.is_set():
                 return
             patience_s = min(_PATIENCE_S[1], patience_s * 2 or _PATIENCE_S[0])
@@ -144,7 +144,11 @@ class Exporter:
             )
         if early_s > 0:
             time.sleep(early_s + 0.001)
-        return self._writer.push(first.request())
+        try:
+            request = first.request()
+        except FileNotFoundError:
+            return Answer(Verdict.REFUSED, f"{first.file} was removed from the spool")
+        return self._writer.push(request)
 
     def _say(self, answer: Answer) -> None:
         """Once, that it is away, and once, that it is back."""
