@@ -179,7 +179,7 @@ def test_a_real_minute_of_four_flows_is_young_in_prometheus_and_outlives_its_dea
     def back() -> None:
         prometheus.start()
         # What waited meanwhile is given a moment.
-        until_s[0] = time.monotonic() + 3
+        until_s[0] = time.monotonic() + 5
         down.clear()
 
     def at(reached_ns: int) -> None:
