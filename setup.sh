@@ -1,8 +1,8 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
 #
-#	setup.sh [check] [stock] [bench] [service] [containers]    what running experiments needs; and what only static checks, the stock
-#		kernels' test, benchmarks, the tests of the service or those of containers need
+#	setup.sh [check] [stock] [bench] [service] [live] [containers]    what running experiments needs; and what only static checks, the stock
+#		kernels' test, benchmarks or the tests of the service, of the way to Prometheus or of containers need
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
@@ -19,7 +19,8 @@ for group in "$@"; do
 	bench) needs+=(wrk:wrk) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
 	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
-	*) echo "setup: no group is called $group: check, stock, bench, service, containers" >&2 && exit 2 ;;
+	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
+	*) echo "setup: no group is called $group: check, stock, bench, service, live, containers" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin

@@ -20,6 +20,7 @@ import cramjam
 import httpx
 import numpy as np
 
+from orchestrator.errors import ServiceUnavailable
 from orchestrator.live.downsampling import Bits, Ints
 from orchestrator.settings import Prometheus
 
@@ -28,7 +29,7 @@ MOST_SAMPLES = 10_000
 # Six bytes of seven bits each: times from 1971 to 2109.
 _FIRST_MS, _LAST_MS = 2**35, 2**42 - 1
 _SAMPLE = np.frombuffer(bytes([0x12, 16, 0x09, *bytes(8), 0x10, *bytes(6)]), dtype=np.uint8)
-_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+_TIMEOUT = httpx.Timeout(5.0, connect=2.0)
 _LONGEST_WORDS = 300
 # What Prometheus says, with whatever status, of samples that it will not take however often they are sent.
 _FOR_GOOD = re.compile(
@@ -59,6 +60,15 @@ class Answer:
     verdict: Verdict
     why: str = ""
     retry_after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer to a question; how far this machine's clock is ahead of the server's, to within a second, 0 where it does not say."""
+
+    well: bool
+    text: str
+    ahead_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +168,17 @@ class RemoteWriter:
             return Answer(Verdict.LATER, f"it does not answer ({type(error).__name__}: {error})")
         return _judged(response)
 
-    def ask(self, path: str, **parameters: str) -> httpx.Response:
+    def ask(self, path: str) -> Said:
         """What it says of itself."""
-        return self._client.get(path, params=parameters)
+        try:
+            response = self._client.get(path)
+        except httpx.HTTPError as error:
+            what = f"it does not answer ({type(error).__name__}: {error})"
+            raise ServiceUnavailable("asking Prometheus at", self.url, what, "see whether it runs") from error
+        return Said(response.is_success, response.text, _ahead_s(response))
 
 
-def ahead_s(response: httpx.Response) -> float:
-    """How far this machine's clock is ahead of the server's, to within a second; 0 where it does not say."""
+def _ahead_s(response: httpx.Response) -> float:
     try:
         said = parsedate_to_datetime(response.headers["date"]).timestamp()
     except (KeyError, ValueError):
