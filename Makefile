@@ -49,7 +49,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-mininet test-live test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit
@@ -150,4 +150,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel test-containers fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean test-live bench-live
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-containers fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean
