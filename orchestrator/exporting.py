@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
+from orchestrator.grafana import run_in_grafana
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings
 
@@ -40,6 +42,24 @@ def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
     count = write_openmetrics(store, store.get(run_id), settings.prometheus, output)
     print(output)
     print(f"{run_id}: {count} samples", file=sys.stderr)
+
+
+def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str) -> str | None:
+    """Where Grafana shows a run; None where no Grafana is set, or the run was never on its way to Prometheus."""
+    if settings.grafana is None:
+        return None
+    from orchestrator.results.spans import Spans
+
+    span = Spans(store.database).of(run_id)
+    if span is None:
+        return None
+    return run_in_grafana(settings.grafana.url, experiment, run_id, span.begin_ms, span.end_ms)
+
+
+def with_grafana(settings: Settings, store: Store, document: dict[str, Any]) -> dict[str, Any]:
+    """A run's document, with the link where there is one."""
+    link = grafana_link(settings, store, document["experiment"], document["run"])
+    return document | {"grafana": link} if link else document
 
 
 def prometheus_row(settings: Settings) -> dict[str, object] | None:

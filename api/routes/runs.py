@@ -18,6 +18,7 @@ from api.reading import Reading
 from api.routes.experiments import experiment_document
 from api.schemas import Experiment, Run, RunRow, Runs
 from orchestrator.errors import NotFound
+from orchestrator.exporting import grafana_link
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
