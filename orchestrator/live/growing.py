@@ -20,7 +20,7 @@ _PIECE_BYTES = 2**16 * RECORD_BYTES
 
 
 class GrowingTrace:
-    """The first of these files that is there, for as long as anybody writes to it, whatever becomes of its name."""
+    """The first of these files that has something in it, for as long as anybody writes to it, whatever becomes of its name."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         self._places = places
@@ -40,12 +40,16 @@ class GrowingTrace:
         """Whether it is open; where it is not yet, the files are looked for."""
         for place in self._places if self._handle < 0 else ():
             try:
-                self._handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise TraceError("following trace", str(place), error.strerror or str(error)) from error
-            self._place, self._at = place, 0
+            # An empty one may stay so: a guest that samples gets a descriptor that it does not use.
+            if os.fstat(handle).st_size < HEADER_BYTES:
+                os.close(handle)
+                continue
+            self._handle, self._place, self._at = handle, place, 0
             break
         return self._handle >= 0
 
@@ -69,8 +73,6 @@ class GrowingTrace:
             return
         found = os.fstat(self._handle)
         if self._at == 0:
-            if found.st_size < HEADER_BYTES:
-                return
             if os.pread(self._handle, HEADER_BYTES, 0) != trace_header():
                 raise TraceError("following trace", str(self._place), "it does not begin as a trace of this version")
             self._at = HEADER_BYTES

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from orchestrator.backends import open_backend
+from orchestrator.dispatch import serve_dispatcher
 from orchestrator.live.beside import open_live
+from orchestrator.live.downsampling import STALE, Downsampler
+from orchestrator.live.replay import samples_of
+from orchestrator.metrics import RUN_METRICS
 from orchestrator.pipeline import Pipeline, Watcher
 from orchestrator.plan import Plan, compile_plan
+from orchestrator.request import Request
+from orchestrator.results.counts import Counts, Export
+from orchestrator.results.experiments import Experiments
 from orchestrator.results.spans import Spans
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings
+from orchestrator.submission import Desk
+from orchestrator.trace import read_trace
 from tests.guest.conftest import experiment
 from tests.live.conftest import expected
 from tests.live.prometheus import PrometheusServer
+from tests.mininet.bare import bare_run
+from tests.parts import DaskScheduler, DaskWorker
 
 CWND = "longhaul_flow_cwnd_packets"
 FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
@@ -31,6 +50,12 @@ def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> list
     with live:
         pipeline = Pipeline(open_backend(plan.runs[0].backend, lab), store, live=live, watcher=watcher or Watcher())
         return pipeline.execute(plan)
+
+
+def staged(lab: Settings) -> str:
+    """The id of the one run that goes on."""
+    (folder,) = (lab.home / "staging").glob("*/*-*")
+    return folder.name.split("-")[0]
 
 
 def all_is_there(lab: Settings, prometheus: PrometheusServer, document: Document) -> None:
@@ -76,55 +101,51 @@ def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(lab: Settings,
 
 
 def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, prometheus: PrometheusServer) -> None:
-    """In the sandbox: as long as the run goes on, what it had written two seconds ago is in Prometheus."""
-    plan = compile_plan(
-        experiment(
-            flows=[*FOUR, *({"name": f"more{n}", "cc": "reno"} for n in range(4))],
-            duration="400 s",
-            path={"bandwidth": "100 Mbit/s"},
-        )
-    )
+    """In the sandbox: at any moment of a run, what its agent had written two seconds before is in Prometheus."""
+    flows = [*FOUR, *({"name": f"more{number}", "cc": "reno"} for number in range(4))]
+    plan = compile_plan(experiment(flows=flows, duration="200 s", path={"bandwidth": "100 Mbit/s"}))
     spans = Spans(Store(lab).database)
     written: list[tuple[float, int]] = []
-    run_id: list[str] = []
-    late: list[float] = []
+    oldest_missing_s: list[float] = []
 
     def at(index: int, virtual_ns: int) -> None:
+        written.append((time.monotonic(), virtual_ns))
+        run_id = staged(lab)
+        span = spans.of(run_id)
+        assert span is not None
+        found = prometheus.query(
+            f'max(timestamp({CWND}{{run="{run_id}"}}))', at_s=span.begin_ms / 1000 + virtual_ns / 1e9
+        )
+        there_ns = float(found[0]["value"][1]) * 1e9 - span.begin_ms * 1e6 if found else -1.0
         now_s = time.monotonic()
-        written.append((now_s, virtual_ns))
-        if not run_id:
-            run_id.extend(folder.name.split("-")[0] for folder in (lab.home / "staging").glob("*/*-*"))
-        if run_id and (span := spans.of(run_id[0])) is not None:
-            found = prometheus.query(f'max(max_over_time(timestamp({CWND}{{run="{run_id[0]}"}})[500s:1s]))')
-            there_ns = (float(found[0]["value"][1]) * 1000 - span.begin_ms) * 1e6 if found else -1.0
-            # When that much had been written: everything that was written two seconds before now must be there.
-            late.append(
-                min((now_s - at_s for at_s, ns in written if ns - 1.5e9 > there_ns), default=0.0, key=lambda age: -age)
-            )
+        # The last cell is still open.
+        missing = [now_s - at_s for at_s, ns in written if ns - 20e6 > there_ns]
+        oldest_missing_s.append(max(missing, default=0.0))
 
     (document,) = carry_out(lab, plan, Watcher(progress=at))
     assert document["status"] == "done"
-    assert len(late) >= 5
-    assert max(late) < 2.0
+    assert len(oldest_missing_s) >= 5
+    assert max(oldest_missing_s) < 2.0
+    print(f"oldest missing {max(oldest_missing_s):.2f} s over {len(oldest_missing_s)} looks")
     all_is_there(lab, prometheus, document)
 
 
 def test_by_the_real_clock_the_newest_sample_is_young(lab: Settings, prometheus: PrometheusServer) -> None:
-    plan = compile_plan(experiment(duration="10 s", path={"bandwidth": "10 Mbit/s"}), backend="mininet", clock="real")
+    plan = compile_plan(
+        experiment(duration="10 s", path={"bandwidth": "10 Mbit/s"}), backend="mininet", where="guest", clock="real"
+    )
     ages_s: list[float] = []
-    run_id: list[str] = []
 
     def at(index: int, virtual_ns: int) -> None:
         if virtual_ns < 2e9:
             return
-        if not run_id:
-            run_id.extend(folder.name.split("-")[0] for folder in (lab.home / "staging").glob("*/*-*"))
-        newest_s = prometheus.newest_s(run_id[0], CWND)
+        newest_s = prometheus.newest_s(staged(lab), CWND)
         ages_s.append(time.time() - newest_s)
 
     (document,) = carry_out(lab, plan, Watcher(progress=at))
     assert document["status"] in ("done", "missed"), document
     assert len(ages_s) > 10
+    print(f"newest sample at most {max(ages_s):.2f} s old over {len(ages_s)} looks")
     assert max(ages_s) < 2.0
     assert min(ages_s) > 0
     all_is_there(lab, prometheus, document)
@@ -141,7 +162,7 @@ def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
     plan = compile_plan(experiment(duration="30 s"), repeats=4)
     documents = carry_out(lab, plan)
     spans = sorted((one["prometheus"]["begin_ms"], one["prometheus"]["end_ms"]) for one in documents)
-    for (_, end_ms), (begin_ms, _) in zip(spans, spans[1:], strict=False):
+    for (_, end_ms), (begin_ms, _) in itertools.pairwise(spans):
         assert end_ms < begin_ms
     assert spans[-1][1] < begun_ms + 60_000
     assert spans[-1][1] < time.time() * 1000
@@ -152,3 +173,105 @@ def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
         after_s = document["prometheus"]["end_ms"] / 1000 + 0.5
         assert prometheus.query(f'{{run="{document["run"]}"}}', at_s=after_s) == []
         assert prometheus.query(f'{CWND}{{run="{document["run"]}"}}', at_s=after_s - 0.6) != []
+
+
+def test_mininet_on_this_host_streams_too(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
+    """What a host's kernel lacks is left out of the run (tests/mininet/bare.py), and so it is carried out by hand and not kept."""
+    if os.geteuid() != 0:
+        pytest.fail("Mininet on this host needs root: run the tests as root")
+    run, run_id, directory = bare_run("5 s"), "0" * 20, tmp_path / "run"
+    backend = open_backend("mininet", lab)
+    ages_s: list[float] = []
+
+    def at(virtual_ns: int) -> None:
+        if virtual_ns > 2e9:
+            ages_s.append(time.time() - prometheus.newest_s(run_id, CWND))
+
+    live = open_live(lab, Store(lab))
+    assert live is not None
+    with live:
+        beside = live.beside(run, run_id, backend.growing_traces(run, directory))
+        assert beside is not None
+        with beside:
+            directory.mkdir()
+            (directory / "run.json").write_text(json.dumps(run.as_json()))
+            backend.run(run, directory, at)
+        outcome = beside.outcome()
+        beside.close(None)
+    assert max(ages_s) < 2.0
+    assert min(ages_s) > 0
+    downsampler = Downsampler(run, run_id)
+    pieces = [one for some in samples_of(downsampler, run, read_trace(directory / "trace.bin")) for one in some]
+    assert outcome["samples"] == sum(len(one.ms) for one in pieces)
+    found = prometheus.stored(run_id, outcome["begin_ms"], outcome["end_ms"])
+    marks = sum(int((one.bits == STALE).sum()) for one in pieces)
+    assert sum(map(len, found.values())) == outcome["samples"] - marks
+    assert {dict(labels)["__name__"] for labels in found} == {metric.name for metric in RUN_METRICS}
+
+
+def test_a_dispatcher_exports_what_it_carries_out(lab: Settings, prometheus: PrometheusServer) -> None:
+    lab = replace(lab, jobs=2)
+    document = served(lab, "quick", "duration=20 s")
+    all_is_there(lab, prometheus, document)
+    counts = Counts(Store(lab).database)
+    assert counts.all()["samples"] == document["prometheus"]["samples"]
+    assert counts.all()["virtual_s"] == 20
+    assert counts.export() == Export(0.0, 0)
+
+
+@pytest.mark.parametrize(
+    "streams", [True, False], ids=["a worker that streams", "a worker that leaves it to the dispatcher"]
+)
+def test_runs_of_a_worker_are_exported(
+    lab: Settings, prometheus: PrometheusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: bool
+) -> None:
+    scheduler = DaskScheduler(tmp_path)
+    if streams:
+        monkeypatch.setenv("LONGHAUL_PROMETHEUS", prometheus.url)
+    worker = DaskWorker(tmp_path, scheduler.address, 1, lab.cache)
+    scheduler.start()
+    worker.start()
+    lab = replace(lab, dask=scheduler.address)
+    store = Store(lab)
+
+    def exported(document: Document) -> bool:
+        placed = store.get(document["run"]).get("prometheus", {})
+        return bool(placed) and Counts(store.database).all().get("samples", 0) == placed["samples"]
+
+    try:
+        document = served(lab, "quick", "duration=20 s", until=exported)
+    finally:
+        worker.stop()
+        scheduler.stop()
+    all_is_there(lab, prometheus, store.get(document["run"]))
+    placed = store.get(document["run"])["prometheus"]
+    span = Spans(store.database).of(document["run"])
+    assert span is not None
+    assert (span.begin_ms, span.end_ms) == (placed["begin_ms"], placed["end_ms"] + 10)
+
+
+def served(
+    lab: Settings, shipped: str, *changes: str, until: Callable[[Document], bool] = lambda document: True
+) -> Document:
+    """The document of an experiment's only run that a dispatcher of this home has carried out."""
+    store = Store(lab)
+    stop = threading.Event()
+    thread = threading.Thread(target=serve_dispatcher, args=(lab, stop))
+    thread.start()
+    try:
+        submitted = Desk(lab, store).submit(Request(shipped=shipped, changes=changes), "tester")
+        wait_for(lambda: Experiments(store.database).get(submitted)["status"] not in ("queued", "running"))
+        (row,) = store.catalog.page(1)
+        document = store.get(row["id"])
+        wait_for(lambda: until(document))
+    finally:
+        stop.set()
+        thread.join()
+    return store.get(row["id"])
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < until_s, "it never came to that"
+        time.sleep(0.05)
