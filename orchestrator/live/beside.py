@@ -79,7 +79,7 @@ class Beside:
             time.sleep(_LOOK_S)
         return stream.outcome()
 
-    def close(self, outcome: Outcome | None, status: str) -> None:
+    def close(self, outcome: Outcome | None, status: str = "failed") -> None:
         """The run is kept with this in its document, or has come to nothing; what is known later is noted down."""
         if self._stream is None:
             return
