@@ -7,8 +7,6 @@ wants it: a cancelled task, a dispatcher that is gone and a scheduler that is go
 from __future__ import annotations
 
 import atexit
-import os
-import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -90,7 +88,9 @@ class _Bench:
 
     def _tell(self, progress: Progress) -> None:
         """The dispatcher writes it into the record."""
-        self.told({"exporter": f"{socket.gethostname()}-{os.getpid()}", **asdict(progress)})
+        from orchestrator.live.beside import exporter_name
+
+        self.told({"exporter": exporter_name(self.settings), **asdict(progress)})
 
     def backend(self, name: str, artefacts: Mapping[str, str]) -> Backend:
         """A backend that uses these files and no others."""

@@ -28,7 +28,7 @@ MOST_SAMPLES = 10_000
 # Six bytes of seven bits each: times from 1971 to 2109.
 _FIRST_MS, _LAST_MS = 2**35, 2**42 - 1
 _SAMPLE = np.frombuffer(bytes([0x12, 16, 0x09, *bytes(8), 0x10, *bytes(6)]), dtype=np.uint8)
-_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+_TIMEOUT = httpx.Timeout(5.0, connect=2.0)
 _LONGEST_WORDS = 300
 # What Prometheus says, with whatever status, of samples that it will not take however often they are sent.
 _FOR_GOOD = re.compile(

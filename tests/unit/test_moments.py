@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.live.downsampling import Samples
 from orchestrator.live.moments import ACTIVE, CHANGE, EVERY_MS, LINK_RATE, STALE, START, Moments
+from orchestrator.live.readings import labels
 from orchestrator.plan import compile_plan
 from orchestrator.spec import load_experiment
 from orchestrator.trace import (
@@ -72,6 +73,12 @@ def test_known_answers() -> None:
     rates = found[LINK_RATE, 0]
     assert [ms for ms, _ in rates] == list(range(0, 60_001, EVERY_MS))
     assert [bps for _, bps in rates] == [40e6] * 15 + [20e6] * 46
+
+
+def test_a_change_is_said_in_its_words() -> None:
+    told_of = {"__name__": CHANGE, "backend": "sandbox", "experiment": "path-change", "run": "x"}
+    texts = ("20 Mbit/s", "delay 50 ms, reverse delay 60 ms", "losses in bursts")
+    assert [labels(RUN, "x", CHANGE, moment) for moment in range(3)] == [told_of | {"change": text} for text in texts]
 
 
 def test_nothing_is_said_of_what_a_run_did_not_come_to() -> None:
