@@ -19,7 +19,7 @@ _CHART_COLUMNS = 110
 
 
 class Chart(Protocol):
-    """Draws a run over time for a terminal, where its trace is at hand."""
+    """Draws a run over time for a terminal, from wherever its trace is."""
 
     def __call__(self, document: Document, columns: int, *, colour: bool) -> Text: ...
 
@@ -62,7 +62,7 @@ def write_summaries(result: Document, files: Files) -> None:
         (files.out / "result.json").write_text(json.dumps(result, indent=1))
 
 
-def show_result(result: Document, *, lint: Sequence[str], chart: Chart | None) -> None:
+def show_result(result: Document, *, lint: Sequence[str], chart: Chart) -> None:
     """Print it: a single run in full, several as tables, many as their summary and a count."""
     from orchestrator import console as screen
 
@@ -87,14 +87,13 @@ def show_result(result: Document, *, lint: Sequence[str], chart: Chart | None) -
         console.print(screen.count_line(documents), highlight=False)
 
 
-def show_run_document(document: Document, chart: Chart | None) -> None:
+def show_run_document(document: Document, chart: Chart) -> None:
     """Print one run."""
     from orchestrator import console as screen
 
     console = screen.results_console()
-    if chart is not None:
-        columns = min(console.width, _CHART_COLUMNS)
-        console.print(chart(document, columns, colour=console.color_system is not None), highlight=False)
+    columns = min(console.width, _CHART_COLUMNS)
+    console.print(chart(document, columns, colour=console.color_system is not None), highlight=False)
     console.print(screen.flow_table([document]))
     lines = [
         *screen.link_lines(document),

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import secrets
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from api.client import Client, Event
 from api.schemas import Experiment
@@ -20,11 +21,24 @@ from orchestrator.analysis.comparison_text import count_text
 from orchestrator.comparing import compare_results, read_result
 from orchestrator.console import MANY, RunProgress, plain_table, progress_console, results_console
 from orchestrator.errors import PlanError, ResultsError
-from orchestrator.outcome import EXIT_FAILED, Document, Files, exit_code, show_result, with_numbers, write_summaries
+from orchestrator.outcome import (
+    EXIT_FAILED,
+    Chart,
+    Document,
+    Files,
+    exit_code,
+    show_result,
+    with_numbers,
+    write_summaries,
+)
 from orchestrator.own_modules import is_reference, reference
 from orchestrator.own_sources import read_sources
+from orchestrator.run import Run
 from orchestrator.settings import secret
 from orchestrator.spec import load_experiment, plain_data
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _EXPERIMENT_ID_LENGTH = 16
 
@@ -42,7 +56,7 @@ def run_remotely(
         if as_json:
             print(json.dumps(result))
         else:
-            show_result(result, lint=ended.lint, chart=None)
+            show_result(result, lint=ended.lint, chart=_chart(client))
         write_summaries(result, files)
         if files.report is not None and with_numbers(result):
             files.report.write_text(client.report(ended.id))
@@ -121,6 +135,22 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
         for _ in range(made.progress.cached):
             bars.finished(None)
         return client.wait(made.id, told)
+
+
+def _chart(client: Client) -> Chart:
+    """Draws runs that the service keeps."""
+
+    def draw(document: Document, columns: int, *, colour: bool) -> Text:
+        from orchestrator.analysis.chart import run_charts
+        from orchestrator.results.traces import read_traces
+
+        with tempfile.TemporaryDirectory(prefix="longhaul-") as name:
+            folder = Path(name)
+            _download(client, document["run"], folder)
+            run = Run.from_json(json.loads((folder / "manifest.json").read_text())["run"])
+            return run_charts(run, read_traces(folder), columns, colour=colour)
+
+    return draw
 
 
 def _download(client: Client, run: str, folder: Path) -> None:

@@ -26,6 +26,7 @@ from distributed import Status, Worker
 from orchestrator.cluster.machines import resources_of
 from orchestrator.cluster.remote import bench
 from orchestrator.judging import measured_by
+from orchestrator.logs import log_as_json
 from orchestrator.process import start_companion
 from orchestrator.settings import Settings, load_settings
 from orchestrator.toolchain import built_kernels
@@ -129,7 +130,7 @@ def _about(settings: Settings) -> dict[str, Any]:
 
 def main() -> int:
     """The worker itself."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    log_as_json()
     logging.getLogger("distributed").setLevel(logging.WARNING)
     scheduler, slots = sys.argv[1:]
     dask.config.set(_CONFIG)

@@ -102,6 +102,19 @@ def test_a_job_submits_streams_and_gates(service: Service, tmp_path: Path) -> No
     assert cached_s < first_s / 2
 
 
+def test_one_run_is_shown_as_where_it_ran(service: Service, tmp_path: Path) -> None:
+    asked = written("shown", repeats=1)
+    there, _ = run(service, tmp_path, asked)
+    file = tmp_path / "here.json"
+    file.write_text(json.dumps(asked))
+    here = longhaul("run", str(file), home=tmp_path / "here")
+    assert there.returncode == here.returncode == 0, there.stderr + here.stderr
+    charts, _, numbers = there.stdout.partition("flow ")
+    assert "Congestion window, packets" in charts
+    assert charts == here.stdout.partition("flow ")[0]
+    assert numbers
+
+
 def test_a_missed_expectation_is_exit_code_1(service: Service, tmp_path: Path) -> None:
     experiment = written("too-much", expect=[{"measure": "utilisation", "at_least": 0.9999}])
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
