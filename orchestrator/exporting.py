@@ -45,21 +45,23 @@ def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
 
 
 def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str) -> str | None:
-    """Where Grafana shows a run; None where no Grafana is set, or the run was never on its way to Prometheus."""
+    """Where Grafana shows a run, also one that goes on; None where no Grafana is set, or the run was never on its way to Prometheus."""
     if settings.grafana is None:
         return None
     from orchestrator.results.spans import Spans
 
     span = Spans(store.database).of(run_id)
-    if span is None:
-        return None
-    return run_in_grafana(settings.grafana.url, experiment, run_id, span.begin_ms, span.end_ms)
+    return run_in_grafana(settings.grafana.url, experiment, run_id, span.begin_ms, span.end_ms) if span else None
 
 
-def with_grafana(settings: Settings, store: Store, document: dict[str, Any]) -> dict[str, Any]:
-    """A run's document, with the link where there is one."""
-    link = grafana_link(settings, store, document["experiment"], document["run"])
-    return document | {"grafana": link} if link else document
+def with_grafana(settings: Settings, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a run that has ended, with the link where there is one."""
+    placed = document.get("prometheus", {})
+    if settings.grafana is None or "begin_ms" not in placed:
+        return document
+    begin_ms, end_ms = placed["begin_ms"], placed["end_ms"]
+    link = run_in_grafana(settings.grafana.url, document["experiment"], document["run"], begin_ms, end_ms)
+    return document | {"grafana": link}
 
 
 def prometheus_row(settings: Settings) -> dict[str, object] | None:

@@ -76,7 +76,7 @@ def run_experiment(
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
     with opened_live(settings, store) as live:
         documents = carry_out(Pipeline(backend, store, use_cache, live=live), plan, jobs, quiet=as_json)
-    documents = [with_grafana(settings, store, document) for document in documents]
+    documents = [with_grafana(settings, document) for document in documents]
     result = {
         "experiment": plan.experiment.experiment,
         "runs": documents,
@@ -161,7 +161,7 @@ def show_run(key: str, *, as_json: bool) -> None:
     """Print a kept run."""
     settings = load_settings()
     store = Store(settings)
-    document = with_grafana(settings, store, up_to_date(store.get(key), store))
+    document = with_grafana(settings, up_to_date(store.get(key), store))
     if as_json:
         print(json.dumps(document))
     else:

@@ -48,6 +48,7 @@ class Beside:
         self._run = run
         self._run_id = run_id
         self._why = ""
+        self._whole = False
         self._stream: Stream | None = None
         try:
             self._stream = live.exporter.stream(run, run_id, places, live.place(run, run_id))
@@ -62,8 +63,9 @@ class Beside:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._whole = kind is None
         if self._stream is not None:
-            self._stream.end(whole=kind is None)
+            self._stream.end(whole=self._whole)
             if kind is not None:
                 self._stream.when_final(lambda outcome: None)
                 self._annotate("cancelled" if issubclass(kind, RunCancelled) else "failed")
@@ -94,9 +96,11 @@ class Beside:
     def _annotate(self, status: str) -> None:
         """Tell Grafana of the run's end, where it came to."""
         stream = self._stream
-        if stream is None or stream.begin_ms is None or (reached_ms := stream.reached_ms) is None:
+        if stream is None or stream.begin_ms is None:
             return
-        self._live.annotate(*end_of(self._run, self._run_id, stream.begin_ms, reached_ms, status, self._live.url))
+        end_ms = stream.begin_ms + self._run.duration_us // 1000 if self._whole else stream.reached_ms
+        if end_ms is not None:
+            self._live.annotate(*end_of(self._run, self._run_id, stream.begin_ms, end_ms, status, self._live.url))
 
 
 class Live:

@@ -51,6 +51,7 @@ class Lab:
     service: Service
     prometheus: Reader
     runs: dict[str, list[Json]]
+    experiments: dict[str, str]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         while not server.query(lease_held):
             assert time.monotonic() < until_s, server.said()[-2000:]
             time.sleep(0.2)
-        yield Lab(service, Reader(server.url), runs)
+        yield Lab(service, Reader(server.url), runs, {backend: one["id"] for backend, one in made.items()})
 
 
 @contextmanager
@@ -144,6 +145,10 @@ def test_every_panel_of_one_run_has_data(lab: Lab, backend: str) -> None:
     assert filled.values["run"] == run["id"]
     assert empty(lab, BOARDS[RUN_BOARD], filled) == []
     assert filled.values["service"] == lab.service.url
+    # As `longhaul run --json` has it, here or with --server.
+    with lab.service.client("read") as client:
+        told = client.get(f"{ROOT}/experiments/{lab.experiments[backend]}/summary").json()["runs"]
+    assert [one["grafana"].partition("?")[0] for one in told] == [f"{GRAFANA}/d/{RUN_BOARD}"] * len(told)
 
 
 @pytest.mark.parametrize("backend", ["sandbox", "mininet"])

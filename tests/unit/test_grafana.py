@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from orchestrator.errors import PlanError
-from orchestrator.exporting import with_grafana
+from orchestrator.exporting import grafana_link, with_grafana
 from orchestrator.grafana import RUN_BOARD, run_in_grafana, run_on_service
 from orchestrator.results.spans import Span, Spans
 from orchestrator.results.store import Store
@@ -32,17 +33,21 @@ def test_a_name_stays_what_it_is() -> None:
     assert parse_qs(urlsplit(link).query)["var-experiment"] == ["a&var-run=b #c"]
 
 
-def test_a_document_leads_to_grafana_where_one_is_set_and_the_run_has_a_place(tmp_path: Path) -> None:
+def test_a_run_leads_to_grafana_where_one_is_set_and_the_run_has_a_place(tmp_path: Path) -> None:
     settings = replace(load_settings(), home=tmp_path, database="", grafana=None)
-    store = Store(settings)
-    document = {"run": RUN_ID, "experiment": "path-change"}
     of_grafana = replace(settings, grafana=Grafana("https://lab.example"))
-    assert with_grafana(of_grafana, store, document) == document
-    Spans(store.database).put(RUN_ID, Span(BEGIN_MS, END_MS, 10))
-    assert with_grafana(settings, store, document) == document
     link = run_in_grafana("https://lab.example", "path-change", RUN_ID, BEGIN_MS, END_MS)
-    assert with_grafana(of_grafana, store, document) == document | {"grafana": link}
+    store = Store(settings)
+    assert grafana_link(of_grafana, store, "path-change", RUN_ID) is None
+    Spans(store.database).put(RUN_ID, Span(BEGIN_MS, END_MS, 10))
+    assert grafana_link(settings, store, "path-change", RUN_ID) is None
+    assert grafana_link(of_grafana, store, "path-change", RUN_ID) == link
     store.database.close()
+    document: dict[str, Any] = {"run": RUN_ID, "experiment": "path-change"}
+    assert with_grafana(of_grafana, document) == document
+    document |= {"prometheus": {"begin_ms": BEGIN_MS, "end_ms": END_MS}}
+    assert with_grafana(settings, document) == document
+    assert with_grafana(of_grafana, document) == document | {"grafana": link}
 
 
 def test_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
