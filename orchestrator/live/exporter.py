@@ -26,7 +26,9 @@ from orchestrator.settings import Settings
 
 _LOG = logging.getLogger("longhaul.live")
 
-_PATIENCE_S = (0.1, 5.0)
+_PATIENCE_S = (0.1, 2.0)
+# So long a server may ask to be left alone.
+_LONGEST_WISH_S = 30.0
 _IDLE_S = 0.5
 _TELL_EVERY_S = 2.0
 # So long an ended process goes on sending where Prometheus takes it.
@@ -130,11 +132,11 @@ class Exporter:
                     self._settle(first, answer)
                     continue
             except OSError as error:
-                _LOG.warning("reading the spool: %s", error)
+                _LOG.warning("reading the spool in %s: %s", self._spool.folder, error.strerror or error)
             if self._closing.is_set():
                 return
             patience_s = min(_PATIENCE_S[1], patience_s * 2 or _PATIENCE_S[0])
-            self._closing.wait(max(patience_s, min(answer.retry_after_s, 6 * _PATIENCE_S[1])))
+            self._closing.wait(max(patience_s, min(answer.retry_after_s, _LONGEST_WISH_S)))
 
     def _answer(self, first: Spooled) -> Answer:
         early_s = first.newest_ms / 1000 - time.time()
@@ -144,7 +146,11 @@ class Exporter:
             )
         if early_s > 0:
             time.sleep(early_s + 0.001)
-        return self._writer.push(first.request())
+        try:
+            request = first.request()
+        except FileNotFoundError:
+            return Answer(Verdict.REFUSED, f"{first.file} was removed from the spool")
+        return self._writer.push(request)
 
     def _say(self, answer: Answer) -> None:
         """Once, that it is away, and once, that it is back."""

@@ -20,6 +20,7 @@ import cramjam
 import httpx
 import numpy as np
 
+from orchestrator.errors import ServiceUnavailable
 from orchestrator.live.downsampling import Bits, Ints
 from orchestrator.settings import Prometheus
 
@@ -59,6 +60,15 @@ class Answer:
     verdict: Verdict
     why: str = ""
     retry_after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer to a question; how far this machine's clock is ahead of the server's, to within a second, 0 where it does not say."""
+
+    well: bool
+    text: str
+    ahead_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +168,17 @@ class RemoteWriter:
             return Answer(Verdict.LATER, f"it does not answer ({type(error).__name__}: {error})")
         return _judged(response)
 
-    def ask(self, path: str, **parameters: str) -> httpx.Response:
+    def ask(self, path: str) -> Said:
         """What it says of itself."""
-        return self._client.get(path, params=parameters)
+        try:
+            response = self._client.get(path)
+        except httpx.HTTPError as error:
+            what = f"it does not answer ({type(error).__name__}: {error})"
+            raise ServiceUnavailable("asking Prometheus at", self.url, what, "see whether it runs") from error
+        return Said(response.is_success, response.text, _ahead_s(response))
 
 
-def ahead_s(response: httpx.Response) -> float:
-    """How far this machine's clock is ahead of the server's, to within a second; 0 where it does not say."""
+def _ahead_s(response: httpx.Response) -> float:
     try:
         said = parsedate_to_datetime(response.headers["date"]).timestamp()
     except (KeyError, ValueError):

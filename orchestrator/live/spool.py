@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import threading
 import time
@@ -22,6 +23,7 @@ from orchestrator.live.remote_write import Request
 from orchestrator.locks import locked, take
 
 _SUFFIX = ".rw"
+_NAME = re.compile(r"[0-9]+-([0-9]+)-([0-9]+)-([0-9a-f]+)\.rw")
 # How often other processes' requests are counted and looked for.
 _LOOK_EVERY_S = 5.0
 
@@ -48,11 +50,11 @@ class Spool:
     def __init__(self, home: Path, most_bytes: int) -> None:
         self._root = home / "spool"
         self._most = most_bytes
-        self._folder = self._root / f"{os.getpid()}-{os.urandom(4).hex()}"
+        self.folder = self._root / f"{os.getpid()}-{os.urandom(4).hex()}"
         self._root.mkdir(parents=True, exist_ok=True)
         with locked(self._root / ".lock"):
-            self._folder.mkdir()
-            self._lock = take(self._folder / "lock")
+            self.folder.mkdir()
+            self._lock = take(self.folder / "lock")
         self._waiting: deque[Spooled] = deque()
         self._changed = threading.Condition()
         self._bytes = self._others = self._number = 0
@@ -63,7 +65,7 @@ class Spool:
         """Leave what is here to the next process."""
         with self._changed:
             if not self._waiting:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
     @property
@@ -83,10 +85,10 @@ class Spool:
                 return False
             self._number += 1
             name = f"{self._number:012}-{request.newest_ms}-{request.samples}-{run}{_SUFFIX}"
-            partial = self._folder / "partial"
+            partial = self.folder / "partial"
             partial.write_bytes(request.body)
-            partial.rename(self._folder / name)
-            self._add(self._folder / name, len(request.body), time.time())
+            partial.rename(self.folder / name)
+            self._add(self.folder / name, len(request.body), time.time())
             return True
 
     def first(self, wait_s: float) -> Spooled | None:
@@ -117,7 +119,7 @@ class Spool:
         others = 0
         with locked(self._root / ".lock"):
             for folder in sorted(self._root.iterdir()):
-                if folder == self._folder or not folder.is_dir():
+                if folder == self.folder or not folder.is_dir():
                     continue
                 try:
                     with locked(folder / "lock", wait=False):
@@ -129,16 +131,19 @@ class Spool:
     def _take_over(self, folder: Path) -> None:
         with self._changed:
             for file in sorted(folder.glob(f"*{_SUFFIX}")):
+                if not _NAME.fullmatch(file.name):
+                    continue
                 found = file.stat()
                 self._number += 1
-                mine = self._folder / f"{self._number:012}-{file.name.split('-', 1)[1]}"
+                mine = self.folder / f"{self._number:012}-{file.name.split('-', 1)[1]}"
                 file.rename(mine)
                 self._add(mine, found.st_size, found.st_mtime)
         shutil.rmtree(folder, ignore_errors=True)
 
     def _add(self, file: Path, size: int, since_s: float) -> None:
-        _, newest_ms, samples, run = file.name.removesuffix(_SUFFIX).split("-")
-        self._waiting.append(Spooled(file, int(newest_ms), int(samples), run, size, since_s))
+        named = _NAME.fullmatch(file.name)
+        assert named is not None
+        self._waiting.append(Spooled(file, int(named[1]), int(named[2]), named[3], size, since_s))
         self._bytes += size
         self._changed.notify_all()
 

@@ -101,7 +101,9 @@ class Stream:
             call(self.begin_ms)
 
     def end(self, *, whole: bool) -> None:
-        """The run is over, to its end or not; its files may go."""
+        """The run is over, to its end or not; its files may go. The first word counts."""
+        if self._over.is_set():
+            return
         with self._finding:
             try:
                 self._trace.find()
@@ -147,6 +149,9 @@ class Stream:
                 pass
         except LonghaulError as error:
             self._give_up(str(error))
+        except OSError as error:
+            what = f"{error.filename or 'its trace'}: {error.strerror or error}"
+            self._give_up(str(ExportError("exporting", f"run {self.run_id}", what, replay_hint(self.run_id))))
         except Exception as error:  # nothing that is wrong here may be the run's fault
             self._give_up(f"exporting run {self.run_id}: {type(error).__name__}: {error}; please report this")
         finally:

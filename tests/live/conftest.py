@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from orchestrator.live.replay import samples_of
 from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.settings import Prometheus, Settings
+from orchestrator.trace import Trace
 from tests.guest.conftest import settings
 from tests.live.prometheus import PrometheusServer, Stored
 
@@ -33,13 +35,10 @@ def lab(tmp_path: Path, settings: Settings, prometheus: PrometheusServer) -> Set
     return replace(settings, home=tmp_path / "home", prometheus=Prometheus(prometheus.url))
 
 
-def expected(store: Store, run_id: str) -> tuple[Stored, int]:
-    """What Prometheus should have of a kept run, made of its Parquet alone; and how many samples with the marks of ends."""
-    manifest = store.manifest(run_id)
-    run = Run.from_json(manifest["run"])
-    placed = manifest["document"]["prometheus"]
+def samples_in(run: Run, run_id: str, trace: Trace, placed: Mapping[str, Any]) -> tuple[Stored, int]:
+    """What Prometheus should have of a trace at that place; and how many samples with the marks of ends."""
     downsampler = Downsampler(run, run_id, placed["resolution_ms"])
-    pieces = [one for some in samples_of(downsampler, run, store.trace(run_id)) for one in some]
+    pieces = [one for some in samples_of(downsampler, run, trace) for one in some]
     count = sum(len(one.ms) for one in pieces)
     # A mark of an end is no value: queries do not show it.
     series = joined([one for one in pieces if not (one.bits == STALE).all()])
@@ -49,3 +48,10 @@ def expected(store: Store, run_id: str) -> tuple[Stored, int]:
         )
         for key, one in series.items()
     }, count
+
+
+def expected(store: Store, run_id: str) -> tuple[Stored, int]:
+    """The same of a kept run, made of its Parquet alone."""
+    manifest = store.manifest(run_id)
+    run = Run.from_json(manifest["run"])
+    return samples_in(run, run_id, store.trace(run_id), manifest["document"]["prometheus"])

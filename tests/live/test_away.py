@@ -25,6 +25,7 @@ from orchestrator.results.counts import Counts
 from orchestrator.results.spans import Span, Spans
 from orchestrator.results.store import Store
 from orchestrator.settings import Prometheus, Settings
+from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.live.conftest import expected
 from tests.live.prometheus import PrometheusServer, bits
@@ -78,12 +79,12 @@ def test_the_spool_is_bounded_and_what_did_not_fit_can_be_sent_from_the_store(
 ) -> None:
     prometheus.stop()
     assert lab.prometheus is not None
-    small = replace(lab, prometheus=replace(lab.prometheus, spool_bytes=40_000))
+    small = replace(lab, prometheus=replace(lab.prometheus, spool_bytes=100_000))
     plan = compile_plan(experiment(duration="20 s"), repeats=3)
     documents = carry_out(small, plan)
     assert all(document["status"] == "done" for document in documents)
     files = list((lab.home / "spool").rglob("*.rw"))
-    assert 0 < sum(file.stat().st_size for file in files) <= 40_000
+    assert 0 < sum(file.stat().st_size for file in files) <= 100_000
     told = [document["prometheus"]["why"] for document in documents if "why" in document["prometheus"]]
     assert told
     assert all("LONGHAUL_SPOOL_MB" in why and "--to prometheus" in why for why in told)
@@ -166,6 +167,26 @@ def test_a_replay_sends_what_the_stream_sent(lab: Settings, prometheus: Promethe
     told = send(store, document, lab.prometheus)
     assert told == document["prometheus"]
     all_is_there(lab, prometheus, document)
+
+
+def test_the_command_line_exports_and_says_where(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
+    (document,) = carry_out(lab, PLAN)
+    placed = document["prometheus"]
+    where = {"LONGHAUL_PROMETHEUS": prometheus.url}
+    done = longhaul("export", document["run"], "--to", "prometheus", home=lab.home, **where)
+    begin_s, end_s = placed["begin_ms"] / 1000, placed["end_ms"] / 1000
+    assert done.stdout == f"{document['run']}: {placed['samples']} samples from {begin_s:.3f} to {end_s:.3f}\n"
+    file = tmp_path / "run.om"
+    assert (
+        longhaul("export", document["run"], "--to", "openmetrics", "-o", str(file), home=lab.home, **where).stdout
+        == f"{file}\n"
+    )
+    assert file.read_text().endswith("# EOF\n")
+    unset = longhaul("export", document["run"], "--to", "prometheus", home=lab.home, LONGHAUL_PROMETHEUS="")
+    assert unset.returncode == 2
+    assert "LONGHAUL_PROMETHEUS is not set; set it to http://HOST:PORT" in unset.stderr
+    ready = longhaul("doctor", home=lab.home, **where)
+    assert f"prometheus {prometheus.url}: ready" in ready.stdout
 
 
 def test_a_run_from_before_is_given_a_place_and_keeps_it(lab: Settings, prometheus: PrometheusServer) -> None:
