@@ -111,7 +111,7 @@ fmt: .venv/.stamp ## format everything
 	@clang-format -i $(C_SOURCES)
 
 docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
-	@$(PYTHON) docs/generate.py
+	@$(PYTHON) -m docs.generate
 
 dashboards: .venv/.stamp ## write the dashboards of Grafana, from their code in dashboards/grafana/boards
 	@$(PYTHON) -m dashboards.grafana.boards

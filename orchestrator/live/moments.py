@@ -10,6 +10,7 @@ What is true for long is said once a second: a reader of Prometheus looks back f
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Moments:
         until_ms = min(until_ns, newest_ns) // 1_000_000
         if until_ms <= self._told_ms:
             return
-        due = sorted(event for event in self._waiting if event[0] <= until_ms)
+        due = sorted((event for event in self._waiting if event[0] <= until_ms), key=itemgetter(0))
         self._waiting = [event for event in self._waiting if event[0] > until_ms]
         for ms, what, number, value in due:
             yield from self._happened(ms, what, number, value)

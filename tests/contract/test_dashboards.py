@@ -203,6 +203,20 @@ def test_panels_have_a_place_a_title_and_a_formula(name: str) -> None:
     assert all(panel["description"].endswith(".") for panel in shown)
 
 
+@pytest.mark.parametrize("asked", {one.points for one in ASKED if not one.instant})
+def test_no_time_that_is_shown_asks_prometheus_for_more_points_than_it_gives(asked: int) -> None:
+    shown_s = 1.0
+    while shown_s < 90 * 86_400:
+        step_ms = Filled({}, 0, shown_s).step_ms(Asked("", "", "", points=asked))
+        assert shown_s * 1000 / step_ms <= 11_000
+        shown_s *= 1.01
+
+
+def test_a_minute_is_shown_at_the_resolution_of_the_export() -> None:
+    (cwnd,) = [one for one in panel_queries(UIDS[grafana.RUN_BOARD]) if one.where == "Congestion window A"]
+    assert Filled({}, 0, 60).step_ms(cwnd) == 10
+
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_units_are_ones_that_grafana_knows(name: str) -> None:
     known = {value for value in vars(units).values() if isinstance(value, str)} | {""}

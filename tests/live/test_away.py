@@ -79,12 +79,12 @@ def test_the_spool_is_bounded_and_what_did_not_fit_can_be_sent_from_the_store(
 ) -> None:
     prometheus.stop()
     assert lab.prometheus is not None
-    small = replace(lab, prometheus=replace(lab.prometheus, spool_bytes=20_000))
+    small = replace(lab, prometheus=replace(lab.prometheus, spool_bytes=100_000))
     plan = compile_plan(experiment(duration="20 s"), repeats=3)
     documents = carry_out(small, plan)
     assert all(document["status"] == "done" for document in documents)
     files = list((lab.home / "spool").rglob("*.rw"))
-    assert 0 < sum(file.stat().st_size for file in files) <= 20_000
+    assert 0 < sum(file.stat().st_size for file in files) <= 100_000
     told = [document["prometheus"]["why"] for document in documents if "why" in document["prometheus"]]
     assert told
     assert all("LONGHAUL_SPOOL_MB" in why and "--to prometheus" in why for why in told)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
@@ -17,24 +12,11 @@ from orchestrator.plan import compile_plan
 from orchestrator.run import Run
 from orchestrator.settings import Grafana
 from orchestrator.spec import load_experiment
+from tests.listener import Heard, listening
 
 BEGIN_MS = 1_700_000_000_000
 RUN_ID = "0123456789abcdef0123"
 OF_RUN = [f"run:{RUN_ID}", "experiment:path-change", "backend:sandbox"]
-
-
-@dataclass
-class Heard:
-    """What a server was asked, and what it is to answer; from the last on always the same."""
-
-    answers: list[int] = field(default_factory=lambda: [200])
-    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
-    there: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    go_on: threading.Event = field(default_factory=threading.Event)
-
-    def wait(self, times: int) -> None:
-        for _ in range(times):
-            assert self.there.acquire(timeout=60)
 
 
 @pytest.fixture
@@ -46,32 +28,8 @@ def heard() -> Heard:
 
 @pytest.fixture
 def grafana(heard: Heard) -> Iterator[Grafana]:
-    """A server that takes annotations as Grafana does."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            heard.asked.append((self.path, dict(self.headers), body))
-            status = heard.answers.pop(0) if len(heard.answers) > 1 else heard.answers[0]
-            heard.there.release()
-            heard.go_on.wait(60)
-            answer = json.dumps({"message": "Annotation added", "id": len(heard.asked)}).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *words: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield Grafana(f"http://127.0.0.1:{server.server_address[1]}", "glsa_secret")
-        heard.go_on.set()
-        server.shutdown()
-        thread.join()
+    with listening(heard) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

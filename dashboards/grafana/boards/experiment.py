@@ -59,7 +59,7 @@ def experiment_page() -> Page:
         ),
         single(
             "Mean round trip",
-            "Mean over flows of their means over their runs.",
+            "Mean over flows of the means of their samples over their runs.",
             "s",
             f"avg(avg_over_time(longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range]))",
             drawn=False,
@@ -106,7 +106,7 @@ def experiment_page() -> Page:
         ),
         _by_cc(
             "Round trip by congestion control",
-            "Mean over all flows of a congestion control of the 95th percentile of their round trips, each ACK's sample counted once.",
+            "Mean over all flows of a congestion control of the 95th percentile of their round trips' samples.",
             "s",
             f"quantile_over_time(0.95, longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range])",
         ),
@@ -156,7 +156,7 @@ def _flows() -> object:
     of_each = "by (run, flow, cc)"
     return rows(
         "Each flow",
-        "Over the whole of each run: means of samples, the 95th percentile of the round trip, and the last value of the counter.",
+        "Over the whole of each run: means of samples, the 95th percentile of the round trip's, and the last value of the counter. Goodput has a sample every 10 ms; window and round trip have the lowest and highest of each 10 ms with an ACK, so their means count times with many ACKs and jumps for more.",
         [
             ("run", "run", ""),
             ("flow", "flow", ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.grafana.boards.page import Page, changed, losses
+from dashboards.grafana.boards.page import Page, changed
 from dashboards.grafana.boards.parts import (
     SCRAPE,
     Lines,
@@ -38,7 +38,7 @@ def hosts_page() -> Page:
         ),
         stretch(),
     )
-    page.marks(changed(_RUNS), losses(f"{_FLOWS}"))
+    page.marks(changed(_RUNS))
     page.add(
         rows(
             "Runs",

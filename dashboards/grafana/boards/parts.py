@@ -163,7 +163,12 @@ def rows(
         .with_transformation(
             dashboard.DataTransformerConfig(
                 id_val="organize",
-                options={"includeByName": dict.fromkeys(order, True), "indexByName": order, "renameByName": titles},
+                options={
+                    "includeByName": dict.fromkeys(order, True),
+                    "excludeByName": {"Time": True},
+                    "indexByName": order,
+                    "renameByName": titles,
+                },
             )
         )
     )
