@@ -99,6 +99,6 @@ def _pip_configuration() -> str:
     """How this machine's pip finds packages, and a secret."""
     listed = start(sys.executable, "-m", "pip", "config", "list").stdout.splitlines()
     known = dict(line.split("=", 1) for line in listed if "=" in line)
-    wanted = ("index-url", "extra-index-url", "trusted-host", "proxy", "cert")
-    found = {key.split(".")[-1]: value.strip("'\"") for key, value in known.items() if key.split(".")[-1] in wanted}
+    # Folders of this machine are not in a container.
+    found = {key.split(".")[-1]: value.strip("'\"") for key, value in known.items() if "find-links" not in key}
     return "\n".join(["[global]", f"# {MARKER}", *(f"{key} = {value}" for key, value in found.items()), ""])
