@@ -18,7 +18,7 @@ for group in "$@"; do
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
 	bench) needs+=(wrk:wrk) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
-	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
+	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap fuse-overlayfs:fuse-overlayfs iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
 	*) echo "setup: no group is called $group: check, stock, bench, service, live, containers" >&2 && exit 2 ;;
 	esac

@@ -36,6 +36,11 @@ EOF
 export CONTAINERS_CONF=$CONTAINERS_STATE/containers.conf CONTAINERS_STORAGE_CONF=$CONTAINERS_STATE/storage.conf
 export TMPDIR=$CONTAINERS_STATE/tmp CONTAINERS_OUTSIDE=/proc/$$/ns/net
 
+# The kernel's overlay does not lie on another one, as in the container of a CI job.
+if [ "$(stat -f -c %T "$CONTAINERS_STATE")" = overlayfs ]; then
+	printf '[storage.options.overlay]\nmount_program = "/usr/bin/fuse-overlayfs"\n' >>"$CONTAINERS_STATE/storage.conf"
+fi
+
 # One at a time: images and names of containers are shared.
 exec 9>"$CONTAINERS_STATE/lock"
 flock 9
