@@ -44,7 +44,7 @@ class Gauges:
         self._speed = self._gauge("longhaul_virtual_seconds_per_wall_second")
         self._lag = self._gauge("longhaul_export_lag_seconds")
         self._spooled = self._gauge("longhaul_export_spool_bytes")
-        self._held = self._gauge("longhaul_lease_held_seconds")
+        self._leases = self._gauge("longhaul_lease_held_seconds")
         self._counted = _Counted()
         self._registry.register(self._counted)
 
@@ -65,8 +65,9 @@ class Gauges:
         export = lab.counts.export()
         self._lag.set(export.lag_s)
         self._spooled.set(export.spool_bytes)
-        held_s = (time.time() - one["since_s"] for one in lab.leases.all() if one["holder"] is not None)
-        self._held.set(max(held_s, default=0.0))
+        for lease in lab.leases.all():
+            held_s = time.time() - lease["since_s"] if lease["holder"] is not None else 0.0
+            self._leases.labels(lease["name"]).set(max(0.0, held_s))
         self._counted.values = lab.counts.all()
         return generate_latest(self._registry)
 

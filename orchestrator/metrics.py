@@ -87,7 +87,9 @@ SERVICE_METRICS: tuple[Metric, ...] = (
     _of_service("export_spool_bytes", GAUGE, "bytes", "What waits for Prometheus on disks."),
     _of_service("export_samples_total", COUNTER, "", "Samples that Prometheus took."),
     _of_service("export_refused_samples_total", COUNTER, "", "Samples that Prometheus refused for good."),
-    _of_service("lease_held_seconds", GAUGE, "seconds", "How long the lease that was taken first has been held."),
+    _of_service(
+        "lease_held_seconds", GAUGE, "seconds", "How long its holder has had a lease, 0 while it is free.", "lease"
+    ),
 )
 
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in (*RUN_METRICS, *SERVICE_METRICS)}
