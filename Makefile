@@ -49,7 +49,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-service test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-mininet test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
@@ -70,6 +70,10 @@ test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs wh
 test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 times (CHAOS="--chaos-seed 2" for another order)
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/chaos -s --chaos-runs 200 --kills 20 $(CHAOS)
+
+test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus, killed and started again meanwhile; its configuration, rules and alerts
+	@./setup.sh live
+	@$(PYTHON) -m pytest tests/live
 
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
@@ -125,6 +129,10 @@ bench-api: setup ## the service under load: lists and series by wrk, 500 followe
 	@./setup.sh bench
 	@$(PYTHON) -m tests.bench.service $(BENCH)
 
+bench-live: setup ## 100,000 samples a second to a real Prometheus, and what the exporter takes of a processor (BENCH=--help for its options)
+	@./setup.sh live
+	@$(PYTHON) -m tests.bench.live $(BENCH)
+
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
@@ -135,4 +143,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean

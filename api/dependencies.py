@@ -14,6 +14,7 @@ from fastapi import Depends, Request
 
 from api.following import Hub
 from orchestrator.results.access import Access
+from orchestrator.results.counts import Counts
 from orchestrator.results.events import EventLog
 from orchestrator.results.experiments import Experiments
 from orchestrator.results.leases import Leases
@@ -51,6 +52,10 @@ class Lab:
     @cached_property
     def leases(self) -> Leases:
         return Leases(self.store.database)
+
+    @cached_property
+    def counts(self) -> Counts:
+        return Counts(self.store.database)
 
     @cached_property
     def work(self) -> Work:

@@ -22,6 +22,7 @@ from orchestrator.cli import app
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
 from orchestrator.graph import Graph
+from orchestrator.metrics import RUN_METRICS, SERVICE_METRICS
 from orchestrator.picture import as_svg, as_text, picture_of
 from orchestrator.presets import ERAS, PRESETS
 from orchestrator.topology import build_graph
@@ -78,6 +79,7 @@ def pages() -> Mapping[str, str]:
     return {
         "experiment-format.md": "\n".join(_experiment_format()) + "\n",
         "command-line.md": "\n".join(_command_line()) + "\n",
+        "metrics.md": "\n".join(_metrics()) + "\n",
         "catalogues.md": "\n".join(_catalogues()) + "\n",
         "openapi.json": json.dumps(document, indent=1, sort_keys=True) + "\n",
         "api.md": reference_page(document),
@@ -90,6 +92,23 @@ def _reference() -> dict[str, Any]:
     """What the service says of itself; made of its code alone, so any home will do."""
     with tempfile.TemporaryDirectory() as home:
         return create_app(replace(settings.load_settings(), home=Path(home), database="")).openapi()
+
+
+def _metrics() -> Iterator[str]:
+    yield "# Metrics\n"
+    yield "Every name that Prometheus gets from Longhaul. How they get there: [live.md](live.md); rules and alerts on them are in `dashboards/rules`.\n"
+    for title, table in (
+        ("Of a run, by remote write, each sample with its own time", RUN_METRICS),
+        ("Of the service, from its /metrics", SERVICE_METRICS),
+    ):
+        yield f"## {title}\n"
+        rows = [
+            (f"`{one.name}`", one.kind, one.unit, ", ".join(f"`{label}`" for label in one.labels), one.help)
+            for one in table
+        ]
+        yield from _table(("name", "kind", "unit", "labels", "meaning"), rows)
+        yield ""
+    yield "`run` is the id of a run, `host` the node of the topology: a flow's sender, or where the queue is. `cc` is left out for UDP, `point` where nothing is swept."
 
 
 def _experiment_format() -> Iterator[str]:

@@ -58,6 +58,8 @@ class ExportFormat(StrEnum):
     csv = "csv"
     parquet = "parquet"
     json = "json"
+    prometheus = "prometheus"
+    openmetrics = "openmetrics"
 
 
 ExperimentArgument = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.")]
@@ -330,11 +332,12 @@ def export(
     run: RunArgument,
     to: Annotated[ExportFormat, typer.Option("--to", help="The format.")] = ExportFormat.csv,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder to write into; ./<run> by default.")
+        Path | None,
+        typer.Option("--output", "-o", help="The folder to write into, ./<run> by default; for openmetrics the file."),
     ] = None,
 ) -> None:
-    """Export a kept run's trace."""
-    from orchestrator.verbs import export_run
+    """Export a kept run's trace, or its samples as they are streamed while it runs: to Prometheus, or as OpenMetrics."""
+    from orchestrator.exporting import export_run
 
     export_run(run, to.value, output)
 

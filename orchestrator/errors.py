@@ -16,6 +16,7 @@
     |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
     |   |-- NotFound             no such run or experiment                     exit 2, HTTP 404
     |   `-- RecordUnreachable    the record cannot be reached for a moment     exit 4, HTTP 503
+    |-- ExportError          a run cannot be brought to Prometheus           exit 4, HTTP 500
     |-- AuthError            who is asking                                     exit 2, HTTP 401
     |   `-- NotAllowed           it is known who, and they may not               exit 2, HTTP 403
     |-- OverLimit            more than somebody may have, or may ask at once   exit 2, HTTP 429
@@ -157,6 +158,10 @@ class RecordUnreachable(ResultsError):
     """The record cannot be reached for a moment; asking again may well help."""
 
     http_status = 503
+
+
+class ExportError(LonghaulError):
+    """A run cannot be brought to Prometheus."""
 
 
 class AuthError(LonghaulError):

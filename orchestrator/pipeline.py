@@ -13,10 +13,11 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.backends.base import Backend, Cost, Progress
 from orchestrator.errors import (
@@ -35,6 +36,10 @@ from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.run import Run, run_id
 from orchestrator.trace import Trace
+
+if TYPE_CHECKING:
+    from orchestrator.live.beside import Beside, Live
+    from orchestrator.settings import Settings
 
 Document = dict[str, Any]
 
@@ -56,6 +61,8 @@ class Pipeline:
     store: Store
     use_cache: bool = True
     watcher: Watcher = field(default_factory=Watcher)
+    # Samples of runs go to Prometheus while they go on.
+    live: Live | None = None
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def execute(self, plan: Plan, jobs: int = 1) -> list[Document]:
@@ -125,20 +132,46 @@ class Pipeline:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self.store.make_ready, daemon=True).start()
+            with self._beside(run, key, directory) as beside:
+                cost = self._run(run, key, directory, progress)
+            outcome = None
             try:
-                cost = self.backend.run(run, directory, progress)
-            except (GuestDied, KernelComplained, RunTimedOut) as error:
-                error.hint = "; ".join(filter(None, [error.hint, self.store.keep_log(directory, key)]))
-                raise
-            document, trace = _judged(run, key, directory, cost)
-            document["identity"] = dict(identity)
-            self.store.keep(directory, run, key, identity, spec, document, trace)
+                document, trace = _judged(run, key, directory, cost)
+                document["identity"] = dict(identity)
+                if beside is not None:
+                    document["prometheus"] = outcome = beside.outcome()
+                self.store.keep(directory, run, key, identity, spec, document, trace)
+            finally:
+                if beside is not None:
+                    beside.close(outcome)
         return document
+
+    def _beside(self, run: Run, key: str, directory: Path) -> AbstractContextManager[Beside | None]:
+        beside = self.live.beside(run, key, self.backend.growing_traces(run, directory)) if self.live else None
+        return beside or nullcontext()
+
+    def _run(self, run: Run, key: str, directory: Path, progress: Progress) -> Cost:
+        try:
+            return self.backend.run(run, directory, progress)
+        except (GuestDied, KernelComplained, RunTimedOut) as error:
+            error.hint = "; ".join(filter(None, [error.hint, self.store.keep_log(directory, key)]))
+            if isinstance(error, GuestDied):
+                self.store.count_death()
+            raise
 
     def _report(self, index: int, virtual_ns: int) -> None:
         if self._cancelled.is_set():
             raise RunCancelled("running", f"run {index + 1}", "cancelled")
         self.watcher.progress(index, virtual_ns)
+
+
+def opened_live(settings: Settings, store: Store) -> AbstractContextManager[Live | None]:
+    """The export of this process, if there is to be one: what it takes to load is loaded for nobody else."""
+    if settings.prometheus is None:
+        return nullcontext()
+    from orchestrator.live.beside import open_live
+
+    return open_live(settings, store) or nullcontext()
 
 
 def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:

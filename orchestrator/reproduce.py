@@ -30,7 +30,7 @@ from orchestrator.papers import (
     published_papers,
     quick_experiment,
 )
-from orchestrator.pipeline import Document, Pipeline
+from orchestrator.pipeline import Document, Pipeline, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.run import Run
@@ -58,11 +58,12 @@ def reproduce(
     chosen = _chosen(target)
     settings = load_settings()
     store = Store(settings)
-    pipeline = Pipeline(open_backend("sandbox", settings), store, use_cache)
-    carried = {
-        name: _carry_out(experiment, pipeline, jobs or settings.jobs, quiet=as_json)
-        for name, experiment in _experiments(chosen, quick=quick).items()
-    }
+    with opened_live(settings, store) as live:
+        pipeline = Pipeline(open_backend("sandbox", settings), store, use_cache, live=live)
+        carried = {
+            name: _carry_out(experiment, pipeline, jobs or settings.jobs, quiet=as_json)
+            for name, experiment in _experiments(chosen, quick=quick).items()
+        }
     verdicts = {paper.paper: judge_figures(figures, carried) for paper, figures in chosen}
     result = _document(target or "all", carried, verdicts)
     if as_json:

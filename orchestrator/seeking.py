@@ -11,7 +11,7 @@ from orchestrator.backends import open_backend
 from orchestrator.document import document_text
 from orchestrator.objective import read_claim, read_objective
 from orchestrator.outcome import EXIT_DONE, EXIT_MISSED
-from orchestrator.pipeline import Document, Pipeline
+from orchestrator.pipeline import Document, Pipeline, opened_live
 from orchestrator.plan import Plan
 from orchestrator.ranges import read_ranges
 from orchestrator.results.store import Store
@@ -137,15 +137,16 @@ class _Runner:
     """Carries plans out as `longhaul run` does, and counts the runs."""
 
     def __init__(self, jobs: int | None, *, quiet: bool) -> None:
-        settings = load_settings()
-        self._pipeline = Pipeline(open_backend("sandbox", settings), Store(settings))
-        self._jobs = jobs or settings.jobs
+        self._settings = load_settings()
+        self._pipeline = Pipeline(open_backend("sandbox", self._settings), Store(self._settings))
+        self._jobs = jobs or self._settings.jobs
         self._quiet = quiet
         self.count = 0
 
     def __call__(self, plan: Plan) -> list[Document]:
         self.count += len(plan.runs)
-        return carry_out(self._pipeline, plan, self._jobs, quiet=self._quiet)
+        with opened_live(self._settings, self._pipeline.store) as self._pipeline.live:
+            return carry_out(self._pipeline, plan, self._jobs, quiet=self._quiet)
 
 
 def _experiment(name: str, changes: Sequence[str], seed: int | None, repeats: int | None) -> Experiment:

@@ -15,6 +15,14 @@ LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-Fo
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 LONGHAUL_USER_CODE       on: code of admins is taken        off
 LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
+LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
+                         of runs go while they run
+LONGHAUL_PROMETHEUS_TOKEN        a bearer token to show there;
+LONGHAUL_PROMETHEUS_USER         or a user
+LONGHAUL_PROMETHEUS_PASSWORD     and a password
+LONGHAUL_PROMETHEUS_WINDOW       its out_of_order_time_window   24h
+LONGHAUL_RESOLUTION_MS   milliseconds of a cell of samples  10
+LONGHAUL_SPOOL_MB        most that waits for Prometheus     1024
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
 LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
@@ -25,10 +33,24 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import PlanError
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """Where samples of runs go; a cell of `resolution_ms` gives each series a sample or two."""
+
+    url: str
+    user: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    # How far back it takes samples, from the newest that it has.
+    window_s: int = 24 * 3600
+    resolution_ms: int = 10
+    spool_bytes: int = 1024 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +74,7 @@ class Settings:
     # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
     agent: Path | None = None
     server: str = ""
+    prometheus: Prometheus | None = None
 
 
 def load_settings() -> Settings:
@@ -82,7 +105,48 @@ def load_settings() -> Settings:
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
         trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
         server=environment.get("LONGHAUL_SERVER", ""),
+        prometheus=_prometheus(environment),
     )
+
+
+def _prometheus(environment: Mapping[str, str]) -> Prometheus | None:
+    name = "LONGHAUL_PROMETHEUS"
+    url = environment.get(name, "").rstrip("/")
+    if not url:
+        return None
+    if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
+        hint = f"give http://HOST:PORT, and what it is to be shown in {name}_TOKEN, or {name}_USER and {name}_PASSWORD"
+        raise PlanError("reading setting", name, "it is no address of a Prometheus", hint)
+    token, user = environment.get(f"{name}_TOKEN", ""), environment.get(f"{name}_USER", "")
+    if token and user:
+        raise PlanError("reading setting", f"{name}_TOKEN", f"{name}_USER is there too", "leave one of the two out")
+    return Prometheus(
+        url=url,
+        user=user,
+        password=environment.get(f"{name}_PASSWORD", ""),
+        token=token,
+        window_s=_window_s(environment.get(f"{name}_WINDOW", ""), f"{name}_WINDOW"),
+        resolution_ms=_resolution_ms(environment),
+        spool_bytes=_positive(environment, "LONGHAUL_SPOOL_MB", 1024) * 2**20,
+    )
+
+
+def _window_s(written: str, name: str) -> int:
+    """As Prometheus' configuration has it: 30m, 24h, 7d."""
+    if not written:
+        return 24 * 3600
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", written)
+    if not match:
+        raise PlanError("reading setting", name, f"read {written!r}", "minutes, hours or days, as in 30m, 24h or 7d")
+    return int(match[1]) * {"m": 60, "h": 3600, "d": 86400}[match[2]]
+
+
+def _resolution_ms(environment: Mapping[str, str]) -> int:
+    name = "LONGHAUL_RESOLUTION_MS"
+    read = _positive(environment, name, 10)
+    if not 2 <= read <= 1000:
+        raise PlanError("reading setting", name, f"read {read}", "2 to 1000 are allowed")
+    return read
 
 
 def secret(variable: str) -> str:

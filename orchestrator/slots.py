@@ -14,17 +14,20 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from orchestrator.backends import open_backend
 from orchestrator.errors import BackendError, LonghaulError, NotFound, ResultsError, RunCancelled
 from orchestrator.judging import rerun_verdict
-from orchestrator.pipeline import Pipeline, failed_document
+from orchestrator.pipeline import Pipeline, failed_document, opened_live
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
 from orchestrator.run import Run
 from orchestrator.settings import Settings
+
+if TYPE_CHECKING:
+    from orchestrator.live.beside import Live
 
 Document = dict[str, Any]
 
@@ -105,9 +108,12 @@ class LocalSlots:
         self._ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._threads = ThreadPoolExecutor(slots, "slot")
         self._staging = Staging(store.home)
+        self._open = contextlib.ExitStack()
+        self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        self._staging.__enter__()
+        self._open.enter_context(self._staging)
+        self._live = self._open.enter_context(opened_live(self._settings, self._store))
         return self
 
     def __exit__(
@@ -116,7 +122,7 @@ class LocalSlots:
         for slot in list(self._slots.values()):
             slot.cancelled.set()
         self._threads.shutdown()
-        self._staging.__exit__(kind, value, trace)
+        self._open.close()
 
     def room(self, needs: str) -> bool:
         if not self._slots:
@@ -148,7 +154,7 @@ class LocalSlots:
         return found
 
     def _carry_out(self, slot: _Slot) -> None:
-        outcome = carry_out(slot.claim, self._settings, self._store, self._staging, slot.report)
+        outcome = carry_out(slot.claim, self._settings, self._store, self._staging, slot.report, self._live)
         self._ended.put(outcome)
 
 
@@ -161,11 +167,13 @@ def arrived(ended: queue.SimpleQueue[Outcome], wait_s: float) -> list[Outcome]:
     return found
 
 
-def carry_out(claim: Claim, settings: Settings, store: Store, staging: Staging, report: Any) -> Outcome:
+def carry_out(
+    claim: Claim, settings: Settings, store: Store, staging: Staging, report: Any, live: Live | None = None
+) -> Outcome:
     """A claimed run, carried out here and kept; whatever happens, there is an outcome."""
     run = Run.from_json(claim.run)
     try:
-        pipeline = Pipeline(open_backend(run.backend, settings), store)
+        pipeline = Pipeline(open_backend(run.backend, settings), store, live=live)
         if claim.rerun_of is not None:
             return rerun_outcome(claim, store, pipeline.carry_out(run, claim.spec, staging, report))
         known = pipeline.known(claim.run_id)

@@ -16,6 +16,7 @@ from rich.text import Text
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
+from orchestrator.exporting import prometheus_row
 from orchestrator.judging import kept_run, rerun_verdict, up_to_date
 from orchestrator.outcome import (
     EXIT_DONE,
@@ -28,7 +29,7 @@ from orchestrator.outcome import (
     with_numbers,
     write_summaries,
 )
-from orchestrator.pipeline import Document, Pipeline, Watcher
+from orchestrator.pipeline import Document, Pipeline, Watcher, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
 from orchestrator.run import Run
@@ -71,10 +72,10 @@ def run_experiment(
     settings = load_settings()
     backend, plan = asked.compile(settings)
     store = Store(settings)
-    pipeline = Pipeline(backend, store, use_cache)
     # By the real clock two runs at a time would be in each other's way.
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
-    documents = carry_out(pipeline, plan, jobs, quiet=as_json)
+    with opened_live(settings, store) as live:
+        documents = carry_out(Pipeline(backend, store, use_cache, live=live), plan, jobs, quiet=as_json)
     result = {
         "experiment": plan.experiment.experiment,
         "runs": documents,
@@ -177,17 +178,6 @@ def write_report(keys: Sequence[str], output: Path, store: Store | None = None) 
     print(f"report: {output}", file=sys.stderr)
 
 
-def export_run(key: str, to: str, output: Path | None) -> None:
-    """Write a kept run's trace in another format."""
-    from orchestrator.results.export import export_trace
-
-    store = Store(load_settings())
-    document = store.get(key)
-    folder = output or Path(document["run"])
-    for file in export_trace(store, document["run"], to, folder):
-        print(file)
-
-
 def rerun_run(key: str, *, as_json: bool) -> int:
     """Run again from the manifest and say whether every byte of the trace is the same."""
     settings = load_settings()
@@ -209,7 +199,7 @@ def rerun_run(key: str, *, as_json: bool) -> int:
 
 
 def check_machine(*, as_json: bool) -> int:
-    """Print what each backend lacks here; exit code 3 where the sandbox, on which all can run, lacks something."""
+    """Print what each backend lacks here, and the Prometheus that is set; exit code 3 where the sandbox, on which all can run, lacks something."""
     from orchestrator.toolchain import known_kernels
 
     settings = load_settings()
@@ -224,6 +214,8 @@ def check_machine(*, as_json: bool) -> int:
                 "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing],
             }
         )
+    if (prometheus := prometheus_row(settings)) is not None:
+        rows.append(prometheus)
     if as_json:
         print(json.dumps({"kernels": known_kernels(), "backends": rows}))
     else:

@@ -66,7 +66,9 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     row = _find(lab, key)
     ended = row["status"] not in LIVE
     not_changed(
-        tag("run", key, row["measured_by"] or "", row["finished_at"] or "") if ended else None, if_none_match, response
+        tag("run", key, row["measured_by"] or "", row["finished_at"] or "", _placed(row)) if ended else None,
+        if_none_match,
+        response,
     )
     href = f"{ROOT}/runs/{key}"
     links = {name: f"{href}/{name}" for name in ("events", "series", "files", "rerun")}
@@ -131,6 +133,11 @@ def kept_run_id(lab: Lab, key: str) -> str:
         )
         raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
     return key
+
+
+def _placed(row: Row) -> str:
+    """Where it lies in Prometheus, which may become known later than the rest."""
+    return json.dumps((row["document"] or {}).get("prometheus"))
 
 
 def _find(lab: Lab, key: str) -> Row:

@@ -48,6 +48,10 @@ class Backend(Protocol):
         """The files behind the rest of `identity`, which can be brought to another machine, by the names that a cache has for them."""
         ...
 
+    def growing_traces(self, run: Run, directory: Path) -> list[Path]:
+        """Where the trace of a run in this directory is while it goes on; the first of these files that appears."""
+        ...
+
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         """Carry the run out; `directory` holds run.json and receives the other files."""
         ...

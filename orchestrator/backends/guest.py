@@ -43,8 +43,9 @@ _LOOK_EVERY_S = 0.1
 # What Mininet may take for a node, with its shell and wires, before there is anything to follow.
 _SET_UP_S_PER_NODE = 5.0
 
+TRACE = "trace.bin"
 # What a guest leaves in its root.
-_LEFT = ("facts.json", "status.json", "trace.bin", IPERF3)
+_LEFT = ("facts.json", "status.json", TRACE, IPERF3)
 
 # The console: nothing comes in, the agent and the kernel write to the log.
 LOG_CONSOLE = ("con0=null,fd:1", "con=null")
@@ -138,11 +139,10 @@ class Guests:
                 fence=fence,
             )
             try:
-                # A probe writes through an inherited descriptor, a sampling agent to the only folder it sees.
-                folder = directory if run.clock == "virtual" else directory / "guest"
+                trace = growing_traces(run, directory)[0]
                 set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
                 look = fence.look if fence else None
-                report = follow(run, folder / "trace.bin", guard, self._settings, progress, set_up_s, look)
+                report = follow(run, trace, guard, self._settings, progress, set_up_s, look)
                 guard.close()
                 self._collect(run, directory, report, fence)
             finally:
@@ -256,6 +256,12 @@ class Guests:
             except FileNotFoundError as error:
                 raise BackendUnavailable(self._backend, [(str(file.name), "run `make kernel modules`")]) from error
         return self._hashes[file]
+
+
+def growing_traces(run: Run, directory: Path) -> list[Path]:
+    """Where a guest's trace is: a probe writes through an inherited descriptor, a sampling agent to the only folder it sees, from where it is moved."""
+    moved = directory / TRACE
+    return [moved] if run.clock == "virtual" else [directory / "guest" / TRACE, moved]
 
 
 def has_iperf3(run: Run) -> bool:

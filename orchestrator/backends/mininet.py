@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import AGENT, Guests, has_iperf3, place
+from orchestrator.backends.guest import AGENT, TRACE, Guests, growing_traces, has_iperf3, place
 from orchestrator.backends.host import furnish, missing_on_host, run_on_host
 from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
 from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
@@ -67,6 +67,9 @@ class MininetBackend:
 
     def artefacts(self, run: Run) -> dict[str, Path]:
         return self._guests.artefacts(run) if run.where == "guest" else {}
+
+    def growing_traces(self, run: Run, directory: Path) -> list[Path]:
+        return growing_traces(run, directory) if run.where == "guest" else [directory / TRACE]
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         if run.where == "guest":

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import Guests, has_iperf3
+from orchestrator.backends.guest import Guests, growing_traces, has_iperf3
 from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
 from orchestrator.backends.iperf3 import Iperf3, find_iperf3
 from orchestrator.errors import BackendUnavailable
@@ -48,6 +48,9 @@ class Sandbox:
 
     def artefacts(self, run: Run) -> dict[str, Path]:
         return self._guests.artefacts(run)
+
+    def growing_traces(self, run: Run, directory: Path) -> list[Path]:
+        return growing_traces(run, directory)
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         return self._guests.run(run, directory, progress)

@@ -37,7 +37,8 @@ from orchestrator.cluster.artefacts import hashes
 from orchestrator.cluster.link import Helper, SchedulerLink
 from orchestrator.cluster.machines import ROOT, SLOT, programs_of
 from orchestrator.cluster.remote import Order, Parcel, carry, receive
-from orchestrator.errors import BackendError, LonghaulError, NotFound, ResultsError, WorkerLost
+from orchestrator.cluster.samples import ExportOfRuns
+from orchestrator.errors import BackendError, GuestDied, LonghaulError, NotFound, ResultsError, WorkerLost
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
@@ -68,6 +69,8 @@ class _Flight:
     files: Mapping[str, Path] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     programs: str | None = None
+    # Whether its samples are wanted, and where it lies in Prometheus.
+    streamed: tuple[bool, int | None] = (False, None)
     key: str = ""
     future: Future[Parcel] | None = None
     virtual_s: float = 0.0
@@ -90,10 +93,12 @@ class DaskCluster:
         self._life = os.urandom(4).hex()
         self._count = itertools.count()
         self._lock = threading.Lock()
+        self._export = ExportOfRuns(settings, store)
         self._link = SchedulerLink(address, f"longhaul-{self._life}", self._heard, self._lost)
 
     def __enter__(self) -> Self:
         self._staging.__enter__()
+        self._export.open()
         self._link.open()
         return self
 
@@ -104,6 +109,7 @@ class DaskCluster:
             self.cancel(run_id)
         self._hands.shutdown()
         self._link.close()
+        self._export.close()
         self._staging.__exit__(kind, value, trace)
 
     @property
@@ -191,6 +197,8 @@ class DaskCluster:
             flight.files = backend.artefacts(run)
             flight.hashes = hashes(flight.files)
         flight.programs = programs_of(backend, run)
+        if claim.rerun_of is None:
+            flight.streamed = self._export.ordered(run, claim.run_id)
         self._submit(flight)
 
     def _submit(self, flight: _Flight, worker: str | None = None) -> None:
@@ -207,7 +215,7 @@ class DaskCluster:
         self._by_key[key] = flight
         future = client.submit(
             carry,
-            Order(key, claim, flight.hashes, f"longhaul-{self._life}"),
+            Order(key, claim, flight.hashes, f"longhaul-{self._life}", *flight.streamed),
             key=key,
             resources=resources,
             workers=None if worker is None else [worker],
@@ -263,8 +271,11 @@ class DaskCluster:
                 self._end(flight, rerun_outcome(claim, self._store, dict(parcel.document)))
             else:
                 self._end(flight, Outcome(claim, document["status"], document))
+                self._export.received(document)
         elif parcel.status == "failed":
             document = dict(parcel.document)
+            if document["error"]["error"] == GuestDied.__name__:
+                self._store.count_death()
             if parcel.log is not None and (where := self._store.receive_log(claim.run_id, parcel.log)):
                 error = document["error"]
                 document["error"] = error | {"hint": "; ".join(filter(None, [error["hint"], where]))}
@@ -310,7 +321,9 @@ class DaskCluster:
         self._ended.put(outcome)
 
     def _heard(self, message: Mapping[str, Any]) -> None:
-        if flight := self._by_key.get(message["key"]):
+        if "exporter" in message:
+            self._export.heard(message)
+        elif flight := self._by_key.get(message["key"]):
             flight.begun, flight.virtual_s = True, message["virtual_s"]
 
     def _lost(self) -> None:

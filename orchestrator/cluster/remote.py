@@ -9,9 +9,10 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from distributed import Scheduler, Worker, get_worker
 
@@ -27,18 +28,27 @@ from orchestrator.results.work import Claim
 from orchestrator.run import Run
 from orchestrator.settings import load_settings
 
+if TYPE_CHECKING:
+    from orchestrator.live.beside import LiveElsewhere
+    from orchestrator.live.exporter import Progress
+
 _TELL_EVERY_S = 1.0
 _RUNNING = ("executing", "long-running")
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run for a worker: what its guest is made of, by name and hash, and where it tells how far it has come."""
+    """A run for a worker: what its guest is made of, by name and hash, and where it tells how far it has come.
+
+    `streamed` if its samples are wanted in Prometheus; `begin_ms` is its place there, if it was given one.
+    """
 
     key: str
     claim: Claim
     artefacts: Mapping[str, str]
     topic: str
+    streamed: bool = False
+    begin_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,24 @@ class _Bench:
         self.staging = Staging(self.settings.home).__enter__()
         atexit.register(self.staging.__exit__, None, None, None)
         self._backends: dict[tuple[str, str], Backend] = {}
+        self.told: Callable[[Mapping[str, Any]], None] = lambda message: None
+        self.live = self._open_live()
+
+    def _open_live(self) -> LiveElsewhere | None:
+        """Where this machine has a way to Prometheus, samples go from here."""
+        if self.settings.prometheus is None:
+            return None
+        from orchestrator.live.beside import LiveElsewhere
+
+        live = LiveElsewhere(self.settings, self._tell)
+        atexit.register(live.exporter.close)
+        return live
+
+    def _tell(self, progress: Progress) -> None:
+        """The dispatcher writes it into the record."""
+        from orchestrator.live.beside import exporter_name
+
+        self.told({"exporter": exporter_name(self.settings), **asdict(progress)})
 
     def backend(self, name: str, artefacts: Mapping[str, str]) -> Backend:
         """A backend that uses these files and no others."""
@@ -104,8 +132,9 @@ def _carry(order: Order, run: Run, worker: Worker) -> Parcel:
     tell = _teller(order, worker)
     tell(0)
     try:
-        pipeline = Pipeline(bench().backend(run.backend, order.artefacts), outbox)
-        document = pipeline.carry_out(run, claim.spec, bench().staging, tell)
+        with _beside(order, worker) as live:
+            pipeline = Pipeline(bench().backend(run.backend, order.artefacts), outbox, live=live)
+            document = pipeline.carry_out(run, claim.spec, bench().staging, tell)
     except RunCancelled:
         raise
     except LonghaulError as error:
@@ -116,6 +145,14 @@ def _carry(order: Order, run: Run, worker: Worker) -> Parcel:
         what = f"its programs on {worker.address} are not those it was queued with: it came out as {document['run']}"
         raise BackendError("running", claim.run_id, what, "submit the experiment again")
     return Parcel("kept", worker.address, files=outbox.files, document=document)
+
+
+def _beside(order: Order, worker: Worker) -> AbstractContextManager[LiveElsewhere | None]:
+    live = bench().live
+    if live is None or not order.streamed:
+        return nullcontext()
+    bench().told = partial(worker.log_event, order.topic)
+    return live.expecting(order.claim.run_id, order.begin_ms)
 
 
 def _teller(order: Order, worker: Worker) -> Callable[[int], None]:

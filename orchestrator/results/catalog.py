@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
+from orchestrator.results.counts import add_counts
 from orchestrator.results.database import Database, chunks, insert_new, now, page_of
 from orchestrator.results.ends import KEPT, LIVE, settle
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
@@ -43,6 +44,10 @@ class Catalog:
                     return
             _write_document(connection, run_id, document)
             settle(connection, run_id, document["status"], {})
+            # A guest that was started once more had died.
+            again = document.get("retries", 0)
+            rises = {"virtual_s": document["virtual_s"], "wall_s": document["wall_s"]}
+            add_counts(connection, rises | {"retries": again, "guest_deaths": again})
 
     def revise(self, run_id: str, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a recorded run's."""
@@ -118,6 +123,15 @@ class Catalog:
         """How many runs there are in each status."""
         with self._database.read() as connection:
             return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
+
+    def speed(self, since: str) -> float:
+        """Virtual seconds a wall second over the runs that ended since then; 0 where there is none."""
+        query = select(func.sum(RUNS.c.virtual_s), func.sum(RUNS.c.wall_s)).where(
+            RUNS.c.finished_at >= since, _KEPT_HERE
+        )
+        with self._database.read() as connection:
+            virtual_s, wall_s = connection.execute(query).one()
+        return virtual_s / wall_s if wall_s else 0.0
 
     def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
         """One measure of one flow over all runs of an experiment: (run id, value)."""

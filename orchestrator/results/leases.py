@@ -10,7 +10,7 @@ import socket
 import time
 from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import and_, case, or_, select, update
 
 from orchestrator.results.database import Database, insert_new
 from orchestrator.results.tables import LEASES
@@ -31,10 +31,18 @@ class Leases:
         """The fence of a lease that is now the holder's; None where somebody else has it."""
         now_s = time.time()
         with self._database.write() as connection:
-            insert_new(connection, LEASES, [{"name": name, "holder": None, "fence": 0, "until_s": 0.0, "about": ""}])
+            insert_new(
+                connection,
+                LEASES,
+                [{"name": name, "holder": None, "fence": 0, "until_s": 0.0, "about": "", "since_s": 0.0}],
+            )
             free = or_(LEASES.c.holder.is_(None), LEASES.c.until_s < now_s, LEASES.c.holder == holder)
+            still = and_(LEASES.c.holder == holder, LEASES.c.until_s >= now_s)
+            since = case((still, LEASES.c.since_s), else_=now_s)
             held = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
-            taken = connection.execute(update(LEASES).where(LEASES.c.name == name, free).values(held)).rowcount
+            taken = connection.execute(
+                update(LEASES).where(LEASES.c.name == name, free).values(**held, since_s=since)
+            ).rowcount
             if not taken:
                 return None
             return int(connection.execute(select(LEASES.c.fence).where(LEASES.c.name == name)).scalar_one())

@@ -177,6 +177,13 @@ class Store:
             return ""
         return f"its log is {log}"
 
+    def count_death(self) -> None:
+        """A guest died; a record that cannot be reached now does not hear of it."""
+        from orchestrator.results.counts import Counts
+
+        with contextlib.suppress(ResultsError):
+            Counts(self.database).add(guest_deaths=1)
+
     def find(self, run_id: str) -> dict[str, Any] | None:
         """The document of exactly this run, if it is kept; a folder without a row will do."""
         if not (self.directory(run_id) / "manifest.json").is_file():

@@ -3,7 +3,7 @@
     experiments ---< experiment_runs >--- runs --- documents   what a finished run came to
          |                                  |----- work        what a run that is still wanted needs
          '--------------< events >----------'----- measures    every number of its document, a row each
-    tokens ---< sessions      audit      leases      baselines
+    tokens ---< sessions      audit      leases      baselines      spans      exporters      counts
 
 A run is known by the hash of what determines its result, so two experiments that want the same run share a row.
 Times that people read are ISO 8601 in UTC (they sort as text); times that are compared with a clock are seconds since 1970.
@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 # The newest revision in migrations/versions; a test holds the two equal.
-HEAD = "0003"
+HEAD = "0004"
 
 # No row is beyond; PostgreSQL compares its integers with no larger ones.
 LARGEST_ID = 2**31 - 1
@@ -59,6 +59,7 @@ RUNS = Table(
     Index("runs_by_experiment", "experiment", "created_at"),
     Index("runs_by_time", "created_at", "id"),
     Index("runs_by_status", "status", "created_at"),
+    Index("runs_by_end", "finished_at"),
 )
 
 DOCUMENTS = Table(
@@ -159,6 +160,8 @@ LEASES = Table(
     Column("fence", Integer, nullable=False),
     Column("until_s", Float, nullable=False),
     Column("about", Text, nullable=False),
+    # When its holder got it.
+    Column("since_s", Float, nullable=False, server_default="0"),
 )
 
 TOKENS = Table(
@@ -204,4 +207,33 @@ BASELINES = Table(
     Column("experiment_id", String(32), ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
     Column("set_at", String(32), nullable=False),
     Column("set_by", String(64), nullable=False),
+)
+
+# Where a run lies on Prometheus' axis of time; it stays there when the run is gone.
+SPANS = Table(
+    "spans",
+    METADATA,
+    Column("run_id", String(32), primary_key=True),
+    Column("begin_ms", BigInteger, nullable=False),
+    Column("end_ms", BigInteger, nullable=False),
+    Column("resolution_ms", Integer, nullable=False),
+    Index("spans_in_time", "end_ms"),
+)
+
+# Who sends samples to Prometheus, and what waits there since when.
+EXPORTERS = Table(
+    "exporters",
+    METADATA,
+    Column("name", String(128), primary_key=True),
+    Column("at_s", Float, nullable=False),
+    Column("oldest_s", Float),
+    Column("spool_bytes", BigInteger, nullable=False),
+)
+
+# What only rises, also where the rows that it came from are gone.
+COUNTS = Table(
+    "counts",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    Column("value", Float, nullable=False),
 )

@@ -20,6 +20,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
+from orchestrator.results.counts import add_counts
 from orchestrator.results.database import Database, chunks, insert_new, now
 from orchestrator.results.ends import LIVE, settle
 from orchestrator.results.events import say, say_all
@@ -223,6 +224,7 @@ class Work:
             if connection.execute(freed).rowcount:
                 connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
                 say(connection, "run.queued", why, run=run_id)
+                add_counts(connection, {"retries": 1 if counted else 0})
 
     def reclaim(self, holder: str) -> int:
         """Put back all that an earlier life of this holder had claimed; how many."""

@@ -37,7 +37,8 @@ CONFINED = {
     "optuna": {"orchestrator/sampling.py"},
     "distributed": {"orchestrator/cluster"},
     "dask": {"orchestrator/cluster"},
-    "httpx": {"api/connection.py"},
+    "httpx": {"api/connection.py", "orchestrator/live/remote_write.py"},
+    "cramjam": {"orchestrator/live/remote_write.py"},
     "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
 }
 

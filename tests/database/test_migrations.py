@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -67,6 +68,9 @@ ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         (_WORK_2, {"id": "q" * 20, "run": _PACKED_2, "cancel": False}),
     ],
 }
+# No table changed but the width of a column; a lease that somebody had.
+_LEASE_3 = "INSERT INTO leases (name, holder, fence, until_s, about) VALUES ('root@lab', 'ada', 4, 4e9, 'tests')"
+ROWS["0003"] = [*ROWS["0002"], (_LEASE_3, {})]
 
 
 def make_earlier(url: str, revision: str) -> None:
@@ -99,9 +103,14 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     assert lab.names(5) == (["c"] if revision < "0002" else ["q" * 20, "c"])
     catalog.remove(["a" * 20])
     assert catalog.values("goodput_bps", "app", "old") == []
+    # Where runs lie in Prometheus, and leases from before, have their places.
+    assert lab.spans.place("s", 1000, 10, 3600).end_ms < time.time() * 1000
+    held = lab.leases.get("root@lab")
+    assert (held is not None and (held["holder"], held["since_s"]) == ("ada", 0.0)) == (revision == "0003")
     # A seed of 32 bits without a sign finds room.
     lab.catalog.add("d", document("d") | {"seed": 2**32 - 1})
     assert lab.catalog.page(1, status="done")[0]["seed"] == 2**32 - 1
+    assert lab.counted.all() == {"virtual_s": 3.0, "wall_s": 0.1}
     for one in (database, lab.database):
         one.close()
 

@@ -11,10 +11,12 @@ import pytest
 
 from orchestrator.errors import Conflict
 from orchestrator.results.catalog import Catalog
+from orchestrator.results.counts import Counts
 from orchestrator.results.database import Database
 from orchestrator.results.events import EventLog
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.leases import Leases
+from orchestrator.results.spans import Spans
 from orchestrator.results.work import Claim, Wanted, Work
 
 RUN = {"backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_000, "point": {"path.rtt": "10 ms"}}
@@ -28,6 +30,8 @@ class Lab:
         self.catalog = Catalog(self.database)
         self.events = EventLog(self.database)
         self.leases = Leases(self.database)
+        self.counted = Counts(self.database)
+        self.spans = Spans(self.database)
 
     def submit(self, name: str, runs: Sequence[str], owner: str = "ada", **more: Any) -> str:
         fields = {"priority": 0, "idempotency_key": None, "asked_sha256": name} | more
@@ -232,3 +236,40 @@ def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
     assert not lab.leases.renew("root", "ada", 1, 10.0), "a lease that was lost stays lost"
     assert lab.leases.holds("root", 2)
     assert not lab.leases.holds("root", 1)
+
+
+def test_what_was_carried_out_is_counted_once_and_stays_when_it_is_gone(lab: Lab) -> None:
+    lab.submit("e", ["a", "b"])
+    lab.catalog.add("a", document("a") | {"retries": 1})
+    lab.catalog.add("a", document("a") | {"retries": 1})
+    (claim,) = lab.claim()
+    lab.work.release(claim.run_id, claim.fence, {"why": "x"})
+    (claim,) = lab.claim()
+    lab.work.release(claim.run_id, claim.fence, {"why": "x"}, counted=False)
+    lab.catalog.remove(["a"])
+    assert lab.counted.all() == {"virtual_s": 3.0, "wall_s": 0.1, "retries": 2.0, "guest_deaths": 1.0}
+
+
+def test_a_lease_knows_since_when_it_is_held(lab: Lab) -> None:
+    assert lab.leases.take("h", "ada", 60) is not None
+    first = lab.leases.get("h")
+    assert lab.leases.take("h", "ada", 60) is not None
+    again = lab.leases.get("h")
+    assert first is not None and again is not None
+    assert time.time() - 5 < first["since_s"] == again["since_s"]
+    lab.leases.give_back("h", "ada", again["fence"])
+    assert lab.leases.take("h", "bob", 60) is not None
+    other = lab.leases.get("h")
+    assert other is not None
+    assert other["since_s"] > first["since_s"]
+
+
+def test_what_waits_for_prometheus_is_the_sum_and_the_oldest(lab: Lab) -> None:
+    now_s = time.time()
+    lab.counted.heard("one", now_s - 50, 100, 5, 0)
+    lab.counted.heard("two", now_s - 20, 30, 7, 1)
+    assert lab.counted.export().spool_bytes == 130
+    assert 50 <= lab.counted.export().lag_s < 60
+    lab.counted.heard("one", None, 0, 5, 0)
+    assert 20 <= lab.counted.export().lag_s < 30
+    assert lab.counted.all() == {"samples": 17.0, "refused_samples": 1.0}

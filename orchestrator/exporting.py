@@ -1,0 +1,56 @@
+"""`longhaul export`: a kept run for other programs, as files of its trace, or as the samples that Prometheus has of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from orchestrator.results.store import Store
+from orchestrator.settings import Settings, load_settings
+
+
+def export_run(key: str, to: str, output: Path | None) -> None:
+    """Bring a kept run there."""
+    settings = load_settings()
+    store = Store(settings)
+    document = store.get(key)
+    if to == "prometheus":
+        _send(store, document["run"], settings)
+    elif to == "openmetrics":
+        _write(store, document["run"], settings, output or Path(f"{document['run']}.om"))
+    else:
+        from orchestrator.results.export import export_trace
+
+        for file in export_trace(store, document["run"], to, output or Path(document["run"])):
+            print(file)
+
+
+def _send(store: Store, run_id: str, settings: Settings) -> None:
+    from orchestrator.live.beside import note
+    from orchestrator.live.replay import send
+
+    told = send(store, store.get(run_id), settings.prometheus)
+    note(store, run_id, told)
+    print(f"{run_id}: {told['samples']} samples from {told['begin_ms'] / 1000:.3f} to {told['end_ms'] / 1000:.3f}")
+
+
+def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
+    from orchestrator.live.replay import write_openmetrics
+
+    count = write_openmetrics(store, store.get(run_id), settings.prometheus, output)
+    print(output)
+    print(f"{run_id}: {count} samples", file=sys.stderr)
+
+
+def prometheus_row(settings: Settings) -> dict[str, object] | None:
+    """What `longhaul doctor` says of the Prometheus that is set; None where none is."""
+    if settings.prometheus is None:
+        return None
+    from orchestrator.live.fitness import lacking
+
+    missing = lacking(settings.prometheus)
+    return {
+        "backend": f"prometheus {settings.prometheus.url}",
+        "ready": not missing,
+        "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing],
+    }

@@ -1,0 +1,211 @@
+"""Sends what runs of this process have to say to Prometheus: streams put requests into the spool, one thread takes them out.
+
+    stream (a thread a run) --> spool, on disk --> sender (one thread) --> Prometheus
+                                                      |-- taken: removed
+                                                      |-- refused for good: removed, counted, said, named in the run's document
+                                                      '-- later: kept, and tried again, ever more seldom
+
+Nothing is lost while Prometheus is away: what waits when this process ends is sent by the next one of this home.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import ResultsError
+from orchestrator.live.remote_write import Answer, RemoteWriter, Request, Verdict
+from orchestrator.live.spool import Spool, Spooled
+from orchestrator.live.stream import Stream, calm
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+_LOG = logging.getLogger("longhaul.live")
+
+_PATIENCE_S = (0.1, 2.0)
+# So long a server may ask to be left alone.
+_LONGEST_WISH_S = 30.0
+_IDLE_S = 0.5
+_TELL_EVERY_S = 2.0
+# So long an ended process goes on sending where Prometheus takes it.
+_LAST_S = 10.0
+# The mark of a run's end lies a cell after it.
+_WAIT_FOR_NOW_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How the export does: what waits, since when, and what has been taken and refused since the last word."""
+
+    spool_bytes: int
+    oldest_s: float | None
+    taken: int
+    refused: int
+
+
+class Exporter:
+    """The way of this process to one Prometheus."""
+
+    def __init__(self, settings: Settings, tell: Callable[[Progress], None] = lambda progress: None) -> None:
+        assert settings.prometheus is not None
+        self._server = settings.prometheus
+        try:
+            self._spool = Spool(settings.home, self._server.spool_bytes)
+        except OSError as error:
+            what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+            raise ResultsError("making a spool in", str(settings.home), what, hint) from error
+        self._writer = RemoteWriter(self._server)
+        self._tell = tell
+        self._streams: dict[str, Stream] = {}
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._closed_s = 0.0
+        self._taken = self._refused = 0
+        self._told_s = -_TELL_EVERY_S
+        self._told = Progress(-1, None, 0, 0)
+        self.away = False
+        self._thread = threading.Thread(target=self._send_all, name="exporter", daemon=True)
+        self._thread.start()
+
+    def stream(self, run: Run, run_id: str, places: Sequence[Path], begin_ms: int | None) -> Stream:
+        """Follow a run that begins; the first of these files that has something in it is its trace."""
+        stream = Stream(run, run_id, places, begin_ms, self._server.resolution_ms, self._put)
+        with self._lock:
+            self._streams[run_id] = stream
+        return stream
+
+    def close(self) -> None:
+        """Send what is left if Prometheus takes it at once; the rest waits on disk."""
+        with self._lock:
+            streams = list(self._streams.values())
+        for stream in streams:
+            stream.end(whole=False)
+            stream.wait()
+        self._closed_s = time.monotonic()
+        self._closing.set()
+        self._spool.wake()
+        self._thread.join()
+        self._report(last=True)
+        if waits := self._spool.size:
+            _LOG.warning(
+                "sending samples to %s: %.1f MB wait in the spool; the next process of this home sends them",
+                self._server.url,
+                waits / 2**20,
+            )
+        self._writer.close()
+        self._spool.close()
+
+    def _put(self, stream: Stream, request: Request) -> bool:
+        # Counted before it is there: the sender may be faster than the next line.
+        with self._lock:
+            stream.tally.waiting += request.samples
+        taken = self._spool.put(request, stream.run_id)
+        if not taken:
+            with self._lock:
+                stream.tally.waiting -= request.samples
+        return taken
+
+    def _send_all(self) -> None:
+        calm()
+        patience_s = 0.0
+        answer = Answer(Verdict.LATER)
+        while True:
+            if self._closing.is_set() and time.monotonic() - self._closed_s > _LAST_S:
+                return
+            try:
+                self._spool.look()
+                self._report()
+                first = self._spool.first(0.0 if self._closing.is_set() else _IDLE_S)
+                if first is None:
+                    self._forget()
+                    if self._closing.is_set():
+                        return
+                    continue
+                answer = self._answer(first)
+                self._say(answer)
+                if answer.verdict is not Verdict.LATER:
+                    patience_s = 0.0
+                    self._settle(first, answer)
+                    continue
+            except OSError as error:
+                _LOG.warning("reading the spool in %s: %s", self._spool.folder, error.strerror or error)
+            if self._closing.is_set():
+                return
+            patience_s = min(_PATIENCE_S[1], patience_s * 2 or _PATIENCE_S[0])
+            self._closing.wait(max(patience_s, min(answer.retry_after_s, _LONGEST_WISH_S)))
+
+    def _answer(self, first: Spooled) -> Answer:
+        early_s = first.newest_ms / 1000 - time.time()
+        if early_s > _WAIT_FOR_NOW_S:
+            return Answer(
+                Verdict.REFUSED, f"samples lie {early_s:.0f} s in the future: was this machine's clock set back?"
+            )
+        if early_s > 0:
+            time.sleep(early_s + 0.001)
+        try:
+            request = first.request()
+        except FileNotFoundError:
+            return Answer(Verdict.REFUSED, f"{first.file} was removed from the spool")
+        return self._writer.push(request)
+
+    def _say(self, answer: Answer) -> None:
+        """Once, that it is away, and once, that it is back."""
+        away = answer.verdict is Verdict.LATER
+        if away and not self.away:
+            _LOG.warning("sending samples to %s: %s; they wait in the spool", self._server.url, answer.why)
+        elif self.away and not away:
+            _LOG.warning("sending samples to %s: it takes them again", self._server.url)
+        self.away = away
+
+    def _settle(self, first: Spooled, answer: Answer) -> None:
+        self._spool.remove(first)
+        refused = answer.verdict is Verdict.REFUSED
+        with self._lock:
+            self._taken += 0 if refused else first.samples
+            self._refused += first.samples if refused else 0
+            stream = None if first.inherited else self._streams.get(first.run)
+            if stream is not None:
+                stream.tally.waiting -= first.samples
+                stream.tally.refused += first.samples if refused else 0
+        if refused and (stream is None or not stream.tally.why):
+            _LOG.warning(
+                "sending samples of run %s to %s: it refused some: %s", first.run, self._server.url, answer.why
+            )
+        if refused and stream is not None:
+            stream.tally.why = stream.tally.why or f"Prometheus refused some: {answer.why}"
+        if stream is not None:
+            stream.settle()
+
+    def _forget(self) -> None:
+        """Runs of which nothing more comes."""
+        with self._lock:
+            over = [stream for stream in self._streams.values() if stream.done]
+        for stream in over:
+            stream.settle()
+        with self._lock:
+            for stream in over:
+                if stream.final and self._streams.get(stream.run_id) is stream:
+                    del self._streams[stream.run_id]
+
+    def _report(self, *, last: bool = False) -> None:
+        if not last and time.monotonic() - self._told_s < _TELL_EVERY_S:
+            return
+        self._told_s = time.monotonic()
+        with self._lock:
+            taken, refused = self._taken, self._refused
+        progress = Progress(self._spool.size, self._spool.oldest_s(), taken, refused)
+        if progress == self._told and not taken and not refused:
+            return
+        try:
+            self._tell(progress)
+        except Exception as error:  # whoever is told may have ended, and samples are to be sent all the same
+            _LOG.warning("telling how the export does: %s", error)
+            return
+        self._told = Progress(progress.spool_bytes, progress.oldest_s, 0, 0)
+        with self._lock:
+            self._taken -= taken
+            self._refused -= refused

@@ -1,0 +1,106 @@
+"""Which records each metric of a run is read from, and the labels of its series; the names are those of orchestrator/metrics.py.
+
+STATES   a field as it stood: of each cell of time its lowest and its highest value
+COUNTS   a counter: of each cell its last value
+RATES    how far counters rose in each cell, as bit/s
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.analysis.series import frame_bytes
+from orchestrator.metrics import BY_NAME
+from orchestrator.run import Flow, Run
+
+Floats = NDArray[np.float64]
+
+# What TCP says where it has no slow start threshold yet, where nothing limits its pacing, where no round trip was measured.
+_NO_SSTHRESH, _NO_PACING, _NO_RTT = 2**31 - 1, 2**64 - 1, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A metric as a field of one kind of record; a stored value is so many of the metric's unit times `scale` over `a_unit`."""
+
+    metric: str
+    record: str
+    field: str
+    scale: float = 1.0
+    a_unit: float = 1.0
+    none: int | None = None
+
+
+STATES = (
+    Reading("longhaul_flow_cwnd_packets", "ack", "cwnd"),
+    Reading("longhaul_flow_ssthresh_packets", "ack", "ssthresh", none=_NO_SSTHRESH),
+    Reading("longhaul_flow_rtt_seconds", "ack", "rtt_us", a_unit=1e6, none=_NO_RTT),
+    Reading("longhaul_flow_inflight_packets", "ack", "inflight"),
+    Reading("longhaul_flow_pacing_bps", "ack", "pacing_Bps", scale=8, none=_NO_PACING),
+    Reading("longhaul_link_queue_packets", "link", "queue_packets"),
+)
+COUNTS = (
+    Reading("longhaul_flow_retransmits_total", "ack", "retrans"),
+    Reading("longhaul_link_drops_total", "link", "drops"),
+)
+GOODPUT, FLOW_THROUGHPUT = "longhaul_flow_goodput_bps", "longhaul_flow_throughput_bps"
+LINK_THROUGHPUT, INFO = "longhaul_link_throughput_bps", "longhaul_run_info"
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A metric as the rise of counters of one flow or link, from its start on."""
+
+    metric: str
+    record: str
+    about: int
+    fields: tuple[str, ...]
+    start_us: int
+
+    def bits(self, run: Run, rises: Sequence[Floats]) -> Floats:
+        """How many bits these rises of the counters are."""
+        if self.fields == ("delivered", "acked_bytes"):
+            packets, payload = rises
+            return packets * frame_bytes(run, packets, payload) * 8
+        if self.fields == ("packets",):
+            return rises[0] * (8.0 * run.meaning.frame_bytes)
+        return rises[0] * 8
+
+
+def rates(run: Run) -> list[Rate]:
+    """Every rate of a run: TCP itself says what reached the receiver, of UDP the receiver counts it."""
+    found = []
+    for flow in run.flows:
+        found.append(Rate(GOODPUT, "flow", flow.id, ("app_bytes",), flow.start_us))
+        if flow.kind == "udp":
+            found.append(Rate(FLOW_THROUGHPUT, "flow", flow.id, ("packets",), flow.start_us))
+        else:
+            found.append(Rate(FLOW_THROUGHPUT, "ack", flow.id, ("delivered", "acked_bytes"), flow.start_us))
+    return found + [Rate(LINK_THROUGHPUT, "link", link.id, ("tx_bytes",), 0) for link in run.links]
+
+
+def without_sack(run: Run, flow: Flow) -> bool:
+    """Whether Linux keeps the smoothed round trip alone: it measures single ones with SACK, which both ends must have."""
+    of_node = {node.name: dict(node.sysctls) for node in run.nodes}
+    return any(of_node[name].get("net/ipv4/tcp_sack") == "0" for name in (flow.from_node, flow.to_node))
+
+
+def labels(run: Run, run_id: str, metric: str, about: int = 0) -> dict[str, str]:
+    """The labels of a series, in the order of their names; one without a value is left out, as Prometheus has it."""
+    values: dict[str, Any] = {"experiment": run.experiment, "run": run_id, "backend": run.backend}
+    if BY_NAME[metric].about == "flow":
+        flow = next(one for one in run.flows if one.id == about)
+        values |= {"host": flow.from_node, "flow": flow.name, "cc": flow.cc or ""}
+    elif BY_NAME[metric].about == "link":
+        link = next(one for one in run.links if one.id == about)
+        values |= {"host": link.node, "link": link.name}
+    else:
+        point = ", ".join(f"{path}={value}" for path, value in sorted(run.point.items()))
+        values |= {"clock": run.clock, "kernel": run.kernel, "seed": str(run.seed), "point": point}
+    named = {name: str(values[name]) for name in BY_NAME[metric].labels if values[name] != ""}
+    return {"__name__": metric, **dict(sorted(named.items()))}

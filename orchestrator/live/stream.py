@@ -1,0 +1,202 @@
+"""One run on its way to Prometheus while it goes on: a thread beside it that reads its trace as it grows.
+
+It promises that the run notices nothing: it reads a file, at a lower priority, and whatever goes wrong here ends the export of this
+run and no more. Samples get the time `begin + t`: by the virtual clock `begin` is given, so that all of the run lies in the past;
+by the real one it is when the experiment began, as the first records tell: their last was taken when the file was last written to.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import ExportError, LonghaulError
+from orchestrator.live.downsampling import Downsampler, Key, Samples
+from orchestrator.live.growing import GrowingTrace
+from orchestrator.live.remote_write import Request, label_block, requests
+from orchestrator.run import Run
+from orchestrator.trace import Trace
+
+_LOG = logging.getLogger("longhaul.live")
+
+_LOOK_EVERY_S = 0.2
+# Behind whatever else this machine does, but not last of all.
+_NICE = 5
+# Records may be ahead of the wall clock by so much: clocks are read one after the other.
+_AHEAD_S = 1.0
+_FULL = "more waits for Prometheus than LONGHAUL_SPOOL_MB allows"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has become of a run's samples."""
+
+    samples: int = 0
+    waiting: int = 0
+    refused: int = 0
+    why: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether Prometheus has all that there was."""
+        return not self.why and not self.waiting and not self.refused
+
+
+def calm() -> None:
+    """Make this thread one that stands back."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+class Stream:
+    """The samples of a run that goes on. `put` takes a request, and says whether there was room for it."""
+
+    def __init__(
+        self,
+        run: Run,
+        run_id: str,
+        places: Sequence[Path],
+        begin_ms: int | None,
+        cell_ms: int,
+        put: Callable[[Stream, Request], bool],
+    ) -> None:
+        self.run_id = run_id
+        self.begin_ms = begin_ms
+        self.tally = Tally()
+        self._run = run
+        self._cell_ms = cell_ms
+        self._put = put
+        self._trace = GrowingTrace(places)
+        self._blocks: dict[Key, bytes] = {}
+        self._downsampler = Downsampler(run, run_id, cell_ms)
+        self._over = threading.Event()
+        self._whole = False
+        self._finding = threading.Lock()
+        self._settling = threading.Lock()
+        self.final = False
+        self._on_final: Callable[[dict[str, Any]], None] | None = None
+        self._thread = threading.Thread(target=self._follow, name=f"stream-{run_id[:8]}", daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more comes of it."""
+        return not self._thread.is_alive()
+
+    def end(self, *, whole: bool) -> None:
+        """The run is over, to its end or not; its files may go. The first word counts."""
+        if self._over.is_set():
+            return
+        with self._finding:
+            try:
+                self._trace.find()
+            except LonghaulError as error:
+                self.tally.why = str(error)
+        self._whole = whole
+        self._over.set()
+
+    def wait(self, longest_s: float | None = None) -> None:
+        """Until all of it has been handed over."""
+        self._thread.join(longest_s)
+
+    def outcome(self) -> dict[str, Any]:
+        """What a run's document says of it: where it lies in Prometheus, and what of it is there."""
+        found: dict[str, Any] = {}
+        if self.begin_ms is not None:
+            end_ms = self.begin_ms + self._run.duration_us // 1000
+            found = {"begin_ms": self.begin_ms, "end_ms": end_ms, "resolution_ms": self._cell_ms}
+        tally = self.tally
+        counts = {"samples": tally.samples, "waiting": tally.waiting, "refused": tally.refused}
+        return found | counts | ({"why": tally.why} if tally.why else {})
+
+    def when_final(self, call: Callable[[dict[str, Any]], None]) -> None:
+        """Tell when nothing waits any more, unless this process ends before."""
+        self._on_final = call
+        self.settle()
+
+    def settle(self) -> None:
+        """Look whether nothing waits any more."""
+        with self._settling:
+            call = self._on_final
+            if call is None or not self.done or self.tally.waiting:
+                return
+            self._on_final, self.final = None, True
+        try:
+            call(self.outcome())
+        except LonghaulError as error:
+            _LOG.warning("%s", error)
+
+    def _follow(self) -> None:
+        try:
+            calm()
+            while not self._read():
+                pass
+        except LonghaulError as error:
+            self._give_up(str(error))
+        except OSError as error:
+            what = f"{error.filename or 'its trace'}: {error.strerror or error}"
+            self._give_up(str(ExportError("exporting", f"run {self.run_id}", what, replay_hint(self.run_id))))
+        except Exception as error:  # nothing that is wrong here may be the run's fault
+            self._give_up(f"exporting run {self.run_id}: {type(error).__name__}: {error}; please report this")
+        finally:
+            self._trace.close()
+
+    def _read(self) -> bool:
+        """One look; whether it was the last."""
+        over = self._over.wait(_LOOK_EVERY_S)
+        with self._finding:
+            pieces = self._trace.read()
+        for piece in pieces:
+            self._take(piece)
+        if over:
+            self._send(self._downsampler.finish(at_the_end=self._whole))
+        elif self._trace.replaced():
+            self._begin_again()
+        return over
+
+    def _take(self, piece: Trace) -> None:
+        settled = self._downsampler.feed(piece)
+        if self._run.clock == "real":
+            reached_ns = self._downsampler.newest_ns
+            if self.begin_ms is None and reached_ns >= 0:
+                self.begin_ms = (min(self._trace.written_ns, time.time_ns()) - reached_ns) // 1_000_000
+            ahead_s = ((self.begin_ms or 0) * 1_000_000 + reached_ns - time.time_ns()) / 1e9
+            if ahead_s > _AHEAD_S:
+                what = f"its trace is {ahead_s:.1f} s ahead of this machine's clock"
+                raise ExportError("exporting", f"run {self.run_id}", what, "see whether that clock was set back")
+        self._send(settled)
+
+    def _begin_again(self) -> None:
+        """Its guest died and was started once more: the same again by the virtual clock, by the real one another time."""
+        if self._run.clock == "real":
+            self._send(self._downsampler.finish(at_the_end=False))
+            self.begin_ms = None
+        self._downsampler = Downsampler(self._run, self.run_id, self._cell_ms)
+
+    def _send(self, settled: Sequence[Samples]) -> None:
+        if self.begin_ms is None or not settled:
+            return
+        for samples in settled:
+            if samples.series not in self._blocks:
+                self._blocks[samples.series] = label_block(self._downsampler.labels(samples.series))
+        begin_ms = self.begin_ms
+        for request in requests((self._blocks[one.series], one.ms + begin_ms, one.bits) for one in settled):
+            while not self._put(self, request):
+                # A run that still goes on loses nothing: its trace is there to be read later.
+                if self._over.wait(_LOOK_EVERY_S):
+                    raise ExportError("exporting", f"run {self.run_id}", _FULL, replay_hint(self.run_id))
+            self.tally.samples += request.samples
+
+    def _give_up(self, why: str) -> None:
+        _LOG.warning("%s", why)
+        self.tally.why = why
+
+
+def replay_hint(run_id: str) -> str:
+    """How a kept run gets to Prometheus later."""
+    return f"once it is kept, `longhaul export {run_id} --to prometheus` sends all of it"

@@ -1,0 +1,57 @@
+"""A Prometheus, and a lab whose runs go there while they go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.live.downsampling import STALE, Downsampler, joined
+from orchestrator.live.replay import samples_of
+from orchestrator.results.store import Store
+from orchestrator.run import Run
+from orchestrator.settings import Prometheus, Settings
+from orchestrator.trace import Trace
+from tests.guest.conftest import settings
+from tests.live.prometheus import PrometheusServer, Stored
+
+__all__ = ["settings"]
+
+
+@pytest.fixture
+def prometheus(tmp_path: Path) -> Iterator[PrometheusServer]:
+    server = PrometheusServer(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def lab(tmp_path: Path, settings: Settings, prometheus: PrometheusServer) -> Settings:
+    """A home of its own that exports."""
+    return replace(settings, home=tmp_path / "home", prometheus=Prometheus(prometheus.url))
+
+
+def samples_in(run: Run, run_id: str, trace: Trace, placed: Mapping[str, Any]) -> tuple[Stored, int]:
+    """What Prometheus should have of a trace at that place; and how many samples with the marks of ends."""
+    downsampler = Downsampler(run, run_id, placed["resolution_ms"])
+    pieces = [one for some in samples_of(downsampler, run, trace) for one in some]
+    count = sum(len(one.ms) for one in pieces)
+    # A mark of an end is no value: queries do not show it.
+    series = joined([one for one in pieces if not (one.bits == STALE).all()])
+    return {
+        frozenset(downsampler.labels(key).items()): list(
+            zip((one.ms + placed["begin_ms"]).tolist(), one.bits.tolist(), strict=True)
+        )
+        for key, one in series.items()
+    }, count
+
+
+def expected(store: Store, run_id: str) -> tuple[Stored, int]:
+    """The same of a kept run, made of its Parquet alone."""
+    manifest = store.manifest(run_id)
+    run = Run.from_json(manifest["run"])
+    return samples_in(run, run_id, store.trace(run_id), manifest["document"]["prometheus"])

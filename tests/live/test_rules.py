@@ -1,0 +1,51 @@
+"""The configuration that is shipped: promtool takes it, every alert fires where it must and not elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from api.dependencies import Lab
+from api.following import Hub
+from api.measuring import Gauges
+from orchestrator.settings import Settings
+from tests.live.prometheus import CONFIG
+
+RULES = sorted((CONFIG.parent / "rules").glob("*.yml"))
+TESTS = Path(__file__).parent / "rules" / "alerts.test.yml"
+
+
+def promtool(*words: str) -> None:
+    done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def rules() -> list[dict[str, str]]:
+    return [rule for file in RULES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
+
+
+def test_promtool_takes_configuration_and_rules() -> None:
+    promtool("check", "config", str(CONFIG))
+    promtool("check", "rules", *map(str, RULES))
+
+
+def test_every_alert_fires_where_it_must_and_every_rule_computes_what_it_says() -> None:
+    promtool("test", "rules", str(TESTS))
+    told = yaml.safe_load(TESTS.read_text())["tests"]
+    for rule in rules():
+        if alert := rule.get("alert"):
+            cases = [case for test in told for case in test.get("alert_rule_test", []) if case["alertname"] == alert]
+            assert any("exp_alerts" in case for case in cases), f"{alert} is never shown to fire"
+            assert any("exp_alerts" not in case for case in cases), f"{alert} is never shown to be silent"
+        else:
+            assert any(rule["record"] in case["expr"] for test in told for case in test.get("promql_expr_test", []))
+
+
+def test_promtool_takes_what_the_service_says(settings: Settings, tmp_path: Path) -> None:
+    lab = Lab(replace(settings, home=tmp_path))
+    text = Gauges().text(lab, Hub(lab.events))
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

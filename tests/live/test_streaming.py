@@ -1,0 +1,305 @@
+"""Runs stream to a real Prometheus while they go on: all of it, in order, never in the future, whoever carries them out."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.backends import open_backend
+from orchestrator.dispatch import serve_dispatcher
+from orchestrator.live.beside import open_live
+from orchestrator.metrics import RUN_METRICS
+from orchestrator.pipeline import Pipeline, Watcher
+from orchestrator.plan import Plan, compile_plan
+from orchestrator.request import Request
+from orchestrator.results.counts import Counts, Export
+from orchestrator.results.experiments import Experiments
+from orchestrator.results.spans import Spans
+from orchestrator.results.store import Store
+from orchestrator.results.traces import read_traces, write_traces
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+from orchestrator.submission import Desk
+from orchestrator.trace import read_trace
+from tests.guest.conftest import experiment
+from tests.live.conftest import expected, samples_in
+from tests.live.prometheus import PrometheusServer
+from tests.mininet.bare import bare_run
+from tests.parts import DaskScheduler, DaskWorker
+
+RUN_ID = "0123456789abcdef0123"
+CWND = "longhaul_flow_cwnd_packets"
+FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
+
+Document = dict[str, Any]
+
+
+def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> list[Document]:
+    """As `longhaul run` does."""
+    store = Store(lab)
+    live = open_live(lab, store)
+    assert live is not None
+    with live:
+        pipeline = Pipeline(open_backend(plan.runs[0].backend, lab), store, live=live, watcher=watcher or Watcher())
+        return pipeline.execute(plan)
+
+
+def staged(lab: Settings) -> str:
+    """The id of the one run that goes on."""
+    (folder,) = (lab.home / "staging").glob("*/*-*")
+    return folder.name.split("-")[0]
+
+
+def all_is_there(lab: Settings, prometheus: PrometheusServer, document: Document) -> None:
+    """Count, values and times of every series, compared bit by bit with what the stored trace comes to."""
+    placed = document["prometheus"]
+    wanted, count = expected(Store(lab), document["run"])
+    found = prometheus.stored(document["run"], placed["begin_ms"], placed["end_ms"] + placed["resolution_ms"])
+    assert found.keys() == wanted.keys()
+    for labels, samples in wanted.items():
+        assert [at for at, _ in found[labels]] == [at for at, _ in samples], dict(labels)
+        assert found[labels] == samples, dict(labels)
+    assert (placed["samples"], placed["waiting"], placed["refused"]) == (count, 0, 0)
+
+
+def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(lab: Settings, prometheus: PrometheusServer) -> None:
+    """A minute of virtual time: killed after the first samples are there, and back while the run goes on or after it."""
+    plan = compile_plan(experiment(flows=FOUR, duration="60 s", path={"bandwidth": "50 Mbit/s"}))
+    killed = threading.Event()
+    reached: list[int] = []
+
+    def at(index: int, virtual_ns: int) -> None:
+        reached.append(virtual_ns)
+        if virtual_ns > 10e9 and not killed.is_set():
+            killed.set()
+            prometheus.kill()
+            threading.Timer(1.0, prometheus.start).start()
+
+    (document,) = carry_out(lab, plan, Watcher(progress=at))
+    assert killed.is_set()
+    assert document["status"] == "done"
+    # What waited when that process's work was over is sent by whoever comes next, here by nobody but an exporter.
+    store = Store(lab)
+    until_s = time.monotonic() + 60
+    while list((lab.home / "spool").glob("*/*.rw")):
+        live = open_live(lab, store)
+        assert live is not None
+        time.sleep(0.5)
+        live.exporter.close()
+        assert time.monotonic() < until_s
+    document = store.get(document["run"])
+    document["prometheus"] |= {"waiting": 0}
+    all_is_there(lab, prometheus, document)
+
+
+def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, prometheus: PrometheusServer) -> None:
+    """In the sandbox: at any moment of a run, what its agent had written two seconds before is in Prometheus."""
+    flows = [*FOUR, *({"name": f"more{number}", "cc": "reno"} for number in range(4))]
+    plan = compile_plan(experiment(flows=flows, duration="200 s", path={"bandwidth": "100 Mbit/s"}))
+    spans = Spans(Store(lab).database)
+    written: list[tuple[float, int]] = []
+    oldest_missing_s: list[float] = []
+
+    def at(index: int, virtual_ns: int) -> None:
+        written.append((time.monotonic(), virtual_ns))
+        run_id = staged(lab)
+        span = spans.of(run_id)
+        assert span is not None
+        found = prometheus.query(
+            f'max(timestamp({CWND}{{run="{run_id}"}}))', at_s=span.begin_ms / 1000 + virtual_ns / 1e9
+        )
+        there_ns = float(found[0]["value"][1]) * 1e9 - span.begin_ms * 1e6 if found else -1.0
+        now_s = time.monotonic()
+        # The last cell is still open.
+        missing = [now_s - at_s for at_s, ns in written if ns - 20e6 > there_ns]
+        oldest_missing_s.append(max(missing, default=0.0))
+
+    (document,) = carry_out(lab, plan, Watcher(progress=at))
+    assert document["status"] == "done"
+    assert len(oldest_missing_s) >= 5
+    assert max(oldest_missing_s) < 2.0
+    print(f"oldest missing {max(oldest_missing_s):.2f} s over {len(oldest_missing_s)} looks")
+    all_is_there(lab, prometheus, document)
+
+
+def by_hand(
+    lab: Settings, prometheus: PrometheusServer, run: Run, directory: Path, at: Callable[[int], None]
+) -> dict[str, Any]:
+    """A run with its stream and nothing else: whether the machine was quiet enough for its numbers is not asked. All of it is there."""
+    backend = open_backend("mininet", lab)
+    live = open_live(lab, Store(lab))
+    assert live is not None
+    with live:
+        beside = live.beside(run, RUN_ID, backend.growing_traces(run, directory))
+        assert beside is not None
+        with beside:
+            directory.mkdir()
+            (directory / "run.json").write_text(json.dumps(run.as_json()))
+            backend.run(run, directory, at)
+        outcome = beside.outcome()
+        beside.close(None)
+    write_traces(directory, read_trace(directory / "trace.bin"))
+    wanted, count = samples_in(run, RUN_ID, read_traces(directory), outcome)
+    found = prometheus.stored(RUN_ID, outcome["begin_ms"], outcome["end_ms"] + outcome["resolution_ms"])
+    assert found == wanted
+    assert {dict(labels)["__name__"] for labels in found} == {metric.name for metric in RUN_METRICS}
+    assert (outcome["samples"], outcome["waiting"], outcome["refused"]) == (count, 0, 0)
+    # Where it lies is when it was.
+    span = Spans(Store(lab).database).of(RUN_ID)
+    assert span is not None
+    assert (span.begin_ms, span.end_ms) == (outcome["begin_ms"], outcome["end_ms"] + 10)
+    assert 0 < time.time() - span.end_ms / 1000 < 30
+    return outcome
+
+
+def test_a_real_minute_of_four_flows_is_young_in_prometheus_and_outlives_its_death(
+    lab: Settings, prometheus: PrometheusServer, tmp_path: Path
+) -> None:
+    """Mininet in a guest by the real clock; Prometheus is killed after 20 s and started again 2 s later."""
+    (run,) = compile_plan(
+        experiment(flows=FOUR, duration="60 s", path={"bandwidth": "10 Mbit/s"}),
+        backend="mininet",
+        where="guest",
+        clock="real",
+    ).runs
+    ages_s: list[float] = []
+    down = threading.Event()
+    until_s = [0.0]
+
+    def back() -> None:
+        prometheus.start()
+        # What waited meanwhile is given a moment.
+        until_s[0] = time.monotonic() + 5
+        down.clear()
+
+    def at(reached_ns: int) -> None:
+        if reached_ns > 20e9 and not until_s[0]:
+            until_s[0] = math.inf
+            down.set()
+            prometheus.kill()
+            threading.Timer(2.0, back).start()
+        if reached_ns < 2e9 or down.is_set() or time.monotonic() < until_s[0] < math.inf:
+            return
+        newest_s = prometheus.newest_s(RUN_ID, CWND)
+        ages_s.append(time.time() - newest_s)
+
+    by_hand(lab, prometheus, run, tmp_path / "run", at)
+    assert until_s[0] < math.inf
+    print(f"newest sample at most {max(ages_s):.2f} s old over {len(ages_s)} looks")
+    assert len(ages_s) > 100
+    assert max(ages_s) < 2.0
+    assert min(ages_s) > 0
+
+
+def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
+    lab: Settings, prometheus: PrometheusServer
+) -> None:
+    begun_ms = time.time() * 1000
+    plan = compile_plan(experiment(duration="20 s"), repeats=3)
+    documents = carry_out(lab, plan)
+    spans = sorted((one["prometheus"]["begin_ms"], one["prometheus"]["end_ms"]) for one in documents)
+    for (_, end_ms), (begin_ms, _) in itertools.pairwise(spans):
+        assert end_ms < begin_ms
+    assert spans[-1][1] < begun_ms + 60_000
+    assert spans[-1][1] < time.time() * 1000
+    for document in documents:
+        all_is_there(lab, prometheus, document)
+    # Each series ends where its run ends: nothing goes on until the next.
+    for document in documents:
+        after_s = document["prometheus"]["end_ms"] / 1000 + 0.5
+        assert prometheus.query(f'{{run="{document["run"]}"}}', at_s=after_s) == []
+        assert prometheus.query(f'{CWND}{{run="{document["run"]}"}}', at_s=after_s - 0.6) != []
+
+
+def test_mininet_on_this_host_streams_too(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
+    """What a host's kernel lacks is left out of the run (tests/mininet/bare.py)."""
+    if os.geteuid() != 0:
+        pytest.fail("Mininet on this host needs root: run the tests as root")
+    ages_s: list[float] = []
+
+    def at(reached_ns: int) -> None:
+        if reached_ns > 2e9:
+            newest_s = prometheus.newest_s(RUN_ID, CWND)
+            ages_s.append(time.time() - newest_s)
+
+    by_hand(lab, prometheus, bare_run("5 s"), tmp_path / "run", at)
+    assert max(ages_s) < 2.0
+    assert min(ages_s) > 0
+
+
+def test_a_dispatcher_exports_what_it_carries_out(lab: Settings, prometheus: PrometheusServer) -> None:
+    lab = replace(lab, jobs=2)
+    document = served(lab, "quick", "duration=20 s")
+    all_is_there(lab, prometheus, document)
+    counts = Counts(Store(lab).database)
+    assert counts.all()["samples"] == document["prometheus"]["samples"]
+    assert counts.all()["virtual_s"] == 20
+    assert counts.export() == Export(0.0, 0)
+
+
+@pytest.mark.parametrize(
+    "streams", [True, False], ids=["a worker that streams", "a worker that leaves it to the dispatcher"]
+)
+def test_runs_of_a_worker_are_exported(
+    lab: Settings, prometheus: PrometheusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: bool
+) -> None:
+    scheduler = DaskScheduler(tmp_path)
+    if streams:
+        monkeypatch.setenv("LONGHAUL_PROMETHEUS", prometheus.url)
+    worker = DaskWorker(tmp_path, scheduler.address, 1, lab.cache)
+    scheduler.start()
+    worker.start()
+    lab = replace(lab, dask=scheduler.address)
+    store = Store(lab)
+
+    def exported(document: Document) -> bool:
+        placed = store.get(document["run"]).get("prometheus", {})
+        return bool(placed) and Counts(store.database).all().get("samples", 0) == placed["samples"]
+
+    try:
+        document = served(lab, "quick", "duration=20 s", until=exported)
+    finally:
+        worker.stop()
+        scheduler.stop()
+    all_is_there(lab, prometheus, store.get(document["run"]))
+    placed = store.get(document["run"])["prometheus"]
+    span = Spans(store.database).of(document["run"])
+    assert span is not None
+    assert (span.begin_ms, span.end_ms) == (placed["begin_ms"], placed["end_ms"] + 10)
+
+
+def served(
+    lab: Settings, shipped: str, *changes: str, until: Callable[[Document], bool] = lambda document: True
+) -> Document:
+    """The document of an experiment's only run that a dispatcher of this home has carried out."""
+    store = Store(lab)
+    stop = threading.Event()
+    thread = threading.Thread(target=serve_dispatcher, args=(lab, stop))
+    thread.start()
+    try:
+        submitted = Desk(lab, store).submit(Request(shipped=shipped, changes=changes), "tester")
+        wait_for(lambda: Experiments(store.database).get(submitted)["status"] not in ("queued", "running"))
+        (row,) = store.catalog.page(1)
+        document = store.get(row["id"])
+        wait_for(lambda: until(document))
+    finally:
+        stop.set()
+        thread.join()
+    return store.get(row["id"])
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < until_s, "it never came to that"
+        time.sleep(0.05)
