@@ -107,7 +107,10 @@ fmt: .venv/.stamp ## format everything
 	@clang-format -i $(C_SOURCES)
 
 docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
-	@$(PYTHON) docs/generate.py
+	@$(PYTHON) -m docs.generate
+
+dashboards: .venv/.stamp ## write the dashboards of Grafana, from their code in dashboards/grafana/boards
+	@$(PYTHON) -m dashboards.grafana.boards
 
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
@@ -143,4 +146,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel fuzz fuzz-api check check-kmod fmt docs lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean

@@ -45,6 +45,7 @@ class Gauges:
         self._lag = self._gauge("longhaul_export_lag_seconds")
         self._spooled = self._gauge("longhaul_export_spool_bytes")
         self._leases = self._gauge("longhaul_lease_held_seconds")
+        self._service = self._gauge("longhaul_service_info")
         self._counted = _Counted()
         self._registry.register(self._counted)
 
@@ -68,6 +69,7 @@ class Gauges:
         for lease in lab.leases.all():
             held_s = time.time() - lease["since_s"] if lease["holder"] is not None else 0.0
             self._leases.labels(lease["name"]).set(max(0.0, held_s))
+        self._service.labels(lab.settings.url).set(1)
         self._counted.values = lab.counts.all()
         return generate_latest(self._registry)
 

@@ -151,7 +151,9 @@ class Run(RunRow):
     """A run: what it came to as `longhaul run --json` prints it, or why it came to nothing."""
 
     document: Json | None
-    links: dict[str, str]
+    links: dict[str, str] = Field(
+        description="More of it; `grafana` is its dashboard, where the service knows of a Grafana."
+    )
 
 
 class Series(_Wire):

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+from dataclasses import replace
 from types import FrameType
 
 import uvicorn
@@ -75,11 +76,13 @@ class _Companion(threading.Thread):
 def serve(host: str, port: int) -> int:
     """Serve until told to stop; the exit code."""
     settings = load_settings()
-    app = create_app(settings)
     bound = _bind(host, port)
+    address = _address(*bound.getsockname()[:2])
+    settings = replace(settings, url=settings.url or address)
+    app = create_app(settings)
     log_as_json()
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    _greet(app, settings, *bound.getsockname()[:2])
+    _greet(app, settings, bound.getsockname()[0], address)
     config = uvicorn.Config(
         app,
         http=Bounded,
@@ -114,9 +117,12 @@ def _bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _greet(app: FastAPI, settings: Settings, host: str, port: int) -> None:
-    shown = f"[{host}]" if ":" in host else host
-    print(f"Longhaul at http://{shown}:{port}, its runs in {settings.home}")
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _greet(app: FastAPI, settings: Settings, host: str, address: str) -> None:
+    print(f"Longhaul at {address}, its runs in {settings.home}")
     access = app.state.lab.access
     if not access.any_token():
         token, _ = access.add_token("first", "admin")

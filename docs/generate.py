@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from api.app import create_app
 from api.reference_page import reference_page
+from dashboards.grafana.boards import BOARDS
 from orchestrator import experiment, settings
 from orchestrator.analysis.measures import FORMULAS, key_of
 from orchestrator.catalogues import CATALOGUES
@@ -79,6 +80,7 @@ def pages() -> Mapping[str, str]:
     return {
         "experiment-format.md": "\n".join(_experiment_format()) + "\n",
         "command-line.md": "\n".join(_command_line()) + "\n",
+        "grafana.md": "\n".join(_grafana()) + "\n",
         "metrics.md": "\n".join(_metrics()) + "\n",
         "catalogues.md": "\n".join(_catalogues()) + "\n",
         "openapi.json": json.dumps(document, indent=1, sort_keys=True) + "\n",
@@ -92,6 +94,19 @@ def _reference() -> dict[str, Any]:
     """What the service says of itself; made of its code alone, so any home will do."""
     with tempfile.TemporaryDirectory() as home:
         return create_app(replace(settings.load_settings(), home=Path(home), database="")).openapi()
+
+
+def _grafana() -> Iterator[str]:
+    yield "# In Grafana\n"
+    yield (DOCS / "grafana.intro.md").read_text().rstrip()
+    for page in BOARDS.values():
+        board = json.loads(page().text())
+        yield f"\n## {board['title']}\n"
+        yield f"{board['description']}\n"
+        rows = [(panel["title"], panel["description"]) for panel in board["panels"] if panel["type"] != "row"]
+        yield from _table(("panel", "what it shows"), rows)
+        if marks := [one["name"] for one in board["annotations"].get("list", [])]:
+            yield f"\nMarks: {', '.join(marks)}."
 
 
 def _metrics() -> Iterator[str]:

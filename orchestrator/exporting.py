@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
+from orchestrator.grafana import run_in_grafana
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings
 
@@ -40,6 +42,26 @@ def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
     count = write_openmetrics(store, store.get(run_id), settings.prometheus, output)
     print(output)
     print(f"{run_id}: {count} samples", file=sys.stderr)
+
+
+def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str) -> str | None:
+    """Where Grafana shows a run, also one that goes on; None where no Grafana is set, or the run was never on its way to Prometheus."""
+    if settings.grafana is None:
+        return None
+    from orchestrator.results.spans import Spans
+
+    span = Spans(store.database).of(run_id)
+    return run_in_grafana(settings.grafana.url, experiment, run_id, span.begin_ms, span.end_ms) if span else None
+
+
+def with_grafana(settings: Settings, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a run that has ended, with the link where there is one."""
+    placed = document.get("prometheus", {})
+    if settings.grafana is None or "begin_ms" not in placed:
+        return document
+    begin_ms, end_ms = placed["begin_ms"], placed["end_ms"]
+    link = run_in_grafana(settings.grafana.url, document["experiment"], document["run"], begin_ms, end_ms)
+    return document | {"grafana": link}
 
 
 def prometheus_row(settings: Settings) -> dict[str, object] | None:

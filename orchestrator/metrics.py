@@ -54,15 +54,33 @@ RUN_METRICS: tuple[Metric, ...] = (
     _of_flow("retransmits_total", COUNTER, "packets", "Segments sent again so far."),
     _of_flow("goodput_bps", GAUGE, "bit/s", "What the receiver's application got, since the sample before."),
     _of_flow("throughput_bps", GAUGE, "bit/s", "Frames that reached the receiver, since the sample before."),
+    _of_flow("active", GAUGE, "", "1 from when the flow is connected until it stops or is complete."),
     _of_link("queue_packets", GAUGE, "packets", "Packets that wait in the queue."),
     _of_link("drops_total", COUNTER, "packets", "Packets that the queue dropped so far."),
     _of_link("throughput_bps", GAUGE, "bit/s", "What left the queue, since the sample before."),
+    _of_link("rate_bps", GAUGE, "bit/s", "Rate that the link is set to, as the schedule has it."),
     Metric(
         "longhaul_run_info",
         GAUGE,
         "",
         "1 for as long as the run lasts, once a second.",
         (*_RUN_LABELS, "clock", "kernel", "seed", "point"),
+        "run",
+    ),
+    Metric(
+        "longhaul_run_start_seconds",
+        GAUGE,
+        "seconds",
+        "Where in time the run's start was put, since 1970; as often as longhaul_run_info.",
+        _RUN_LABELS,
+        "run",
+    ),
+    Metric(
+        "longhaul_run_change_info",
+        GAUGE,
+        "",
+        "1 at the moment when the schedule changes something, and what in `change`.",
+        (*_RUN_LABELS, "change"),
         "run",
     ),
 )
@@ -90,6 +108,7 @@ SERVICE_METRICS: tuple[Metric, ...] = (
     _of_service(
         "lease_held_seconds", GAUGE, "seconds", "How long its holder has had a lease, 0 while it is free.", "lease"
     ),
+    _of_service("service_info", GAUGE, "", "1, and where people reach the service.", "url"),
 )
 
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in (*RUN_METRICS, *SERVICE_METRICS)}

@@ -105,3 +105,6 @@ def show_run_document(document: Document, chart: Chart) -> None:
     for line in lines:
         console.print(line, highlight=False)
     console.print(f"run {document['run']}", highlight=False)
+    if link := document.get("grafana"):
+        # One line however narrow the terminal is, so that it can be followed.
+        console.print(f"grafana {link}", highlight=False, soft_wrap=True)

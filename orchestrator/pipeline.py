@@ -134,16 +134,17 @@ class Pipeline:
             threading.Thread(target=self.store.make_ready, daemon=True).start()
             with self._beside(run, key, directory) as beside:
                 cost = self._run(run, key, directory, progress)
-            outcome = None
+            outcome, status = None, "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)
                 document["identity"] = dict(identity)
                 if beside is not None:
                     document["prometheus"] = outcome = beside.outcome()
                 self.store.keep(directory, run, key, identity, spec, document, trace)
+                status = document["status"]
             finally:
                 if beside is not None:
-                    beside.close(outcome)
+                    beside.close(outcome, status)
         return document
 
     def _beside(self, run: Run, key: str, directory: Path) -> AbstractContextManager[Beside | None]:

@@ -23,6 +23,11 @@ LONGHAUL_PROMETHEUS_PASSWORD     and a password
 LONGHAUL_PROMETHEUS_WINDOW       its out_of_order_time_window   24h
 LONGHAUL_RESOLUTION_MS   milliseconds of a cell of samples  10
 LONGHAUL_SPOOL_MB        most that waits for Prometheus     1024
+LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana     no links to it, and nothing
+                         with the dashboards                is told to it
+LONGHAUL_GRAFANA_TOKEN   of a service account that may      it is not told of runs
+                         write annotations there
+LONGHAUL_URL             where people reach this service    no links back to it
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
 LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
@@ -54,6 +59,14 @@ class Prometheus:
 
 
 @dataclass(frozen=True, slots=True)
+class Grafana:
+    """Where dashboards are; with a token it is told of runs."""
+
+    url: str
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Where things live and how much a run may cost."""
 
@@ -75,6 +88,9 @@ class Settings:
     agent: Path | None = None
     server: str = ""
     prometheus: Prometheus | None = None
+    grafana: Grafana | None = None
+    # Where people reach the service of this home.
+    url: str = ""
 
 
 def load_settings() -> Settings:
@@ -106,6 +122,8 @@ def load_settings() -> Settings:
         trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
         server=environment.get("LONGHAUL_SERVER", ""),
         prometheus=_prometheus(environment),
+        grafana=_grafana(environment),
+        url=_address(environment, "LONGHAUL_URL"),
     )
 
 
@@ -147,6 +165,28 @@ def _resolution_ms(environment: Mapping[str, str]) -> int:
     if not 2 <= read <= 1000:
         raise PlanError("reading setting", name, f"read {read}", "2 to 1000 are allowed")
     return read
+
+
+def _grafana(environment: Mapping[str, str]) -> Grafana | None:
+    url = _address(environment, "LONGHAUL_GRAFANA_URL")
+    token = environment.get("LONGHAUL_GRAFANA_TOKEN", "").strip()
+    if token and not url:
+        what = "LONGHAUL_GRAFANA_URL does not say whose it is"
+        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", what, "set both, or neither")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", "it is no token", "take one of a service account")
+    return Grafana(url, token) if url else None
+
+
+def _address(environment: Mapping[str, str], name: str) -> str:
+    """Where people reach something, without the last slash; nothing where nothing is set."""
+    url = environment.get(name, "").rstrip("/")
+    if url and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
+        # What was written may hold a password.
+        raise PlanError(
+            "reading setting", name, "it is no address", "give http://HOST:PORT, or what people reach it by"
+        )
+    return url
 
 
 def secret(variable: str) -> str:

@@ -16,7 +16,7 @@ from rich.text import Text
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
-from orchestrator.exporting import prometheus_row
+from orchestrator.exporting import prometheus_row, with_grafana
 from orchestrator.judging import kept_run, rerun_verdict, up_to_date
 from orchestrator.outcome import (
     EXIT_DONE,
@@ -76,6 +76,7 @@ def run_experiment(
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
     with opened_live(settings, store) as live:
         documents = carry_out(Pipeline(backend, store, use_cache, live=live), plan, jobs, quiet=as_json)
+    documents = [with_grafana(settings, document) for document in documents]
     result = {
         "experiment": plan.experiment.experiment,
         "runs": documents,
@@ -158,8 +159,9 @@ def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
 
 def show_run(key: str, *, as_json: bool) -> None:
     """Print a kept run."""
-    store = Store(load_settings())
-    document = up_to_date(store.get(key), store)
+    settings = load_settings()
+    store = Store(settings)
+    document = with_grafana(settings, up_to_date(store.get(key), store))
     if as_json:
         print(json.dumps(document))
     else:

@@ -19,6 +19,7 @@ from api.turns import takes_long
 from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
 from orchestrator.errors import Conflict, NotAllowed
+from orchestrator.exporting import with_grafana
 from orchestrator.judging import kept_run
 from orchestrator.results.access import Caller
 
@@ -243,7 +244,7 @@ def _result(lab: Lab, row: Row) -> dict[str, Any]:
     finished = [document for document in documents if document["status"] != "failed"]
     return {
         "experiment": row["name"],
-        "runs": documents,
+        "runs": [with_grafana(lab.settings, document) for document in documents],
         "summary": summarise_repeats(finished, row["aggregate"]),
     }
 

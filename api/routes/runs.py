@@ -18,6 +18,7 @@ from api.reading import Reading
 from api.routes.experiments import experiment_document
 from api.schemas import Experiment, Run, RunRow, Runs
 from orchestrator.errors import NotFound
+from orchestrator.exporting import grafana_link
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
@@ -65,13 +66,13 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     """What it came to, as `longhaul run --json` prints it, or why it came to nothing."""
     row = _find(lab, key)
     ended = row["status"] not in LIVE
-    not_changed(
-        tag("run", key, row["measured_by"] or "", row["finished_at"] or "", _placed(row)) if ended else None,
-        if_none_match,
-        response,
-    )
+    grafana = grafana_link(lab.settings, lab.store, row["experiment"], key)
+    known = tag("run", key, row["measured_by"] or "", row["finished_at"] or "", _placed(row), grafana or "")
+    not_changed(known if ended else None, if_none_match, response)
     href = f"{ROOT}/runs/{key}"
     links = {name: f"{href}/{name}" for name in ("events", "series", "files", "rerun")}
+    if grafana:
+        links["grafana"] = grafana
     return Run(**_row(row), document=row["document"], links=links)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
-from orchestrator.analysis.panels import Panel, run_marks, run_panels
+from orchestrator.analysis.panels import Panel, run_panels
+from orchestrator.changes import run_marks
 from orchestrator.errors import PlanError
 from orchestrator.run import Run
 from orchestrator.trace import Trace

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.figure import draw_distributions, draw_figure
-from orchestrator.analysis.panels import Panel, run_marks, run_panels
+from orchestrator.analysis.panels import Panel, run_panels
 from orchestrator.analysis.series import Floats
 from orchestrator.analysis.shell import html_page, part
+from orchestrator.changes import run_marks
 from orchestrator.describe import control_text
 from orchestrator.run import Run
 from orchestrator.trace import Trace

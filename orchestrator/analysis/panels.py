@@ -7,29 +7,19 @@ The series are those of timelines.py, of the whole run; a panel without any valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.analysis.series import Floats
 from orchestrator.analysis.timelines import POINTS, timeline
-from orchestrator.describe import change_text
-from orchestrator.run import DeviceChange, Flow, Option, Run
+from orchestrator.run import Flow, Run
 from orchestrator.trace import Trace
-from orchestrator.units import format_duration, format_rate, format_share
 
 # More goodputs than this are a band, not a line.
 _MOST_BINS = 200
 
 # More queues in one picture than this tell nobody anything.
 MOST_QUEUES = 6
-
-# The options of a qdisc that a mark tells, in the words of an experiment.
-_SAID: dict[str, Callable[[Option], str]] = {
-    "rate_bps": lambda value: format_rate(_whole(value)),
-    "delay_ns": lambda value: f"delay {format_duration(_whole(value) // 1000)}",
-    "loss_2p32": lambda value: f"loss {format_share(round(_whole(value) / 2**32, 9))}",
-    "gemodel_2p32": lambda value: "losses in bursts" if value else "no losses in bursts",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +40,6 @@ class Panel:
     series: list[Series]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A moment at which the path or a flow changes, and to what."""
-
-    t_s: float
-    text: str
-
-
 def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
     """The panels of one run, those with something to show."""
     panels = [
@@ -67,27 +49,6 @@ def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
         Panel("Queue", "packets", list(_queues(run, trace, points))),
     ]
     return [panel for panel in panels if panel.series]
-
-
-def run_marks(run: Run) -> list[Mark]:
-    """The scheduled changes, one mark a moment."""
-    options = {(end.node, end.dev, qdisc.handle): qdisc.options for end in run.ends for qdisc in end.qdiscs}
-    bottleneck = {(link.node, link.dev) for link in run.links[:1]}
-    texts: dict[int, list[str]] = {}
-    for change in run.schedule:
-        told = texts.setdefault(change.at_us, [])
-        if not isinstance(change, DeviceChange):
-            told.append(change_text(run, change))
-            continue
-        if change.mtu is not None and (text := f"MTU {change.mtu}") not in told:
-            told.append(text)
-        side = "" if (change.node, change.dev) in bottleneck else "reverse "
-        for qdisc in change.qdiscs:
-            place = change.node, change.dev, qdisc.handle
-            new = [side + text for text in _changed(options.get(place, {}), qdisc.options)]
-            told += [text for text in new if text not in told]
-            options[place] = qdisc.options
-    return [Mark(at_us / 1e6, ", ".join(told) or "path changes") for at_us, told in sorted(texts.items())]
 
 
 def flow_label(flow: Flow) -> str:
@@ -111,11 +72,3 @@ def _queues(run: Run, trace: Trace, points: int) -> Iterator[Series]:
         if (place == 0 or line.values.any()) and drawn < MOST_QUEUES:
             drawn += 1
             yield Series(link.name, line.t_s, line.values)
-
-
-def _changed(before: Mapping[str, Option], after: Mapping[str, Option]) -> list[str]:
-    return [say(value) for name, say in _SAID.items() if (value := after.get(name)) != before.get(name)]
-
-
-def _whole(value: Option) -> int:
-    return value if isinstance(value, int) else 0

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from orchestrator.errors import LonghaulError
+from orchestrator.annotations import Mark, Teller, end_of, start_of
+from orchestrator.errors import LonghaulError, RunCancelled
 from orchestrator.live.exporter import Exporter, Progress
 from orchestrator.live.stream import Stream
 from orchestrator.results.counts import Counts
@@ -47,9 +48,11 @@ class Beside:
         self._run = run
         self._run_id = run_id
         self._why = ""
+        self._whole = False
         self._stream: Stream | None = None
         try:
             self._stream = live.exporter.stream(run, run_id, places, live.place(run, run_id))
+            self._stream.when_begun(lambda begin_ms: live.annotate(start_of(run, run_id, begin_ms, live.url)))
         except LonghaulError as error:
             self._why = str(error)
             _LOG.warning("%s", error)
@@ -60,10 +63,12 @@ class Beside:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._whole = kind is None
         if self._stream is not None:
-            self._stream.end(whole=kind is None)
+            self._stream.end(whole=self._whole)
             if kind is not None:
                 self._stream.when_final(lambda outcome: None)
+                self._annotate("cancelled" if issubclass(kind, RunCancelled) else "failed")
 
     def outcome(self) -> Outcome:
         """What the run's document says of its export, as far as it is known within a moment."""
@@ -76,16 +81,26 @@ class Beside:
             time.sleep(_LOOK_S)
         return stream.outcome()
 
-    def close(self, outcome: Outcome | None) -> None:
+    def close(self, outcome: Outcome | None, status: str = "failed") -> None:
         """The run is kept with this in its document, or has come to nothing; what is known later is noted down."""
         if self._stream is None:
             return
+        self._annotate(status)
         if self._run.clock == "real":
             self._live.placed(self._run_id, self._stream.outcome())
         self._stream.when_final(lambda final: self._note(final) if outcome not in (None, final) else None)
 
     def _note(self, final: Outcome) -> None:
         self._live.note(self._run_id, final)
+
+    def _annotate(self, status: str) -> None:
+        """Tell Grafana of the run's end, where it came to."""
+        stream = self._stream
+        if stream is None or stream.begin_ms is None:
+            return
+        end_ms = stream.begin_ms + self._run.duration_us // 1000 if self._whole else stream.reached_ms
+        if end_ms is not None:
+            self._live.annotate(*end_of(self._run, self._run_id, stream.begin_ms, end_ms, status, self._live.url))
 
 
 class Live:
@@ -96,6 +111,8 @@ class Live:
         self.exporter = Exporter(settings, tell)
         self._server: Prometheus = settings.prometheus
         self._store = store
+        self.url = settings.url
+        self._teller = Teller(settings.grafana) if settings.grafana and settings.grafana.token else None
 
     def __enter__(self) -> Self:
         return self
@@ -104,6 +121,13 @@ class Live:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.exporter.close()
+        if self._teller is not None:
+            self._teller.close()
+
+    def annotate(self, *marks: Mark) -> None:
+        """Tell Grafana, if it is to be told, without waiting for it."""
+        if self._teller is not None:
+            self._teller.tell(marks)
 
     def beside(self, run: Run, run_id: str, places: list[Path]) -> Beside | None:
         """Somebody beside a run that begins; None where it is kept already."""

@@ -7,6 +7,7 @@ A state keeps the lowest and the highest value of each cell, each at its own mil
 equal ones the first; one sample where they are the same; where both are of one millisecond, the second has the next one, or the
 first the one before at a cell's end). A counter keeps the last value of each cell. A rate is the mean of a cell, at its end, from
 the cell in which its flow starts to the end of the run; its cells are whole ticks of the trace. `longhaul_run_info` is 1 every second.
+What happens at moments is told by moments.py.
 Records from after the end of the run are of its end. After the last sample every series gets Prometheus' mark of a series that
 ended, one cell after the end. Nothing is averaged but rates, and nothing depends on the pieces in which a trace came.
 """
@@ -20,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.live.moments import STALE as STALE
+from orchestrator.live.moments import START, Moments
 from orchestrator.live.readings import COUNTS, INFO, STATES, Floats, Rate, Reading, labels, rates, without_sack
 from orchestrator.run import Run
 from orchestrator.trace import Records, Trace
@@ -29,8 +32,6 @@ CELL_MS = 10
 # Records of different flows may be out of order by as much; one that is later still does not change what was told.
 _SLACK_NS = 500_000_000
 _INFO_MS = 1000
-# The bits of the NaN by which Prometheus knows that a series has ended.
-STALE = np.uint64(0x7FF0000000000002)
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
@@ -45,6 +46,12 @@ class Samples:
     series: Key
     ms: Ints
     bits: Bits
+
+    def placed(self, begin_ms: int) -> tuple[Ints, Bits]:
+        """Times and values of a run that begins there; where it begins is itself a value."""
+        if self.series[0] != START:
+            return self.ms + begin_ms, self.bits
+        return self.ms + begin_ms, np.where(self.bits == STALE, STALE, np.float64(begin_ms / 1000).view(np.uint64))
 
 
 class Downsampler:
@@ -61,6 +68,7 @@ class Downsampler:
         self._cells = {kind: _Cells(run, kind, cell_ms, self._end_ns) for kind in ("ack", "link")}
         self._flows = _Arrivals(run, "flow", self._end_ns)
         self._rates = [_Rising(run, rate, cell_ms, self._end_ns) for rate in rates(run)]
+        self._moments = Moments(run)
 
     @property
     def newest_ns(self) -> int:
@@ -83,6 +91,7 @@ class Downsampler:
                 self._newest_ns = max(self._newest_ns, min(int(records["t_ns"].max()), self._end_ns))
         for rate in self._rates:
             rate.arrive(arrived[rate.record])
+        self._moments.arrive(trace.events)
         return self._settled(self._newest_ns - _SLACK_NS)
 
     def finish(self, *, at_the_end: bool = True) -> list[Samples]:
@@ -102,6 +111,9 @@ class Downsampler:
         for rate in self._rates:
             # A run that broke off has no rate of what it did not come to.
             found += rate.settle(until_ns, self._newest_ns)
+        found += [
+            Samples((metric, of), ms, bits) for metric, of, ms, bits in self._moments.settle(until_ns, self._newest_ns)
+        ]
         found += self._info()
         for samples in found:
             if samples.series not in self._begun:
@@ -115,7 +127,8 @@ class Downsampler:
         if not len(ms):
             return []
         self._told_info_ms = int(ms[-1])
-        return [Samples((INFO, 0), ms, np.ones(len(ms)).view(np.uint64))]
+        zeros = np.zeros(len(ms))
+        return [Samples((INFO, 0), ms, (zeros + 1).view(np.uint64)), Samples((START, 0), ms, zeros.view(np.uint64))]
 
 
 class _Arrivals:

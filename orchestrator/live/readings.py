@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.analysis.series import frame_bytes
+from orchestrator.changes import run_marks
+from orchestrator.live.moments import CHANGE
 from orchestrator.metrics import BY_NAME
 from orchestrator.run import Flow, Run
 
@@ -102,5 +104,6 @@ def labels(run: Run, run_id: str, metric: str, about: int = 0) -> dict[str, str]
     else:
         point = ", ".join(f"{path}={value}" for path, value in sorted(run.point.items()))
         values |= {"clock": run.clock, "kernel": run.kernel, "seed": str(run.seed), "point": point}
+        values["change"] = run_marks(run)[about].text if metric == CHANGE else ""
     named = {name: str(values[name]) for name in BY_NAME[metric].labels if values[name] != ""}
     return {"__name__": metric, **dict(sorted(named.items()))}

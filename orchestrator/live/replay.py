@@ -16,7 +16,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from orchestrator.errors import ExportError, PlanError, ResultsError, ServiceUnavailable
-from orchestrator.live.downsampling import CELL_MS, STALE, Downsampler, Key, Samples, joined
+from orchestrator.live.downsampling import CELL_MS, Downsampler, Key, Samples, joined
+from orchestrator.live.moments import STALE
 from orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
 from orchestrator.metrics import BY_NAME, COUNTER
 from orchestrator.results.spans import Span, Spans, earliest_ms
@@ -55,7 +56,7 @@ def requests_of(run: Run, run_id: str, trace: Trace, span: Span) -> Iterator[Req
     for settled in samples_of(downsampler, run, trace):
         for one in settled:
             blocks.setdefault(one.series, label_block(downsampler.labels(one.series)))
-        yield from requests((blocks[one.series], one.ms + span.begin_ms, one.bits) for one in settled)
+        yield from requests((blocks[one.series], *one.placed(span.begin_ms)) for one in settled)
 
 
 def place_of(store: Store, run: Run, document: dict[str, Any], server: Prometheus | None) -> Span:
@@ -149,11 +150,11 @@ def _write(file: TextIO, series: dict[Key, Samples], downsampler: Downsampler, s
             named = ",".join(
                 f'{name}="{_escaped(value)}"' for name, value in downsampler.labels(key).items() if name != "__name__"
             )
-            samples = series[key]
-            times = ((samples.ms + span.begin_ms) / 1000).tolist()
+            ms, bits = series[key].placed(span.begin_ms)
+            times = (ms / 1000).tolist()
             file.writelines(
                 f"{metric}{{{named}}} {value!r} {at_s:.3f}\n"
-                for at_s, value in zip(times, samples.bits.view(np.float64).tolist(), strict=True)
+                for at_s, value in zip(times, bits.view(np.float64).tolist(), strict=True)
             )
             count += len(times)
     file.write("# EOF\n")

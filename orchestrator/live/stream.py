@@ -80,6 +80,7 @@ class Stream:
         self._settling = threading.Lock()
         self.final = False
         self._on_final: Callable[[dict[str, Any]], None] | None = None
+        self._on_begin: Callable[[int], None] = lambda begin_ms: None
         self._thread = threading.Thread(target=self._follow, name=f"stream-{run_id[:8]}", daemon=True)
         self._thread.start()
 
@@ -87,6 +88,18 @@ class Stream:
     def done(self) -> bool:
         """Whether nothing more comes of it."""
         return not self._thread.is_alive()
+
+    @property
+    def reached_ms(self) -> int | None:
+        """The time of the newest of its records, where it is known."""
+        reached_ns = self._downsampler.newest_ns
+        return None if self.begin_ms is None or reached_ns < 0 else self.begin_ms + reached_ns // 1_000_000
+
+    def when_begun(self, call: Callable[[int], None]) -> None:
+        """Tell where it begins: now, or by the real clock when its first records have come."""
+        self._on_begin = call
+        if self.begin_ms is not None:
+            call(self.begin_ms)
 
     def end(self, *, whole: bool) -> None:
         """The run is over, to its end or not; its files may go. The first word counts."""
@@ -165,6 +178,7 @@ class Stream:
             reached_ns = self._downsampler.newest_ns
             if self.begin_ms is None and reached_ns >= 0:
                 self.begin_ms = (min(self._trace.written_ns, time.time_ns()) - reached_ns) // 1_000_000
+                self._on_begin(self.begin_ms)
             ahead_s = ((self.begin_ms or 0) * 1_000_000 + reached_ns - time.time_ns()) / 1e9
             if ahead_s > _AHEAD_S:
                 what = f"its trace is {ahead_s:.1f} s ahead of this machine's clock"
@@ -185,7 +199,7 @@ class Stream:
             if samples.series not in self._blocks:
                 self._blocks[samples.series] = label_block(self._downsampler.labels(samples.series))
         begin_ms = self.begin_ms
-        for request in requests((self._blocks[one.series], one.ms + begin_ms, one.bits) for one in settled):
+        for request in requests((self._blocks[one.series], *one.placed(begin_ms)) for one in settled):
             while not self._put(self, request):
                 # A run that still goes on loses nothing: its trace is there to be read later.
                 if self._over.wait(_LOOK_EVERY_S):

@@ -37,8 +37,9 @@ CONFINED = {
     "optuna": {"orchestrator/sampling.py"},
     "distributed": {"orchestrator/cluster"},
     "dask": {"orchestrator/cluster"},
-    "httpx": {"api/connection.py", "orchestrator/live/remote_write.py"},
+    "httpx": {"api/connection.py", "orchestrator/live/remote_write.py", "orchestrator/annotations.py"},
     "cramjam": {"orchestrator/live/remote_write.py"},
+    "grafana_foundation_sdk": {"dashboards/grafana/boards"},
     "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
 }
 

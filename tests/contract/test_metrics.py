@@ -24,6 +24,7 @@ PROMISED = {
     "longhaul_flow_cwnd_packets", "longhaul_flow_ssthresh_packets", "longhaul_flow_goodput_bps", "longhaul_flow_throughput_bps",
     "longhaul_flow_rtt_seconds", "longhaul_flow_inflight_packets", "longhaul_flow_pacing_bps", "longhaul_flow_retransmits_total",
     "longhaul_link_queue_packets", "longhaul_link_drops_total", "longhaul_link_throughput_bps", "longhaul_run_info",
+    "longhaul_flow_active", "longhaul_link_rate_bps", "longhaul_run_start_seconds", "longhaul_run_change_info",
 }  # fmt: skip
 
 

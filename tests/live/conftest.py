@@ -44,7 +44,7 @@ def samples_in(run: Run, run_id: str, trace: Trace, placed: Mapping[str, Any]) -
     series = joined([one for one in pieces if not (one.bits == STALE).all()])
     return {
         frozenset(downsampler.labels(key).items()): list(
-            zip((one.ms + placed["begin_ms"]).tolist(), one.bits.tolist(), strict=True)
+            zip(*(part.tolist() for part in one.placed(placed["begin_ms"])), strict=True)
         )
         for key, one in series.items()
     }, count

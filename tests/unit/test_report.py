@@ -16,8 +16,9 @@ import pytest
 from orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
 from orchestrator.analysis.figure import draw_distributions
 from orchestrator.analysis.measures import summarise
-from orchestrator.analysis.panels import Mark, run_marks, run_panels
+from orchestrator.analysis.panels import run_panels
 from orchestrator.analysis.report import ReportedRun, write_report
+from orchestrator.changes import Mark, run_marks
 from orchestrator.errors import PlanError, ResultsError
 from orchestrator.plan import compile_plan
 from orchestrator.run import Run
@@ -226,9 +227,9 @@ def test_marks_tell_what_a_change_changes() -> None:
     run = compile_plan(load_experiment("path-change")).runs[0]
 
     assert run_marks(run) == [
-        Mark(15.0, "20 Mbit/s"),
-        Mark(30.0, "delay 50 ms, reverse delay 60 ms"),
-        Mark(45.0, "losses in bursts"),
+        Mark(15_000_000, "20 Mbit/s"),
+        Mark(30_000_000, "delay 50 ms, reverse delay 60 ms"),
+        Mark(45_000_000, "losses in bursts"),
     ]
 
 

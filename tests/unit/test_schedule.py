@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis.fidelity import Check, check_fidelity
 from orchestrator.analysis.measures import summarise
-from orchestrator.analysis.panels import run_marks
+from orchestrator.changes import run_marks
 from orchestrator.describe import describe_run
 from orchestrator.errors import SpecError
 from orchestrator.plan import compile_plan

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from orchestrator.analysis.aggregate import by_point
 from orchestrator.analysis.drawings.canvas import FAINT, from_zero, key_above, line_style, look, new_figure, to_plate
 from orchestrator.analysis.drawings.drawn import Cell, Document, Drawn, Measured, Table
-from orchestrator.analysis.panels import Series, flow_label, run_marks, run_panels
+from orchestrator.analysis.panels import Series, flow_label, run_panels
+from orchestrator.changes import run_marks
 from orchestrator.claims import selects
 from orchestrator.pictures import OverTime, short_name
 from orchestrator.run import Run

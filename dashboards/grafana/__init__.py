@@ -1,0 +1,1 @@
+"""Grafana: what it is provisioned with, and the dashboards as JSON beside the code that makes them."""

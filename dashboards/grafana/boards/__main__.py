@@ -1,0 +1,15 @@
+"""`make dashboards`: write every dashboard."""
+
+from __future__ import annotations
+
+from dashboards.grafana.boards import FOLDER, texts
+
+
+def main() -> None:
+    """Each into its file, beside the code."""
+    for name, text in texts().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Runs laid over each other: each is moved in time so that it begins where run A begins.
+
+Runs lie at different times in Prometheus. `longhaul_run_start_seconds` says where each begins, a hidden variable has Prometheus
+subtract, and `offset` moves the series by the difference; so the time axis is run A's own, and a value of run B stands above
+the value that run A had as long after its start.
+"""
+
+from __future__ import annotations
+
+from dashboards.grafana.boards.page import Page
+from dashboards.grafana.boards.parts import (
+    Lines,
+    Query,
+    choice,
+    hidden,
+    lines,
+    linked,
+    logarithmic,
+    now,
+    of_flows,
+    query,
+    rates,
+    rows,
+    stretch,
+)
+from orchestrator.grafana import COMPARE_BOARD, RUN_BOARD
+
+_OTHERS = ("b", "c", "d")
+# Around the time shown, and also after it: a run that is compared may have come later.
+_ANY_TIME = "[60d] offset -30d"
+_RUNS = (
+    f'query_result(count by (run) (last_over_time(longhaul_run_start_seconds{{experiment=~"$experiment"}}{_ANY_TIME})))'
+)
+_RUN = '/run="([^"]+)"/'
+
+
+def compare_page() -> Page:
+    """The dashboard of up to four runs."""
+    page = Page(
+        COMPARE_BOARD,
+        "Longhaul: compare runs",
+        "Up to four runs on one time base. The time shown has to be run A's: open it from A's own dashboard, or follow the link in the table.",
+    )
+    page.variables(
+        choice(
+            "experiment",
+            "Experiment",
+            f"query_result(count by (experiment) (last_over_time(longhaul_run_start_seconds{_ANY_TIME})))",
+            "Whose runs to choose from.",
+            many=True,
+            pattern='/experiment="([^"]+)"/',
+        ),
+        choice("a", "Run A", _RUNS, "The time base.", pattern=_RUN),
+        *(
+            choice(one, f"Run {one.upper()}", _RUNS, "Drawn if it is another than those before it.", pattern=_RUN)
+            for one in _OTHERS
+        ),
+        choice(
+            "flow",
+            "Flow",
+            'label_values(longhaul_flow_goodput_bps{run=~"$a|$b|$c|$d"}, flow)',
+            "Which to draw.",
+            many=True,
+        ),
+        stretch(),
+        *(hidden(f"shift_{one}", _shift(one), f"Milliseconds that run {one.upper()} is moved by.") for one in _OTHERS),
+    )
+    page.add(_table())
+    page.add(
+        _over(
+            "Congestion window",
+            "Of each run's flows, in packets of one MSS.",
+            "short",
+            "longhaul_flow_cwnd_packets",
+            span=24,
+            height=11,
+        ),
+        logarithmic(
+            _over(
+                "Congestion window, logarithmic",
+                "The same, in powers of 2.",
+                "short",
+                "longhaul_flow_cwnd_packets",
+            )
+        ),
+        _over("Round trip time", "What ACKs measured.", "s", "longhaul_flow_rtt_seconds"),
+        _rates(),
+        _difference(),
+        _over("Queue", "Packets that wait in each link's queue.", "short", "longhaul_link_queue_packets", of="link"),
+        _over(
+            "Drops so far",
+            "Packets that each queue has dropped since the run's start.",
+            "short",
+            "longhaul_link_drops_total",
+            of="link",
+        ),
+    )
+    return page
+
+
+def _shift(one: str) -> str:
+    """How many milliseconds later A begins than this run. Prometheus has no offset of 0: a run that is A itself, and is not drawn, gets 1."""
+    begins = [f'max(last_over_time(longhaul_run_start_seconds{{run="${run}"}}{_ANY_TIME}))' for run in ("a", one)]
+    later = f"round(1000 * ({begins[0]} - {begins[1]}))"
+    return f"query_result(scalar({later} + ({later} == bool 0)))"
+
+
+def _selector(one: str, of: str) -> str:
+    """A run's series; nothing where it is the same run as one before it, which is drawn already."""
+    before = "".join(f',run!="${other}"' for other in ("a", *_OTHERS)[: ("a", *_OTHERS).index(one)])
+    return f'run="${one}"{before}' + (',flow=~"$flow"' if of == "flow" else "")
+
+
+def _moved(one: str) -> str:
+    return "" if one == "a" else f" offset ${{shift_{one}}}ms"
+
+
+def _goodput(one: str) -> str:
+    return f"avg_over_time(longhaul_flow_goodput_bps{{{_selector(one, 'flow')}}}[$window]{_moved(one)})"
+
+
+def _legend(one: str, of: str) -> str:
+    return f"{one.upper()} " + ("{{flow}} {{cc}}" if of == "flow" else "{{link}}")
+
+
+def _over(
+    title: str, about: str, unit: str, metric: str, *, of: str = "flow", span: int = 12, height: int = 8
+) -> Lines:
+    return lines(title, about, unit, *_each(metric, of), span=span, height=height)
+
+
+def _each(metric: str, of: str) -> list[Query]:
+    each = [(one, _selector(one, of), _moved(one)) for one in ("a", *_OTHERS)]
+    return [
+        query(
+            of_flows(metric, selector, moved) if of == "flow" else f"{metric}{{{selector}}}{moved}",
+            _legend(one, of),
+            one.upper(),
+        )
+        for one, selector, moved in each
+    ]
+
+
+def _rates() -> Lines:
+    each = [query(_goodput(one), _legend(one, "flow"), one.upper()) for one in ("a", *_OTHERS)]
+    about = "What the receivers' applications got: mean of the samples of the last `Rates over`."
+    return rates("Goodput", about, "bps", *each)
+
+
+def _difference() -> Lines:
+    """How much more than A each other run's flows of the same name get."""
+    base = f"sum by (flow) ({_goodput('a')})"
+    each = [
+        query(f"sum by (flow) ({_goodput(one)}) - {base}", f"{one.upper()} - A {{{{flow}}}}", one.upper())
+        for one in _OTHERS
+    ]
+    about = "Goodput of a flow in the other run less that of the flow of the same name in run A, as long after the start; above 0 the other is faster."
+    return rates("Goodput, difference to A", about, "bps", *each)
+
+
+def _table() -> object:
+    started = f'max by (experiment, run, point, seed, backend, kernel) (last_over_time(longhaul_run_info{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
+    begins = f'1000 * max by (run) (last_over_time(longhaul_run_start_seconds{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
+    ends = (
+        f'{begins} + 1000 * max by (run) (count_over_time(longhaul_run_start_seconds{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
+    )
+    table = rows(
+        "Which runs",
+        "Where each lies in time. The link in `run` opens it by itself, the one in `begins` makes it the time base.",
+        [
+            ("experiment", "experiment", ""),
+            ("run", "run", ""),
+            ("point", "point", ""),
+            ("seed", "seed", ""),
+            ("backend", "backend", ""),
+            ("kernel", "kernel", ""),
+            ("Value #B", "begins", "dateTimeAsIso"),
+            ("Value #C", "ends", "dateTimeAsIso"),
+        ],
+        now(started, "A"),
+        now(begins, "B"),
+        now(ends, "C"),
+        height=6,
+    )
+    at = "from=${__data.fields.begins.numeric}&to=${__data.fields.ends.numeric}"
+    linked(
+        table,
+        "run",
+        "Open",
+        f"/d/{RUN_BOARD}?var-experiment=${{__data.fields.experiment}}&var-run=${{__data.fields.run}}&{at}",
+    )
+    return linked(table, "begins", "Make it run A", f"/d/{COMPARE_BOARD}?var-a=${{__data.fields.run}}&var-b=$a&{at}")

@@ -1,0 +1,186 @@
+"""An experiment: all of its runs, what each came to, and the way into each."""
+
+from __future__ import annotations
+
+from dashboards.grafana.boards.page import Page
+from dashboards.grafana.boards.parts import choice, lines, linked, now, query, rows, single
+from orchestrator.grafana import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD
+
+_RUNS = 'experiment="$experiment",backend=~"$backend"'
+_FLOWS = f'{_RUNS},cc=~"$cc"'
+
+
+def experiment_page() -> Page:
+    """The dashboard of all runs of an experiment."""
+    page = Page(
+        EXPERIMENT_BOARD,
+        "Longhaul: experiment",
+        "All runs of an experiment in the time shown. Numbers are over a whole run, with its warm-up; those that an experiment is judged by leave it out, and are in `longhaul show`.",
+        shown=("now-24h", "now"),
+        live="30s",
+    )
+    page.variables(
+        choice(
+            "experiment",
+            "Experiment",
+            "label_values(longhaul_run_info, experiment)",
+            "Those with runs in the time shown.",
+        ),
+        choice(
+            "backend",
+            "Backend",
+            'label_values(longhaul_run_info{experiment="$experiment"}, backend)',
+            "Where runs were carried out.",
+            many=True,
+        ),
+        choice(
+            "cc",
+            "Congestion control",
+            'label_values(longhaul_flow_cwnd_packets{experiment="$experiment"}, cc)',
+            "Of which flows.",
+            many=True,
+        ),
+    )
+    page.add(
+        single(
+            "Runs",
+            "Runs of the experiment with samples in the time shown.",
+            "short",
+            f"count(last_over_time(longhaul_run_start_seconds{{{_RUNS}}}[$__range]))",
+            drawn=False,
+        ),
+        single(
+            "Mean goodput of a flow",
+            "Mean over flows of their means over their runs.",
+            "bps",
+            f"avg(avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range]))",
+            drawn=False,
+            decimals=1,
+        ),
+        single(
+            "Mean round trip",
+            "Mean over flows of the means of their samples over their runs.",
+            "s",
+            f"avg(avg_over_time(longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range]))",
+            drawn=False,
+            decimals=1,
+        ),
+        single(
+            "Retransmits",
+            "Segments sent again, in all runs together.",
+            "short",
+            f"sum(max_over_time(longhaul_flow_retransmits_total{{{_FLOWS}}}[$__range]))",
+            drawn=False,
+        ),
+        single(
+            "Drops",
+            "Packets that queues dropped, in all runs together.",
+            "short",
+            f"sum(max_over_time(longhaul_link_drops_total{{{_RUNS}}}[$__range]))",
+            drawn=False,
+        ),
+        single(
+            "Fairness",
+            "Jain's index, (sum x)^2 / (n sum x^2), over the mean goodputs x of a run's flows; of that, the mean over runs.",
+            "none",
+            f"avg({_jain()})",
+            drawn=False,
+            decimals=3,
+        ),
+    )
+    page.add(_runs(), _flows())
+    goodput = f"avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range])"
+    page.add(
+        lines(
+            "When they ran",
+            "A line for as long as each run lasted, at the number of flows that it had at the time.",
+            "short",
+            query(f"count by (run) (longhaul_flow_goodput_bps{{{_FLOWS}}})", "{{run}}"),
+            span=24,
+        ),
+        _by_cc(
+            "Goodput by congestion control",
+            "Mean over all flows of a congestion control of their means over their runs.",
+            "bps",
+            goodput,
+        ),
+        _by_cc(
+            "Round trip by congestion control",
+            "Mean over all flows of a congestion control of the 95th percentile of their round trips' samples.",
+            "s",
+            f"quantile_over_time(0.95, longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range])",
+        ),
+    )
+    return page
+
+
+def _jain() -> str:
+    mean = f"avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range])"
+    return f"sum by (run) ({mean}) ^ 2 / (count by (run) ({mean}) * sum by (run) ({mean} ^ 2))"
+
+
+def _runs() -> object:
+    begins = f"1000 * max by (run) (last_over_time(longhaul_run_start_seconds{{{_RUNS}}}[$__range]))"
+    table = rows(
+        "Each run",
+        "Jain's index is over the flows' mean goodputs. The link in `run` opens its dashboard at its time, the one in `begins` compares others with it.",
+        [
+            ("run", "run", ""),
+            ("point", "point", ""),
+            ("seed", "seed", ""),
+            ("backend", "backend", ""),
+            ("kernel", "kernel", ""),
+            ("Value #B", "begins", "dateTimeAsIso"),
+            ("Value #C", "ends", "dateTimeAsIso"),
+            ("Value #D", "goodput of all", "bps"),
+            ("Value #E", "Jain", ""),
+            ("Value #F", "drops", "short"),
+        ],
+        now(
+            f"max by (run, point, seed, backend, kernel) (last_over_time(longhaul_run_info{{{_RUNS}}}[$__range]))", "A"
+        ),
+        now(begins, "B"),
+        now(f"{begins} + 1000 * max by (run) (count_over_time(longhaul_run_start_seconds{{{_RUNS}}}[$__range]))", "C"),
+        now(f"sum by (run) (avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range]))", "D"),
+        now(_jain(), "E"),
+        now(f"sum by (run) (max_over_time(longhaul_link_drops_total{{{_RUNS}}}[$__range]))", "F"),
+        height=9,
+    )
+    at = "from=${__data.fields.begins.numeric}&to=${__data.fields.ends.numeric}"
+    run = "${__data.fields.run}"
+    linked(table, "run", "Open", f"/d/{RUN_BOARD}?var-experiment=${{experiment}}&var-run={run}&{at}")
+    return linked(table, "begins", "Compare", f"/d/{COMPARE_BOARD}?var-experiment=${{experiment}}&var-a={run}&{at}")
+
+
+def _flows() -> object:
+    of_each = "by (run, flow, cc)"
+    return rows(
+        "Each flow",
+        "Over the whole of each run: means of samples, the 95th percentile of the round trip's, and the last value of the counter. Goodput has a sample every 10 ms; window and round trip have the lowest and highest of each 10 ms with an ACK, so their means count times with many ACKs and jumps for more.",
+        [
+            ("run", "run", ""),
+            ("flow", "flow", ""),
+            ("cc", "cc", ""),
+            ("Value #A", "goodput", "bps"),
+            ("Value #B", "round trip", "s"),
+            ("Value #C", "round trip p95", "s"),
+            ("Value #D", "window", "short"),
+            ("Value #E", "retransmits", "short"),
+        ],
+        now(f"avg {of_each} (avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range]))", "A"),
+        now(f"avg {of_each} (avg_over_time(longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range]))", "B"),
+        now(f"avg {of_each} (quantile_over_time(0.95, longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range]))", "C"),
+        now(f"avg {of_each} (avg_over_time(longhaul_flow_cwnd_packets{{{_FLOWS}}}[$__range]))", "D"),
+        now(f"max {of_each} (max_over_time(longhaul_flow_retransmits_total{{{_FLOWS}}}[$__range]))", "E"),
+        height=9,
+    )
+
+
+def _by_cc(title: str, about: str, unit: str, of_a_flow: str) -> object:
+    return rows(
+        title,
+        about,
+        [("cc", "congestion control", ""), ("Value #A", "mean", unit), ("Value #B", "flows", "short")],
+        now(f"avg by (cc) ({of_a_flow})", "A"),
+        now(f"count by (cc) ({of_a_flow})", "B"),
+    ).span(12)

@@ -1,0 +1,57 @@
+"""A small HTTP server that takes annotations as Grafana's API does, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from orchestrator.settings import Grafana
+
+
+@dataclass
+class Heard:
+    """What a server was asked, and what it is to answer; from the last on always the same."""
+
+    answers: list[int] = field(default_factory=lambda: [200])
+    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    there: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    go_on: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self, times: int) -> None:
+        for _ in range(times):
+            assert self.there.acquire(timeout=60)
+
+
+@contextmanager
+def listening(heard: Heard) -> Iterator[Grafana]:
+    """The server, for a while."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            heard.asked.append((self.path, dict(self.headers), body))
+            status = heard.answers.pop(0) if len(heard.answers) > 1 else heard.answers[0]
+            heard.there.release()
+            heard.go_on.wait(60)
+            answer = json.dumps({"message": "Annotation added", "id": len(heard.asked)}).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield Grafana(f"http://127.0.0.1:{server.server_address[1]}", "glsa_secret")
+        heard.go_on.set()
+        server.shutdown()
+        thread.join()
