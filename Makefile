@@ -52,7 +52,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-mininet test-live test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
-	@$(PYTHON) -m pytest tests/unit
+	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
 
 test-contract: .venv/.stamp agent ## agreements between parts
 	@$(PYTHON) -m pytest tests/contract
@@ -61,7 +61,7 @@ test-api: .venv/.stamp agent kernel ## the service and its client, with real run
 	@$(PYTHON) -m pytest tests/api --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
-	@$(PYTHON) -m pytest tests/guest tests/fuzz
+	@$(PYTHON) -m pytest tests/guest tests/fuzz --numprocesses auto --maxprocesses 8 --dist loadfile
 
 test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs while everything is killed, the short form
 	@./setup.sh service

@@ -8,7 +8,6 @@ from typing import Any
 from orchestrator.backends import BACKENDS
 from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
-from orchestrator.papers import load_paper, published_papers
 from orchestrator.parameters import Parameter
 from orchestrator.presets import PRESETS
 from orchestrator.spec import load_experiment, shipped_experiments
@@ -113,6 +112,8 @@ def backends() -> Rows:
 
 def published() -> Rows:
     """What papers state, value by value, and the experiments that are held against it; packs state what their sources ask."""
+    from orchestrator.papers import load_paper, published_papers
+
     return [
         {
             "claim": f"{paper.paper}/{figure.name}/{claim.name}",

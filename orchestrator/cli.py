@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli_guest import JsonOption, kernel_app, modules_app
+from orchestrator.cli_guest import JsonOption, VersionOption, kernel_app, modules_app
 from orchestrator.cli_remote import (
     TOKEN_ENV,
     ServerOption,
@@ -36,6 +36,11 @@ app.add_typer(token_app, name="token")
 app.add_typer(baseline_app, name="baseline")
 for verb in (serve, worker, prune, pin, backup, restore):
     app.command()(verb)
+
+
+@app.callback()
+def _options(shown: VersionOption = False) -> None:
+    pass
 
 
 class Noun(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,16 @@ import typer
 kernel_app = typer.Typer(help="The sandbox kernel.", no_args_is_help=True)
 modules_app = typer.Typer(help="Congestion-control modules for the sandbox.", no_args_is_help=True)
 
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"longhaul {installed('longhaul')}")
+        raise typer.Exit
+
+
+VersionOption = Annotated[
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]

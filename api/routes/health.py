@@ -41,6 +41,6 @@ def readyz(lab: TheLab) -> Health:
     },
 )
 def metrics(request: Request, lab: TheLab, hub: TheHub) -> Response:
-    """Runs by state, queue, latencies, followers; counts alone, and so for anybody who may reach the port."""
+    """Runs by state, queue, latencies, followers; counts, and the names of hosts that can be leased, for anybody who may reach the port."""
     gauges: Gauges = request.app.state.gauges
     return Response(gauges.text(lab, hub), media_type="text/plain; version=0.0.4; charset=utf-8")

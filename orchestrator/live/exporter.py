@@ -72,7 +72,7 @@ class Exporter:
         self._thread.start()
 
     def stream(self, run: Run, run_id: str, places: Sequence[Path], begin_ms: int | None) -> Stream:
-        """Follow a run that begins; the first of these files that appears is its trace."""
+        """Follow a run that begins; the first of these files that has something in it is its trace."""
         stream = Stream(run, run_id, places, begin_ms, self._server.resolution_ms, self._put)
         with self._lock:
             self._streams[run_id] = stream
@@ -167,7 +167,7 @@ class Exporter:
         with self._lock:
             self._taken += 0 if refused else first.samples
             self._refused += first.samples if refused else 0
-            stream = self._streams.get(first.run)
+            stream = None if first.inherited else self._streams.get(first.run)
             if stream is not None:
                 stream.tally.waiting -= first.samples
                 stream.tally.refused += first.samples if refused else 0

@@ -38,6 +38,8 @@ class Spooled:
     run: str
     size: int
     since_s: float
+    # Left by a process that is gone: nobody here counts it as a stream's.
+    inherited: bool
 
     def request(self) -> Request:
         """The request itself."""
@@ -88,7 +90,7 @@ class Spool:
             partial = self.folder / "partial"
             partial.write_bytes(request.body)
             partial.rename(self.folder / name)
-            self._add(self.folder / name, len(request.body), time.time())
+            self._add(self.folder / name, len(request.body), time.time(), inherited=False)
             return True
 
     def first(self, wait_s: float) -> Spooled | None:
@@ -137,13 +139,13 @@ class Spool:
                 self._number += 1
                 mine = self.folder / f"{self._number:012}-{file.name.split('-', 1)[1]}"
                 file.rename(mine)
-                self._add(mine, found.st_size, found.st_mtime)
+                self._add(mine, found.st_size, found.st_mtime, inherited=True)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _add(self, file: Path, size: int, since_s: float) -> None:
+    def _add(self, file: Path, size: int, since_s: float, *, inherited: bool) -> None:
         named = _NAME.fullmatch(file.name)
         assert named is not None
-        self._waiting.append(Spooled(file, int(named[1]), int(named[2]), named[3], size, since_s))
+        self._waiting.append(Spooled(file, int(named[1]), int(named[2]), named[3], size, since_s, inherited))
         self._bytes += size
         self._changed.notify_all()
 

@@ -79,6 +79,7 @@ class Stream:
         self._over = threading.Event()
         self._whole = False
         self._finding = threading.Lock()
+        self._settling = threading.Lock()
         self.final = False
         self._on_final: Callable[[dict[str, Any]], None] | None = None
         self._on_begin: Callable[[int], None] = lambda begin_ms: None
@@ -135,10 +136,11 @@ class Stream:
 
     def settle(self) -> None:
         """Look whether nothing waits any more."""
-        call = self._on_final
-        if call is None or not self.done or self.tally.waiting:
-            return
-        self._on_final, self.final = None, True
+        with self._settling:
+            call = self._on_final
+            if call is None or not self.done or self.tally.waiting:
+                return
+            self._on_final, self.final = None, True
         try:
             call(self.outcome())
         except LonghaulError as error:

@@ -263,3 +263,14 @@ def test_no_room_in_time_is_said_and_the_run_goes_on(lab: Settings, prometheus: 
     (document,) = carry_out(lab, PLAN)
     assert document["status"] == "done"
     assert "have no gap of 20.01 s left" in document["prometheus"]["why"]
+
+
+def test_a_run_that_is_carried_out_again_counts_only_its_own(lab: Settings, prometheus: PrometheusServer) -> None:
+    """What a process that was killed has left of the same run is sent too, and changes nothing."""
+    prometheus.stop()
+    (document,) = carry_out(lab, PLAN)
+    Store(lab).delete(document["run"])
+    prometheus.start()
+    (again,) = carry_out(lab, PLAN)
+    assert again["prometheus"]["begin_ms"] == document["prometheus"]["begin_ms"]
+    all_is_there(lab, prometheus, again)

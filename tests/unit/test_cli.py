@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
     result = longhaul("--help", home=tmp_path)
     assert result.returncode == 0
     assert all(verb in result.stdout for verb in VERBS)
+
+
+def test_the_version_is_the_installed_one(tmp_path: Path) -> None:
+    result = longhaul("--version", home=tmp_path)
+    assert (result.returncode, result.stdout) == (0, f"longhaul {version('longhaul')}\n")
 
 
 @pytest.mark.parametrize(
