@@ -49,7 +49,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-mininet test-live test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-containers test-mininet test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
