@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 
 from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
@@ -19,11 +20,12 @@ from api.routes.experiments import experiment_document
 from api.schemas import Experiment, Run, RunRow, Runs
 from orchestrator.errors import NotFound
 from orchestrator.exporting import grafana_link
+from orchestrator.results.tables import RUNS
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 Row = dict[str, Any]
-_SHOWN = tuple(name for name in RunRow.model_fields if name not in ("href", "point"))
+_UNTOLD = {*RUNS.c.keys(), "document"} - RunRow.model_fields.keys()
 RunId = Annotated[
     str,
     Path(
@@ -149,5 +151,7 @@ def _find(lab: Lab, key: str) -> Row:
 
 
 def _row(row: Row) -> Row:
-    told = {name: row[name] for name in _SHOWN}
-    return told | {"href": f"{ROOT}/runs/{row['id']}", "point": json.loads(row["point"])}
+    told = {**row, "href": f"{ROOT}/runs/{row['id']}", "point": from_json(row["point"])}
+    for name in _UNTOLD:
+        told.pop(name, None)
+    return told
