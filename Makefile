@@ -49,7 +49,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-containers test-mininet test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
@@ -77,6 +77,10 @@ test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus, kill
 
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
+
+test-containers: .venv/.stamp agent kernels ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
+	@./setup.sh containers
+	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers $(CONTAINERS)
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
@@ -146,4 +150,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build *.egg-info
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean
+.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-containers fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
 #
-#	setup.sh [check] [stock] [bench] [service] [live]    what running experiments needs; and what only static checks, the stock kernels'
-#		test, benchmarks or the tests of the service or of the way to Prometheus need
+#	setup.sh [check] [stock] [bench] [service] [live] [containers]    what running experiments needs; and what only static checks, the stock
+#		kernels' test, benchmarks or the tests of the service, of the way to Prometheus or of containers need
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
@@ -18,8 +18,9 @@ for group in "$@"; do
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
 	bench) needs+=(wrk:wrk) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
+	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap fuse-overlayfs:fuse-overlayfs iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
-	*) echo "setup: no group is called $group: check, stock, bench, service, live" >&2 && exit 2 ;;
+	*) echo "setup: no group is called $group: check, stock, bench, service, live, containers" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin

@@ -82,7 +82,7 @@ def serve(host: str, port: int) -> int:
     app = create_app(settings)
     log_as_json()
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    _greet(app, settings, bound.getsockname()[0], address)
+    _greet(app, settings, bound.getsockname()[0])
     config = uvicorn.Config(
         app,
         http=Bounded,
@@ -121,10 +121,11 @@ def _address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _greet(app: FastAPI, settings: Settings, host: str, address: str) -> None:
-    print(f"Longhaul at {address}, its runs in {settings.home}")
+def _greet(app: FastAPI, settings: Settings, host: str) -> None:
     access = app.state.lab.access
-    if not access.any_token():
+    known = access.any_token()
+    print(f"Longhaul at {settings.url}, its runs in {settings.home}")
+    if not known:
         token, _ = access.add_token("first", "admin")
         print(f"your first token, of scope admin, shown this once: {token}")
     if host not in ("127.0.0.1", "::1", "localhost"):

@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from orchestrator.errors import PlanError, ResultsError
@@ -69,7 +69,7 @@ def restore(store: Store, source: Path) -> Saved:
         with locked(store.home / "dispatch.lock", wait=False), tarfile.open(source) as archive:
             _check(archive, source)
             with tempfile.TemporaryDirectory(dir=store.home, prefix=".restoring-") as folder:
-                archive.extractall(folder, filter="data")
+                _unpack(archive, Path(folder))
                 runs = list((Path(folder) / _RUNS).glob("??/*"))
                 for run in runs:
                     target = store.directory(run.name)
@@ -102,6 +102,20 @@ def _add_run(archive: tarfile.TarFile, folder: Path) -> bool:
     for name, content in contents:
         _add(archive, f"{_RUNS}/{folder.parent.name}/{folder.name}/{name}", io.BytesIO(content))
     return True
+
+
+def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Plain files below the folder, and nothing else. tarfile's own filters are not in every 3.11, Debian 12's for one."""
+    for member in archive:
+        place = PurePosixPath(member.name)
+        content = archive.extractfile(member) if member.isreg() else None
+        if content is None or place.is_absolute() or ".." in place.parts:
+            what = f"{member.name} is no plain file of a home"
+            raise ValueError(what)
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with content, target.open("wb") as file:
+            shutil.copyfileobj(content, file)
 
 
 def _check(archive: tarfile.TarFile, source: Path) -> None:

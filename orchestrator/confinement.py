@@ -38,7 +38,7 @@ _SYSTEM_SEARCH = ("/etc/alternatives", "/etc/ld.so.cache")
 _PROBE_S = 20
 _OPEN_FILES = 1024
 _REMEDY = (
-    "run `apt-get install bubblewrap`, and allow user namespaces (in a container: run it with its security profile unconfined; "
+    "run `apt-get install bubblewrap`, and allow user namespaces (in a container: lift its profile and its masks over /proc, see docs/containers.md; "
     "on Ubuntu: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`), or, for code of your own, set LONGHAUL_CONFINEMENT=off"
 )
 

@@ -50,7 +50,9 @@ class Tally:
 
 def calm() -> None:
     """Make this thread one that stands back."""
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+    thread = threading.get_native_id()
+    # Who has been told to stand back further must not come forward: it would take a right.
+    os.setpriority(os.PRIO_PROCESS, thread, max(_NICE, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 class Stream:

@@ -95,18 +95,27 @@ def test_restoring_never_overwrites_and_never_half(store: Store, tmp_path: Path)
     assert other.list_runs(5) == []
 
 
-def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("../../reached", tarfile.REGTYPE),
+        ("/reached", tarfile.REGTYPE),
+        ("runs/reached", tarfile.SYMTYPE),
+        ("runs/reached", tarfile.FIFOTYPE),
+    ],
+)
+def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path, name: str, kind: bytes) -> None:
     keep(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     evil = tmp_path / "evil.tar"
     with tarfile.open(tmp_path / "home.tar") as source, tarfile.open(evil, "w") as target:
         for member in source:
             target.addfile(member, source.extractfile(member))
-        info = tarfile.TarInfo("../../reached")
-        info.size = 0
+        info = tarfile.TarInfo(name)
+        info.type, info.linkname = kind, "/etc/passwd"
         target.addfile(info)
     other = Store(replace(load_settings(), home=tmp_path / "deep" / "other"))
-    with pytest.raises(ResultsError, match="outside"):
+    with pytest.raises(ResultsError, match="is no plain file of a home"):
         restore(other, evil)
     assert not (tmp_path / "reached").exists()
     assert other.list_runs(5) == []

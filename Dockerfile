@@ -1,0 +1,97 @@
+# Longhaul in containers; docker-compose.yml puts the parts together, docs/containers.md says how to live with them.
+#
+#	made        guest kernels, modules and the agent, by kmod/sandbox/build.sh and the agent's Makefile: there is no other way
+#	python      the program and what it imports, of requirements.lock
+#	runtime     what runs: service, scheduler, worker		<- an image
+#	postgres    Debian's PostgreSQL, on a socket and no port	<- an image
+#	prometheus  Debian's Prometheus with dashboards/*.yml		<- an image
+#
+#	docker build --target runtime -t longhaul .
+#	docker build --target runtime -t longhaul --build-context kernels=FOLDER .	FOLDER/<hash>/ are kernels that are built already
+
+ARG BASE=debian:bookworm-slim
+
+# Nothing, unless a folder is named in its place.
+FROM scratch AS kernels
+
+FROM ${BASE} AS made
+ARG KERNELS="6.12 6.1"
+RUN apt-get update && apt-get install -y --no-install-recommends \
+	gcc make flex bison bc xz-utils patch libc6-dev linux-libc-dev \
+	$(for kernel in $KERNELS; do echo "linux-source-$kernel"; done) && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY containers/kernels.sh containers/
+COPY kmod kmod
+# What a builder keeps between builds is found again by its hash, as on a machine of one's own.
+RUN --mount=type=cache,target=/cache --mount=type=bind,from=kernels,target=/found \
+	LONGHAUL_CACHE=/cache containers/kernels.sh /found /made/cache $KERNELS
+COPY orchestrator/agent orchestrator/agent
+RUN make -s -C orchestrator/agent && install -D -t /made/agent orchestrator/agent/build/longhaul-agent
+
+FROM ${BASE} AS python
+RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv && rm -rf /var/lib/apt/lists/*
+WORKDIR /opt/longhaul
+RUN python3 -m venv .venv
+COPY requirements.lock .
+# A package index of one's own, and its credentials: --secret id=pip,src=pip.conf. Nothing of it stays.
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY kmod kmod
+COPY topologies topologies
+COPY orchestrator orchestrator
+COPY api api
+COPY containers containers
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --no-deps -e . && containers/slim.sh .venv
+COPY --from=made /made/agent orchestrator/agent/build
+COPY --from=made /made/cache cache
+
+FROM ${BASE} AS runtime
+LABEL org.opencontainers.image.title="Longhaul" \
+	org.opencontainers.image.description="A congestion-control laboratory: real Linux TCP over long fast paths, in virtual time" \
+	org.opencontainers.image.version="0.1.0" \
+	org.opencontainers.image.licenses="Apache-2.0 AND GPL-2.0-only"
+RUN apt-get update && apt-get install -y --no-install-recommends \
+	bridge-utils bubblewrap iperf3 iproute2 iputils-ping mininet python3 && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
+	&& groupadd --gid 1000 longhaul && useradd --uid 1000 --gid 1000 --home-dir /tmp --no-create-home longhaul \
+	&& install -d -o 1000 -g 1000 /var/longhaul /var/longhaul/home /var/longhaul/cache /var/longhaul/memory \
+	&& install -d -o 999 -g 999 /run/postgresql
+COPY --from=python /opt/longhaul /opt/longhaul
+# Below /var/longhaul is all that is ever written, beside /tmp. The kernels that came with the image are where nothing is.
+ENV PATH=/opt/longhaul/.venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+	HOME=/tmp MPLCONFIGDIR=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
+	LONGHAUL_HOME=/var/longhaul/home LONGHAUL_CACHE=/opt/longhaul/cache LONGHAUL_GUEST_MEMORY=/var/longhaul/memory
+WORKDIR /var/longhaul
+USER 1000:1000
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+	CMD ["python3", "-I", "-S", "/opt/longhaul/containers/health.py", "service", "8080"]
+CMD ["longhaul", "serve", "--host", "0.0.0.0"]
+
+FROM ${BASE} AS postgres
+LABEL org.opencontainers.image.title="PostgreSQL for Longhaul"
+# Longhaul's user has its number in the other image: by it PostgreSQL knows who is at the other end of its socket.
+RUN groupadd --gid 1000 longhaul && useradd --uid 1000 --gid 1000 --no-create-home longhaul \
+	&& groupadd --gid 999 postgres && useradd --uid 999 --gid 999 --home-dir /var/lib/postgresql postgres \
+	&& apt-get update && apt-get install -y --no-install-recommends postgresql-common \
+	&& sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
+	&& apt-get install -y --no-install-recommends postgresql && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* /etc/ssl/private/* \
+	&& install -d -o 999 -g 999 /run/postgresql /var/lib/postgresql
+COPY containers/postgres.sh /opt/longhaul/containers/
+USER 999:999
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["pg_isready", "--quiet", "--host=/run/postgresql", "--dbname=longhaul"]
+STOPSIGNAL SIGINT
+CMD ["/opt/longhaul/containers/postgres.sh"]
+
+FROM ${BASE} AS prometheus
+LABEL org.opencontainers.image.title="Prometheus for Longhaul"
+RUN groupadd --gid 999 prometheus && useradd --uid 999 --gid 999 --home-dir /var/lib/prometheus --no-create-home prometheus \
+	&& apt-get update && apt-get install -y --no-install-recommends prometheus && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
+	&& install -d -o 999 -g 999 /var/lib/prometheus/data
+COPY dashboards /etc/longhaul
+COPY containers/scraped.yml /etc/longhaul/targets/service.yml
+RUN promtool check config /etc/longhaul/prometheus.yml
+USER 999:999
+EXPOSE 9090
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["promtool", "query", "instant", "http://127.0.0.1:9090", "vector(1)"]
+CMD ["prometheus", "--config.file=/etc/longhaul/prometheus.yml", "--storage.tsdb.path=/var/lib/prometheus/data", \
+	"--storage.tsdb.retention.time=90d", "--web.enable-remote-write-receiver"]

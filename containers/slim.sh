@@ -1,0 +1,18 @@
+#!/bin/bash
+# Takes out of a Python environment what no program of it imports: its installer, and of libraries tests, headers and what Longhaul has no use for.
+#
+#	slim.sh FOLDER
+set -euo pipefail
+
+packages=$(echo "$1"/lib/python3*/site-packages)
+rm -rf "$packages"/pip "$packages"/pip-* "$packages"/setuptools "$packages"/setuptools-* "$packages"/_distutils_hack \
+	"$packages"/distutils-precedence.pth "$packages"/pkg_resources "$1"/bin/pip*
+find "$packages" -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
+rm -rf "$packages"/pyarrow/{include,src} "$packages"/numpy/*/include
+# Arrow's ways to other people's services.
+rm -f "$packages"/pyarrow/{libarrow_flight,libarrow_python_flight,libarrow_s3}.* "$packages"/pyarrow/_{flight,s3fs}.*
+find "$packages" \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pyi' \) -delete
+# Too much would be noticed here.
+"$1"/bin/python -c 'import api.app, matplotlib.pyplot, optuna, pyarrow.csv, pyarrow.parquet, orchestrator.cli, orchestrator.cluster.executor, psycopg'
+# The root file system is read-only: what is not compiled now is compiled at every start.
+"$1"/bin/python -m compileall -q "$packages" "$1"/../{api,orchestrator,topologies} >/dev/null
