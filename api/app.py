@@ -49,7 +49,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         let_few_look_up()
         yield
         await app.state.hub.close()
-        app.state.lab.store.database.close()
+        app.state.lab.close()
 
     app = FastAPI(
         title="Longhaul",

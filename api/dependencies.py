@@ -6,7 +6,7 @@ The functions are coroutines although they never wait: FastAPI sends every other
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -34,8 +34,18 @@ class Lab:
     drawing: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
+    def at_once(self) -> Lab:
+        """The same lab, whose record answers now or not at all."""
+        return replace(self, patience_s=0.0)
+
+    @cached_property
     def store(self) -> Store:
         return Store(self.settings, self.patience_s)
+
+    def close(self) -> None:
+        """Let go of the record."""
+        for lab in (self, self.at_once):
+            lab.store.database.close()
 
     @cached_property
     def experiments(self) -> Experiments:

@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from api.auth import authorise, scope_of
-from api.turns import in_long_thread, may_take_long, takes_long
+from api.turns import in_its_turn, in_long_thread
 from orchestrator.document import parse_document, unreadable
 
 JSON = "application/json"
@@ -43,12 +43,10 @@ EXPERIMENT_FILE: dict[str, Any] = {
 
 
 class Reading(APIRoute):
-    """A route that looks at who asks before it reads what they say, and changes things in threads that may take long."""
+    """A route that looks at who asks before it reads what they say, and answers in its turn."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **told: Any) -> None:
-        if may_take_long(endpoint, told.get("methods")):
-            endpoint = takes_long(endpoint)
-        super().__init__(path, endpoint, **told)
+        super().__init__(path, in_its_turn(endpoint, told.get("methods") or ["GET"]), **told)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with all that comes before it."""

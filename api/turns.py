@@ -1,20 +1,30 @@
-"""Who computes when: brief look-ups take turns, as many at once as there are processors; what may take long has threads of its own.
+"""Who computes when: a look-up in a record on disk is done where it is asked for, others in few threads, what may take long in its own.
 
-The interpreter lets one thread compute at a time. With many at it every answer waits for all the others; with few, each is
-soon done. But what writes may wait for the record, and what reads a whole run takes its time: neither may hold look-ups up.
+    GET, the record is a file       at once: handing the question to a thread takes longer than the answer
+    GET, the record is a server     in a thread, as many at once as there are processors
+    what changes something, or reads whole runs      in one of the threads for what may take long
+
+The interpreter lets one thread compute at a time: with many at it every answer waits for all the others. But what writes may
+wait for the record, and what reads a whole run takes its time: neither may hold look-ups up. A file that is locked, which
+for readers is rare, is waited for in a thread too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
+from starlette.concurrency import run_in_threadpool
+
+from api.dependencies import Lab
+from orchestrator.errors import RecordUnreachable
 
 PROCESSORS = os.cpu_count() or 1
 _MOST_LONG = 16
@@ -42,12 +52,29 @@ def takes_long(endpoint: Callable[_Asked, _Answer]) -> Callable[_Asked, Coroutin
     """The same endpoint, in one of those threads."""
 
     @wraps(endpoint)
-    async def in_its_turn(*args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+    async def in_a_long_thread(*args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
         return await in_long_thread(endpoint, *args, **named)
 
-    return in_its_turn
+    return in_a_long_thread
 
 
-def may_take_long(endpoint: Callable[..., Any], methods: set[str] | list[str] | None) -> bool:
-    """Whether an endpoint does more than look something up: it changes something, by its method."""
-    return not inspect.iscoroutinefunction(endpoint) and bool(set(methods or ()) - {"GET", "HEAD"})
+def looks_up(endpoint: Callable[..., _Answer]) -> Callable[..., Coroutine[Any, Any, _Answer]]:
+    """The same endpoint, at once where the lab's record is a file, or else in a thread."""
+
+    @wraps(endpoint)
+    async def at_once_or_in_a_thread(*, lab: Lab, **named: Any) -> _Answer:
+        if lab.store.database.file is not None:
+            with contextlib.suppress(RecordUnreachable):
+                return endpoint(lab=lab.at_once, **named)
+        return await run_in_threadpool(endpoint, lab=lab, **named)
+
+    return at_once_or_in_a_thread
+
+
+def in_its_turn(endpoint: Callable[..., Any], methods: Collection[str]) -> Callable[..., Any]:
+    """An endpoint as it is to be called: a coroutine has seen to it itself."""
+    if inspect.iscoroutinefunction(endpoint):
+        return endpoint
+    if set(methods) - {"GET", "HEAD"}:
+        return takes_long(endpoint)
+    return looks_up(endpoint) if "lab" in inspect.signature(endpoint).parameters else endpoint

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from api.dependencies import TheHub, TheLab
 from api.measuring import Gauges
 from api.reading import Reading
+from api.turns import takes_long
 
 router = APIRouter(route_class=Reading, tags=["health"])
 
@@ -40,6 +41,7 @@ def readyz(lab: TheLab) -> Health:
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus' text format."}
     },
 )
+@takes_long
 def metrics(request: Request, lab: TheLab, hub: TheHub) -> Response:
     """Runs by state, queue, latencies, followers; counts, and the names of hosts that can be leased, for anybody who may reach the port."""
     gauges: Gauges = request.app.state.gauges

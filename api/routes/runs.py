@@ -125,9 +125,14 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     lab.store.catalog.pin(key, False)
 
 
+def has_trace(lab: Lab, key: str) -> bool:
+    """Whether a run is kept here."""
+    return (lab.store.directory(key) / "manifest.json").is_file()
+
+
 def kept_run_id(lab: Lab, key: str) -> str:
     """The id of a run that has a trace; NotFound says why another has none."""
-    if not (lab.store.directory(key) / "manifest.json").is_file():
+    if not has_trace(lab, key):
         row = _find(lab, key)
         what = (
             f"it is {row['status']}, and has no trace"

@@ -15,7 +15,7 @@ from api.answers import KnownTag, not_changed, tag
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
 from api.reading import Reading
-from api.routes.runs import RunId, kept_run_id
+from api.routes.runs import RunId, has_trace, kept_run_id
 from api.schemas import Series
 from api.turns import PROCESSORS, takes_long
 from orchestrator.analysis.thinning import LEAST_POINTS
@@ -103,7 +103,8 @@ async def series(
     if_none_match: KnownTag = None,
 ) -> Response:
     """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""
-    await run_in_threadpool(kept_run_id, lab, key)
+    if not has_trace(lab, key):
+        await run_in_threadpool(kept_run_id, lab, key)
     question = (key, measure, flow, link, begin_s, end_s, points)
     not_changed(tag("series", str(FORMAT), *map(str, question)), if_none_match, response)
     answer = await _reader.read(lab, question)

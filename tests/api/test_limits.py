@@ -21,6 +21,7 @@ from api.app import create_app
 from api.limits import Buckets, Limits
 from orchestrator.results import access
 from orchestrator.results.access import Access
+from orchestrator.results.events import EventLog
 from tests.api.operations import documented, ids_of, settings
 from tests.api.serving import ROOT, Service
 
@@ -164,6 +165,24 @@ def test_a_locked_record_is_503_for_the_moment(ask: tuple[Ask, FastAPI]) -> None
     assert one("POST", f"{ROOT}/tokens", headers=good, json={"name": "new", "scope": "read"}).status_code == 201
 
 
+def test_a_record_that_nobody_may_read_is_waited_for_beside_the_others(ask: tuple[Ask, FastAPI]) -> None:
+    one, app = ask
+    lab = app.state.lab
+    token, _ = lab.access.add_token("known", "read")
+    good = {"Authorization": f"Bearer {token}"}
+    assert one("GET", f"{ROOT}/runs", headers=good).status_code == 200
+    lab.store.database._patience_s = 0.1
+    lab.close()
+    other = sqlite3.connect(lab.store.database.file)
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    answer = one("GET", f"{ROOT}/runs", headers=good)
+    assert (answer.status_code, answer.headers["content-type"]) == (503, PROBLEM), answer.text
+    other.rollback()
+    other.close()
+    assert one("GET", f"{ROOT}/runs", headers=good).status_code == 200
+
+
 def test_a_full_disk_is_503(ask: tuple[Ask, FastAPI], monkeypatch: pytest.MonkeyPatch) -> None:
     from sqlalchemy import event
 
@@ -190,12 +209,12 @@ def test_a_full_disk_is_503(ask: tuple[Ask, FastAPI], monkeypatch: pytest.Monkey
 def test_a_fault_is_a_problem_document_with_every_header(
     ask: tuple[Ask, FastAPI], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, app = ask
+    one, _ = ask
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret of the inside")
 
-    monkeypatch.setattr(app.state.lab.events, "newest", broken)
+    monkeypatch.setattr(EventLog, "newest", broken)
     answer = one("GET", "/readyz")
     assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM)
     assert "secret" not in answer.text and answer.json()["request_id"] in answer.json()["hint"]
