@@ -168,6 +168,8 @@ def test_a_job_that_is_stopped_cancels_its_experiment(
         env={**os.environ, **service.command()},
         stderr=subprocess.PIPE,
         text=True,
+        # Where tests are run in the background, they were told to ignore a Ctrl-C, and so would the job.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert job.stderr is not None
     experiment = job.stderr.readline().split()[1]
