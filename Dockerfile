@@ -20,7 +20,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
 	gcc make flex bison bc xz-utils patch libc6-dev linux-libc-dev \
 	$(for kernel in $KERNELS; do echo "linux-source-$kernel"; done) && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-COPY containers/kernels.sh containers/
+COPY playbooks/containers/kernels.sh containers/
 COPY kmod kmod
 # What a builder keeps between builds is found again by its hash, as on a machine of one's own.
 RUN --mount=type=cache,target=/cache --mount=type=bind,from=kernels,target=/found \
@@ -40,7 +40,7 @@ COPY kmod kmod
 COPY topologies topologies
 COPY orchestrator orchestrator
 COPY api api
-COPY containers containers
+COPY playbooks/containers containers
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --no-deps -e . && containers/slim.sh .venv
 COPY --from=made /made/agent orchestrator/agent/build
 COPY --from=made /made/cache cache
@@ -76,7 +76,7 @@ RUN groupadd --gid 1000 longhaul && useradd --uid 1000 --gid 1000 --no-create-ho
 	&& sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
 	&& apt-get install -y --no-install-recommends postgresql && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* /etc/ssl/private/* \
 	&& install -d -o 999 -g 999 /run/postgresql /var/lib/postgresql
-COPY containers/postgres.sh /opt/longhaul/containers/
+COPY playbooks/containers/postgres.sh /opt/longhaul/containers/
 USER 999:999
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["pg_isready", "--quiet", "--host=/run/postgresql", "--dbname=longhaul"]
 STOPSIGNAL SIGINT
@@ -88,7 +88,7 @@ RUN groupadd --gid 999 prometheus && useradd --uid 999 --gid 999 --home-dir /var
 	&& apt-get update && apt-get install -y --no-install-recommends prometheus && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
 	&& install -d -o 999 -g 999 /var/lib/prometheus/data
 COPY dashboards /etc/longhaul
-COPY containers/scraped.yml /etc/longhaul/targets/service.yml
+COPY playbooks/containers/scraped.yml /etc/longhaul/targets/service.yml
 RUN promtool check config /etc/longhaul/prometheus.yml
 USER 999:999
 EXPOSE 9090

@@ -20,7 +20,7 @@ _EXAMPLES = {b"lh_0123456789ab_" + b"x" * 43}
 # Files that programs keep secrets in, and keys in what is not Debian's: its libraries hold well-known ones, to test themselves.
 _FIND = r"find / -xdev \( -name .netrc -o -name .pgpass -o -name .npmrc -o -name pip.conf -o -name 'id_rsa*' -o -name 'id_ed25519*' -o -name 'id_ecdsa*' -o -name .git-credentials -o -name '*.key' \) -type f"
 _GREP = "grep -rlsE -e '-----BEGIN [A-Z ]*PRIVATE KEY-----' /opt /etc /home /root /var /tmp || true"
-_PROFILE = REPOSITORY / "containers" / "seccomp.json"
+_PROFILE = REPOSITORY / "playbooks" / "containers" / "seccomp.json"
 _ENGINES = Path("/usr/share/containers/seccomp.json")
 
 Images = dict[str, dict[str, Any]]

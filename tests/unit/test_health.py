@@ -14,7 +14,7 @@ import pytest
 
 from tests.parts import free_port
 
-_SCRIPT = Path(__file__).resolve().parents[2] / "containers" / "health.py"
+_SCRIPT = Path(__file__).resolve().parents[2] / "playbooks" / "containers" / "health.py"
 problem_of: Callable[[str, int], str] = runpy.run_path(str(_SCRIPT))["problem_of"]
 
 
