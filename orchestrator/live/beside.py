@@ -67,6 +67,8 @@ class Beside:
         if self._stream is not None:
             self._stream.end(whole=self._whole)
             if kind is not None:
+                # How far it came is known when the last of its records are read.
+                self._stream.wait(_STREAM_S)
                 self._stream.when_final(lambda outcome: None)
                 self._annotate("cancelled" if issubclass(kind, RunCancelled) else "failed")
 
@@ -99,8 +101,9 @@ class Beside:
         if stream is None or stream.begin_ms is None:
             return
         end_ms = stream.begin_ms + self._run.duration_us // 1000 if self._whole else stream.reached_ms
-        if end_ms is not None:
-            self._live.annotate(*end_of(self._run, self._run_id, stream.begin_ms, end_ms, status, self._live.url))
+        # One that ended before its first record ended where it began.
+        marks = end_of(self._run, self._run_id, stream.begin_ms, end_ms or stream.begin_ms, status, self._live.url)
+        self._live.annotate(*marks)
 
 
 class Live:
