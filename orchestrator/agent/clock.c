@@ -54,6 +54,11 @@ uint64_t clock_choose_epoch(void)
 	return epoch_ns;
 }
 
+void clock_set_epoch(uint64_t at_ns)
+{
+	epoch_ns = at_ns;
+}
+
 uint64_t clock_epoch_ns(void)
 {
 	return epoch_ns;

@@ -15,6 +15,8 @@ bool clock_is_virtual(void);
 /* The epoch: 1 s after boot, or the next whole second if the set-up took longer. */
 uint64_t clock_choose_epoch(void);
 uint64_t clock_epoch_ns(void);
+/* The epoch that others have chosen, on this machine's monotonic clock. */
+void clock_set_epoch(uint64_t at_ns);
 
 /* Now, from the epoch. */
 uint64_t clock_now_ns(void);

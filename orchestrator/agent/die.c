@@ -17,11 +17,23 @@
 #include "writer.h"
 
 static bool in_run, is_guest;
+static void (*last_act)(void);
+static void (*teller)(struct writer *status);
 static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
 
 void die_in_run(void)
 {
 	in_run = true;
+}
+
+void die_after(void (*act)(void))
+{
+	last_act = act;
+}
+
+void die_telling(void (*tell)(struct writer *status))
+{
+	teller = tell;
 }
 
 void die_as_guest(void)
@@ -73,6 +85,8 @@ failed:
 
 _Noreturn void leave(int code)
 {
+	if (last_act)
+		last_act();
 	fflush(NULL);
 	if (is_guest)
 		reboot(RB_POWER_OFF);
@@ -93,8 +107,8 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	pthread_mutex_lock(&dying);
 	say("%s%s%s: %s%s%s", attempting, *subject ? " " : "", subject, reason, *hint ? "; " : "",
 	    hint);
-	if (!in_run)
-		_exit(1);
+	if (!in_run && !teller)
+		leave(1);
 	writer_open(&writer);
 	writer_object(&writer, NULL);
 	writer_text(&writer, "status", "failed");
@@ -103,7 +117,9 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	writer_text(&writer, "what", reason);
 	writer_text(&writer, "hint", hint);
 	writer_end(&writer);
-	if (!writer_save(&writer, "status.json"))
+	if (teller)
+		teller(&writer);
+	else if (!writer_save(&writer, "status.json"))
 		say("writing status.json: %s", strerror(errno));
 	leave(1);
 }

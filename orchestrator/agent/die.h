@@ -11,6 +11,11 @@
 
 /* From here on a fatal error writes status.json. */
 void die_in_run(void);
+/* What is done before this process leaves, whatever the reason. */
+void die_after(void (*last_act)(void));
+/* Instead of writing status.json, this takes it, and frees it; NULL: nothing does. */
+struct writer;
+void die_telling(void (*tell)(struct writer *status));
 /* The same, and it powers the guest off. */
 void die_as_guest(void);
 

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "die.h"
 #include "flows.h"
+#include "governor.h"
 #include "iperf3.h"
 #include "sysctl.h"
 #include "version.h"
@@ -328,6 +329,7 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 	writer_end(&writer);
 	if (plan->on_host)
 		write_machine_sysctls(&writer);
+	governor_write(&writer);
 	if (plan->real_clock) {
 		writer_object(&writer, "machine");
 		writer_unsigned(&writer, "snapshot_us", snapshot->took_us);

@@ -11,6 +11,16 @@
 
 #include "die.h"
 
+static const char *attempted = "reading the plan", *read_document = "run.json",
+		  *read_hint = "see docs/run-directory.md";
+
+void fields_about(const char *attempting, const char *document, const char *hint)
+{
+	attempted = attempting;
+	read_document = document;
+	read_hint = hint;
+}
+
 _Noreturn void fields_refuse(const struct json *value, const char *what, ...)
 {
 	char path[256], reason[512];
@@ -20,8 +30,7 @@ _Noreturn void fields_refuse(const struct json *value, const char *what, ...)
 	vsnprintf(reason, sizeof(reason), what, list);
 	va_end(list);
 	json_path(value, path, sizeof(path));
-	die("reading the plan", *path ? path : "run.json", "see docs/run-directory.md", "%s",
-	    reason);
+	die(attempted, *path ? path : read_document, read_hint, "%s", reason);
 }
 
 const struct json *fields_expect(const struct json *value, enum json_type type)

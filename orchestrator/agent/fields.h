@@ -60,6 +60,9 @@ struct field {
 	item;                                                              \
 	item = item->next
 
+/* What the values that follow are part of, for refusals; the plan, unless this says otherwise. */
+void fields_about(const char *attempting, const char *document, const char *hint);
+
 void fields_read(const struct json *object, const struct field *fields, size_t count, void *into);
 
 /* One value, as `field` says (its key and offset do not matter). */

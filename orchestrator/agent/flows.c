@@ -13,10 +13,30 @@
 #include "links.h"
 #include "probe.h"
 
-#define STACK_BYTES (64 * 1024) /* hundreds of threads; none keeps more than a page or two */
+#define SETTLE_NS      (2 * NS_PER_S)
+#define SETTLE_LOOK_NS 1000000
+#define STACK_BYTES    (64 * 1024) /* hundreds of threads; none keeps more than a page or two */
 
 pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t traffic_changed = PTHREAD_COND_INITIALIZER;
+
+static bool marked = true;
+
+void flows_unmarked(void)
+{
+	marked = false;
+}
+
+void flows_abort(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->flow_count; i++) {
+		const struct flow *flow = &plan->flows[i];
+
+		/* Its thread may be asleep in a call on it: what closes it is the end of this process. */
+		if (flow->traffic && flow->traffic->sender_fd >= 0 && !flow->traffic->over)
+			tcp_forget(flow->traffic->sender_fd);
+	}
+}
 
 uint64_t flow_end_us(const struct flow *flow)
 {
@@ -76,7 +96,7 @@ int flow_socket(int type, uint32_t mark)
 {
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), one = 1;
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) ||
+	if (fd < 0 || (marked && setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark))) ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
 		die("making a socket", "", "", "%s", strerror(errno));
 	return fd;
@@ -131,6 +151,8 @@ void flows_prepare(struct plan *plan)
 		plan->flows[i].traffic = traffic;
 	}
 	for (size_t i = 0; i < plan->node_count; i++) {
+		if (plan->nodes[i].elsewhere)
+			continue;
 		enter_node(&plan->nodes[i]);
 		for (size_t j = 0; j < plan->flow_count; j++)
 			prepare_in(&plan->nodes[i], &plan->flows[j]);
@@ -161,8 +183,32 @@ void flows_start(struct plan *plan)
 
 		if (flow->start_us >= flow_end_us(flow))
 			continue;
-		thread_start(receivers[flow->kind], flow);
-		thread_start(senders[flow->kind], flow);
+		if (!flow->to->elsewhere)
+			thread_start(receivers[flow->kind], flow);
+		if (!flow->from->elsewhere)
+			thread_start(senders[flow->kind], flow);
+	}
+}
+
+static bool still_sends(const struct plan *plan, const struct flow *flow)
+{
+	return !flow->from->elsewhere && flow->start_us < plan->duration_us &&
+	       flow->traffic->stopped_us == NEVER;
+}
+
+void flows_settle(const struct plan *plan)
+{
+	uint64_t until_ns = clock_now_ns() + SETTLE_NS;
+	bool settled = false;
+
+	while (!settled && clock_now_ns() < until_ns) {
+		settled = true;
+		pthread_mutex_lock(&traffic_lock);
+		for (size_t i = 0; i < plan->flow_count; i++)
+			settled &= !still_sends(plan, &plan->flows[i]);
+		pthread_mutex_unlock(&traffic_lock);
+		if (!settled)
+			clock_wait_surely(clock_now_ns() + SETTLE_LOOK_NS);
 	}
 }
 
@@ -173,7 +219,8 @@ void flows_count(struct plan *plan)
 		struct traffic *traffic = flow->traffic;
 
 		if (flow->kind == FLOW_UDP) {
-			udp_drain(flow);
+			if (traffic->receiver_fd >= 0)
+				udp_drain(flow);
 			continue;
 		}
 		if (traffic->sender_fd >= 0 && traffic->connected_us != NEVER && !traffic->over)

@@ -39,8 +39,14 @@ extern pthread_cond_t traffic_changed;
 
 /* Makes the sockets, in their nodes. */
 void flows_prepare(struct plan *plan);
+/* From here on sockets carry no mark: on a machine that is not ours marks may mean something. */
+void flows_unmarked(void);
+/* Whatever a sender still has in its buffers then goes nowhere when this process ends. */
+void flows_abort(const struct plan *plan);
 /* Starts the threads; they wait for the flows' own times. */
 void flows_start(struct plan *plan);
+/* By the real clock the end of the run comes to each thread when it comes: waits for the senders here, which count themselves. */
+void flows_settle(const struct plan *plan);
 /* At the end of the run: what receivers and unfinished senders have counted so far. */
 void flows_count(struct plan *plan);
 
@@ -80,6 +86,8 @@ bool tcp_send(struct flow *flow, int fd, uint64_t bytes);
 /* Waits for the other side to have it all; false if interrupted or broken. */
 bool tcp_wait_end(struct flow *flow, int fd);
 void tcp_abort(int fd);
+/* Lets the end of a socket be a reset. */
+void tcp_forget(int fd);
 void *tcp_send_thread(void *flow);
 void *tcp_receive_thread(void *flow);
 

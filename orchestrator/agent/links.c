@@ -115,23 +115,35 @@ static void enter_first(const struct node *node)
 	close(fd);
 }
 
+/* What is asked of the namespace that this process is in is asked of the node from here on. */
+static void open_node(struct node *node)
+{
+	node->namespace_fd = open_here("/proc/self/ns/net");
+	node->snmp_fd = open_here("/proc/self/net/snmp");
+	node->rtnl_fd = netlink_open(NETLINK_ROUTE);
+	node->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (node->inet_fd < 0)
+		die("making node", node->name, "the guest kernel needs CONFIG_INET", "%s",
+		    strerror(errno));
+}
+
 void nodes_create(struct plan *plan)
 {
 	birth_namespace = open_here("/proc/self/ns/net");
 	for (size_t i = 0; i < plan->node_count; i++) {
-		struct node *node = &plan->nodes[i];
-
-		enter_first(node);
-		node->namespace_fd = open_here("/proc/self/ns/net");
-		node->snmp_fd = open_here("/proc/self/net/snmp");
-		node->rtnl_fd = netlink_open(NETLINK_ROUTE);
-		node->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		if (node->inet_fd < 0)
-			die("making node", node->name, "the guest kernel needs CONFIG_INET", "%s",
-			    strerror(errno));
-		set_up(node, "lo", 1);
+		enter_first(&plan->nodes[i]);
+		open_node(&plan->nodes[i]);
+		set_up(&plan->nodes[i], "lo", 1);
 	}
 	leave_node();
+}
+
+void nodes_adopt(struct plan *plan)
+{
+	birth_namespace = open_here("/proc/self/ns/net");
+	for (size_t i = 0; i < plan->node_count; i++)
+		if (!plan->nodes[i].elsewhere)
+			open_node(&plan->nodes[i]);
 }
 
 /* What any device can be told at any time. */
@@ -248,7 +260,7 @@ static void visit_device(const struct nlmsghdr *message, void *context)
 
 static void visit_devices(const struct plan *plan, struct device_counters *counters)
 {
-	for (size_t i = 0; i < plan->node_count; i++) {
+	for (size_t i = 0; i < plan->node_count && plan->wire_count; i++) {
 		struct device_visit visit = {plan, &plan->nodes[i], counters};
 		struct ifinfomsg body = {0};
 		struct request request;

@@ -14,6 +14,8 @@ void leave_node(void);
 /* From here on devices of lent nodes get this alias. */
 void links_mark(const char *text);
 
+/* The nodes that are this machine itself; those that are elsewhere are none of ours. */
+void nodes_adopt(struct plan *plan);
 /* One namespace a node, or the one that was lent for it, each with its sockets, loopback up. */
 void nodes_create(struct plan *plan);
 /* Everything else, read back. */

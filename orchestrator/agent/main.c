@@ -1,6 +1,7 @@
 /*
  * longhaul-agent: the program next to the packets. As the first process of a guest it carries out
- * one run; on a net of Mininet's it does the same from there; on a host it launches guests.
+ * one run; on a net of Mininet's it does the same from there; on a host it launches guests, and on a
+ * real host at the end of a real path it carries out that end's share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +9,10 @@
 
 #include "able.h"
 #include "attach.h"
+#include "endpoint.h"
 #include "guard.h"
 #include "guest.h"
+#include "runs.h"
 #include "version.h"
 
 int main(int count, char **arguments)
@@ -22,14 +25,18 @@ int main(int count, char **arguments)
 		attach_run(count - 2, arguments + 2);
 	if (count >= 2 && !strcmp(arguments[1], "settle"))
 		attach_settle(count - 2, arguments + 2);
+	if (count == 2 && !strcmp(arguments[1], "endpoint"))
+		endpoint_run();
+	if (count == 2 && !strcmp(arguments[1], "halt"))
+		return halt_run();
 	if (count >= 2 && !strcmp(arguments[1], "able"))
 		return able_run(count - 2, arguments + 2);
 	if (count == 2 && !strcmp(arguments[1], "version")) {
 		puts("longhaul-agent " AGENT_VERSION);
 		return 0;
 	}
-	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | version; as process 1 of a guest it "
-	      "needs no words\n",
+	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | endpoint | halt | version; as process 1 "
+	      "of a guest it needs no words\n",
 	      stderr);
 	return 2;
 }

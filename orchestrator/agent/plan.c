@@ -333,7 +333,7 @@ void plan_read(const char *path, struct plan *plan)
 		uint64_t format, duration_us;
 		const char *where, *clock;
 		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
-			*flows, *schedule, *trace;
+			*flows, *schedule, *trace, *hosts;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -350,6 +350,8 @@ void plan_read(const char *path, struct plan *plan)
 		NEED("flows", struct reading, flows, FIELD_VALUE),
 		NEED("schedule", struct reading, schedule, FIELD_VALUE),
 		NEED("trace", struct reading, trace, FIELD_VALUE),
+		MAYBE("hosts", struct reading, hosts, FIELD_VALUE, 0),
+		IGNORE("asked_at"),
 		IGNORE("experiment"),
 		IGNORE("backend"),
 		IGNORE("kernel"),
@@ -375,11 +377,14 @@ void plan_read(const char *path, struct plan *plan)
 	plan->duration_us = reading.duration_us;
 	if (!plan->duration_us)
 		fields_refuse(json_member(root, "duration_us"), "nothing happens in no time");
-	plan->on_host = is_second(root, "where", reading.where, "guest", "host");
+	/* On real hosts every setting of the machine is left as it is, too. */
+	plan->on_host = reading.hosts || is_second(root, "where", reading.where, "guest", "host");
 	plan->real_clock = is_second(root, "clock", reading.clock, "virtual", "real");
 	if (reading.sysctls)
 		plan->sysctls = read_pairs(reading.sysctls, &plan->sysctl_count);
 	read_nodes(plan, reading.nodes);
+	if (reading.hosts)
+		plan_read_hosts(plan, reading.hosts);
 	read_wires(plan, reading.wires);
 	read_neighbours(plan, reading.neighbours);
 	read_routes(plan, reading.routes);

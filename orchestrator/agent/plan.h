@@ -15,6 +15,7 @@
 
 #define NEVER	       UINT64_MAX /* a time or size that is null */
 #define QDISCS_PER_END 8
+#define NO_LINK	       UINT32_MAX
 
 struct pair { /* ["name", "value"] or "name": "value" */
 	const char *name, *value;
@@ -25,6 +26,12 @@ struct node {
 	bool bridge;
 	struct pair *sysctls;
 	size_t sysctl_count;
+
+	/* A real host of its own: what it is reached by, and the link that its device's queue is; NO_LINK: of none. */
+	struct in_addr host_address;
+	const char *device;
+	uint32_t link;
+	bool elsewhere; /* another machine's agent sees to it */
 
 	pid_t process; /* its namespace is there already, as that of this process; 0: made here */
 	unsigned int bridge_index;
@@ -174,6 +181,7 @@ struct change {
 struct plan {
 	bool on_host;	 /* the kernel is not ours alone: what it has only once is left as it is */
 	bool real_clock; /* time goes on while we work; the trace is sampled, not probed */
+	bool resets_at_end; /* flows that last until the end are cut off there */
 	uint64_t duration_us;
 	struct pair *sysctls; /* of the whole guest */
 	size_t sysctl_count;

@@ -16,6 +16,36 @@ struct node *plan_find_node(struct plan *plan, const struct json *value)
 	fields_refuse(value, "no node is called '%s'", name);
 }
 
+void plan_read_hosts(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct in_addr address;
+		const struct json *node;
+		const char *device;
+		uint32_t link;
+	};
+	static const struct field fields[] = {
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("address", struct reading, address, FIELD_IPV4),
+		NEED("device", struct reading, device, FIELD_TEXT),
+		MAYBE("link", struct reading, link, FIELD_U32, NO_LINK),
+		IGNORE("rate_bps"),
+	};
+
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+		struct node *node;
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		node = plan_find_node(plan, reading.node);
+		if (strchr(reading.device, '/') || strlen(reading.device) >= IFNAMSIZ)
+			fields_refuse(item, "'%s' is no name of a device", reading.device);
+		node->host_address = reading.address;
+		node->device = reading.device;
+		node->link = reading.link;
+	}
+}
+
 struct end *plan_find_end(struct plan *plan, const struct json *node, const struct json *dev)
 {
 	const struct node *owner = plan_find_node(plan, node);

@@ -41,8 +41,10 @@ static void *look_thread(void *unused)
 			return NULL;
 		}
 		sample_tcp(the_plan, now, now >= next_sender);
-		if (now >= next_tick)
+		if (now >= next_tick) {
 			sample_queues(the_plan, now);
+			sample_devices(the_plan, now);
+		}
 		if (now >= next_write) {
 			trace_write_out();
 			next_write = now + WRITE_OUT_NS;
@@ -64,6 +66,7 @@ static void start(const struct plan *plan, uint64_t epoch_ns)
 	trace_open();
 	sample_tcp_open(plan);
 	sample_queues_open(plan);
+	sample_devices_open(plan);
 	thread_start(look_thread, NULL);
 }
 
@@ -94,6 +97,7 @@ static void flush(void)
 	pthread_mutex_lock(&lock);
 	over = true;
 	sample_queues(the_plan, clock_now_ns());
+	sample_devices(the_plan, clock_now_ns());
 	sample_tcp_end(the_plan, clock_now_ns());
 	trace_write_out();
 	pthread_mutex_unlock(&lock);

@@ -14,4 +14,8 @@ void sample_tcp_end(const struct plan *plan, uint64_t now_ns);
 void sample_queues_open(const struct plan *plan);
 void sample_queues(const struct plan *plan, uint64_t now_ns);
 
+/* sampler_device.c: the queues of real hosts' own devices */
+void sample_devices_open(const struct plan *plan);
+void sample_devices(const struct plan *plan, uint64_t now_ns);
+
 #endif

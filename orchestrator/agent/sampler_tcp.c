@@ -44,6 +44,8 @@ void sample_tcp_open(const struct plan *plan)
 	watched = need_memory(plan->flow_count, sizeof(*watched));
 	diag_fds = need_memory(plan->node_count, sizeof(*diag_fds));
 	for (size_t i = 0; i < plan->node_count; i++) {
+		if (plan->nodes[i].elsewhere)
+			continue;
 		enter_node(&plan->nodes[i]);
 		diag_fds[i] = netlink_open(NETLINK_SOCK_DIAG);
 		leave_node();
@@ -111,10 +113,11 @@ static void see_receiver(const struct flow *flow, const struct inet_diag_msg *me
 	seen->bytes = info->tcpi_bytes_received - (message->idiag_state == CLOSE_WAIT);
 }
 
-/* Of the connections to a flow's port, those of its data: iperf3 has another one beside it. */
-static bool is_of(const struct flow *flow, uint16_t client, uint16_t server)
+/* Of the connections to a flow's port at its receiver, those of its data: iperf3 has another one beside it. */
+static bool is_of(const struct flow *flow, uint16_t client, uint16_t server, in_addr_t receiver)
 {
-	return flow->port == server && (!flow->client_port || flow->client_port == client);
+	return flow->port == server && flow->address.s_addr == receiver &&
+	       (!flow->client_port || flow->client_port == client);
 }
 
 static void visit_connection(const struct nlmsghdr *header, void *context)
@@ -132,9 +135,10 @@ static void visit_connection(const struct nlmsghdr *header, void *context)
 
 		if (flow->kind == FLOW_UDP)
 			continue;
-		if (look->senders && flow->from == look->node && is_of(flow, here, there))
+		if (look->senders && flow->from == look->node &&
+		    is_of(flow, here, there, message->id.idiag_dst[0]))
 			see_sender(flow, &info, &attributes, look->now_ns);
-		if (flow->to == look->node && is_of(flow, there, here))
+		if (flow->to == look->node && is_of(flow, there, here, message->id.idiag_src[0]))
 			see_receiver(flow, message, &info);
 	}
 }
@@ -164,7 +168,7 @@ void sample_tcp(const struct plan *plan, uint64_t now_ns, bool senders)
 		struct look look = {plan, &plan->nodes[i], now_ns, senders};
 		struct request request;
 
-		if (plan->nodes[i].bridge)
+		if (plan->nodes[i].bridge || plan->nodes[i].elsewhere)
 			continue;
 		request_begin(&request, SOCK_DIAG_BY_FAMILY, 0, &body, sizeof(body));
 		netlink_dump(diag_fds[i], &request, visit_connection, &look);
@@ -177,6 +181,6 @@ void sample_tcp(const struct plan *plan, uint64_t now_ns, bool senders)
 void sample_tcp_end(const struct plan *plan, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < plan->flow_count; i++)
-		if (plan->flows[i].kind != FLOW_UDP)
+		if (plan->flows[i].kind != FLOW_UDP && !plan->flows[i].to->elsewhere)
 			tell_receiver(i, plan->flows[i].traffic->bytes_received, now_ns);
 }

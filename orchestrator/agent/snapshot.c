@@ -20,6 +20,8 @@ void facts_snapshot(const struct plan *plan, struct snapshot *snapshot)
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct node_snapshot *node = &snapshot->nodes[i];
 
+		if (plan->nodes[i].elsewhere)
+			continue;
 		node->qdiscs = qdiscs_read(&plan->nodes[i], &node->qdisc_count);
 		if (pread(plan->nodes[i].snmp_fd, node->snmp, sizeof(node->snmp) - 1, 0) < 0)
 			die("reading counters of node", plan->nodes[i].name, "", "%s",

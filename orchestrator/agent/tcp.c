@@ -99,8 +99,11 @@ int tcp_listener(const struct flow *flow)
 	}
 	if (flow->both_ends)
 		set_congestion(flow, fd);
-	/* A window of its own has to be set again at the first segment (receive_all). */
-	if (flow->kind == FLOW_TCP && !flow->window_clamp_bytes)
+	/*
+	 * A window of its own has to be set again at the first segment (receive_all). On a real host the kernel
+	 * sizes the receive buffer by how fast it is read.
+	 */
+	if (flow->kind == FLOW_TCP && !flow->window_clamp_bytes && !flow->to->device)
 		wake_seldom(flow, fd);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16))
 		die("listening for flow", flow->name, "", "port %u: %s", flow->port,
@@ -108,10 +111,21 @@ int tcp_listener(const struct flow *flow)
 	return fd;
 }
 
+/* From the address that a real host has for it, whichever way its routes would choose. */
+static void bind_here(const struct flow *flow, int fd)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = flow->from->host_address};
+
+	if (here.sin_addr.s_addr && bind(fd, (struct sockaddr *)&here, sizeof(here)))
+		die("binding flow", flow->name, "the address must be this host's", "%s: %s",
+		    inet_ntoa(here.sin_addr), strerror(errno));
+}
+
 int tcp_sender(const struct flow *flow)
 {
 	int fd = flow_socket(SOCK_STREAM, SENDER_MARK(flow));
 
+	bind_here(flow, fd);
 	set_congestion(flow, fd);
 	if (flow->max_pacing_bps)
 		set_pacing(flow, fd, flow->max_pacing_bps);
@@ -317,12 +331,17 @@ bool tcp_wait_end(struct flow *flow, int fd)
 	return false;
 }
 
-/* A reset: nothing of the flow stays behind in buffers, as when a person pulls the plug. */
-void tcp_abort(int fd)
+void tcp_forget(int fd)
 {
 	struct linger linger = {.l_onoff = 1, .l_linger = 0};
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
+/* A reset: nothing of the flow stays behind in buffers, as when a person pulls the plug. */
+void tcp_abort(int fd)
+{
+	tcp_forget(fd);
 	close(fd);
 }
 
@@ -346,7 +365,7 @@ void *tcp_send_thread(void *argument)
 	flow_stopped(flow);
 	if (ended)
 		close(fd);
-	else if (!flow_lasts(flow))
+	else if (!flow_lasts(flow) || traffic->plan->resets_at_end)
 		tcp_abort(fd);
 	return NULL;
 }
@@ -371,13 +390,30 @@ static void receive_all(struct flow *flow, int fd)
 		flow_completed(flow);
 }
 
+/* On a real network anybody may knock; only the flow's own sender is let in. */
+static int accept_sender(const struct flow *flow)
+{
+	in_addr_t sender = flow->from->host_address.s_addr;
+
+	for (;;) {
+		struct sockaddr_in peer = {0};
+		socklen_t size = sizeof(peer);
+		int fd = accept4(flow->traffic->listener_fd, (struct sockaddr *)&peer, &size,
+				 SOCK_CLOEXEC);
+
+		if (fd < 0 || !sender || peer.sin_addr.s_addr == sender)
+			return fd;
+		tcp_abort(fd);
+	}
+}
+
 void *tcp_receive_thread(void *argument)
 {
 	struct flow *flow = argument;
 	struct traffic *traffic = flow->traffic;
 
 	do {
-		int fd = accept4(traffic->listener_fd, NULL, NULL, SOCK_CLOEXEC);
+		int fd = accept_sender(flow);
 
 		if (fd < 0) {
 			flow_error(flow, "accepting: %s", strerror(errno));

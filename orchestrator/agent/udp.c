@@ -46,7 +46,13 @@ void udp_prepare_receiver(struct flow *flow)
 
 void udp_prepare_sender(struct flow *flow)
 {
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = flow->from->host_address};
+
 	flow->traffic->sender_fd = flow_socket(SOCK_DGRAM, SENDER_MARK(flow));
+	if (here.sin_addr.s_addr &&
+	    bind(flow->traffic->sender_fd, (struct sockaddr *)&here, sizeof(here)))
+		die("binding flow", flow->name, "the address must be this host's", "%s: %s",
+		    inet_ntoa(here.sin_addr), strerror(errno));
 	bind_to(flow, flow->traffic->sender_fd, connect);
 }
 

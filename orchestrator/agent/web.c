@@ -31,7 +31,7 @@ static bool fetch(struct flow *flow, uint64_t bytes)
 	}
 	if (ended)
 		close(fd);
-	else if (!flow_lasts(flow))
+	else if (!flow_lasts(flow) || flow->traffic->plan->resets_at_end)
 		tcp_abort(fd);
 	return ended;
 }
