@@ -28,14 +28,17 @@ LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana     no links to it, and
 LONGHAUL_GRAFANA_TOKEN   of a service account that may      it is not told of runs
                          write annotations there
 LONGHAUL_URL             where people reach this service    no links back to it
+LONGHAUL_HOSTS           the operator's policy of hosts     hosts.yml in LONGHAUL_HOME
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
 LONGHAUL_TOKEN           what to show there; --token-env names another variable
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import socket
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -91,6 +94,18 @@ class Settings:
     grafana: Grafana | None = None
     # Where people reach the service of this home.
     url: str = ""
+    # What real hosts may be used for; whoever names no file has the one in its home.
+    hosts_file: Path | None = None
+
+    @property
+    def hosts(self) -> Path:
+        """The operator's policy of hosts, which need not be there."""
+        return self.hosts_file or self.home / "hosts.yml"
+
+    @property
+    def origin(self) -> str:
+        """What the record calls whoever works for this home on this machine: the same in every life, and nobody else's."""
+        return f"{socket.gethostname()}-{hashlib.sha256(str(self.home).encode()).hexdigest()[:8]}"
 
 
 def load_settings() -> Settings:
@@ -124,17 +139,16 @@ def load_settings() -> Settings:
         prometheus=_prometheus(environment),
         grafana=_grafana(environment),
         url=_address(environment, "LONGHAUL_URL"),
+        hosts_file=Path(named).expanduser().absolute() if (named := environment.get("LONGHAUL_HOSTS")) else None,
     )
 
 
 def _prometheus(environment: Mapping[str, str]) -> Prometheus | None:
     name = "LONGHAUL_PROMETHEUS"
-    url = environment.get(name, "").rstrip("/")
+    shown = f"and what it is to be shown in {name}_TOKEN, or {name}_USER and {name}_PASSWORD"
+    url = _address(environment, name, shown)
     if not url:
         return None
-    if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
-        hint = f"give http://HOST:PORT, and what it is to be shown in {name}_TOKEN, or {name}_USER and {name}_PASSWORD"
-        raise PlanError("reading setting", name, "it is no address of a Prometheus", hint)
     token, user = environment.get(f"{name}_TOKEN", ""), environment.get(f"{name}_USER", "")
     if token and user:
         raise PlanError("reading setting", f"{name}_TOKEN", f"{name}_USER is there too", "leave one of the two out")
@@ -178,14 +192,12 @@ def _grafana(environment: Mapping[str, str]) -> Grafana | None:
     return Grafana(url, token) if url else None
 
 
-def _address(environment: Mapping[str, str], name: str) -> str:
-    """Where people reach something, without the last slash; nothing where nothing is set."""
+def _address(environment: Mapping[str, str], name: str, hint: str = "or what people reach it by") -> str:
+    """Where something is reached, without the last slash; nothing where nothing is set."""
     url = environment.get(name, "").rstrip("/")
     if url and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
         # What was written may hold a password.
-        raise PlanError(
-            "reading setting", name, "it is no address", "give http://HOST:PORT, or what people reach it by"
-        )
+        raise PlanError("reading setting", name, "it is no address", f"give http://HOST:PORT, {hint}")
     return url
 
 

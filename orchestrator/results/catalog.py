@@ -11,12 +11,17 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 from orchestrator.results.counts import add_counts
 from orchestrator.results.database import Database, chunks, insert_new, now, page_of
 from orchestrator.results.ends import KEPT, LIVE, settle
+from orchestrator.results.filters import Filter
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
+from orchestrator.results.traits import numbers_of, run_traits
 
 Row = dict[str, Any]
 
 # A rerun ends like any run, and only its verdict is kept.
 _KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
+ALL = Filter()
+# Words are for the index; no list shows them.
+_LISTED = [column for column in RUNS.c if column.name != "words"]
 
 
 class Catalog:
@@ -25,15 +30,17 @@ class Catalog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, run_id: str, document: Mapping[str, Any]) -> None:
-        """Record a run that is kept; one that was recorded as kept before stays as it was."""
+    def add(self, run_id: str, document: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+        """Record a run that is kept, what it came to and what it is (run.json); one that was recorded as kept before stays as it was."""
         at = now()
         known = {key: document[key] for key in ("experiment", "backend", "seed", "virtual_s")}
         found = {key: document[key] for key in ("status", "kernel", "wall_s", "trace_sha256")}
         found |= {"measured_by": document.get("measured_by"), "finished_at": at}
+        found |= numbers_of(document)
         row = {**known, **found, "id": run_id, "created_at": at, "point": json.dumps(document["point"], sort_keys=True)}
         with self._database.write() as connection:
-            if not insert_new(connection, RUNS, [row | {"pinned": False}]):
+            traits = run_traits(run_id, document["experiment"], None, run)
+            if not insert_new(connection, RUNS, [row | traits | {"pinned": False}]):
                 was = connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one()
                 if was in KEPT:
                     return
@@ -51,7 +58,7 @@ class Catalog:
 
     def revise(self, run_id: str, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a recorded run's."""
-        changed = {"status": document["status"], "measured_by": document.get("measured_by")}
+        changed = {"status": document["status"], "measured_by": document.get("measured_by"), **numbers_of(document)}
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
             _write_document(connection, run_id, document)
@@ -72,6 +79,11 @@ class Catalog:
             return None
         found = _row(row)
         return found | {"document": None if found["document"] is None else json.loads(found["document"])}
+
+    def status(self, run_id: str) -> str | None:
+        """How a run stands; None where there is none."""
+        with self._database.read() as connection:
+            return connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one_or_none()
 
     def ids_beginning(self, start: str, limit: int) -> list[str]:
         """Ids of kept runs that begin so, in order."""
@@ -100,24 +112,45 @@ class Catalog:
     def page(
         self,
         limit: int,
+        wanted: Filter = ALL,
         *,
         after: tuple[str, str] | None = None,
         oldest_first: bool = False,
-        name: str | None = None,
-        status: str | None = None,
         experiment_id: str | None = None,
     ) -> list[Row]:
         """Some runs of any status, after the one with that creation time and id."""
-        query = select(RUNS)
-        if name is not None:
-            query = query.where(RUNS.c.experiment == name)
-        if status is not None:
-            query = query.where(RUNS.c.status == status)
+        query = wanted.apply(select(*_LISTED), RUNS)
         if experiment_id is not None:
             its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
             query = query.where(RUNS.c.id.in_(its))
         with self._database.read() as connection:
             return page_of(connection, query, RUNS, limit, after, oldest_first)
+
+    def documents(self, run_ids: Sequence[str]) -> dict[str, Row]:
+        """Of these, what those came to that have ended: kept ones, and failed ones with why."""
+        found: dict[str, Row] = {}
+        with self._database.read() as connection:
+            for some in chunks(run_ids):
+                query = select(DOCUMENTS).where(DOCUMENTS.c.run_id.in_(some))
+                found |= {row.run_id: json.loads(row.document) for row in connection.execute(query)}
+        return found
+
+    def recorded(self, names: Sequence[str]) -> set[str]:
+        """Of these names of experiments, those of which there is a run in any state."""
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for some in chunks(names):
+                query = select(RUNS.c.experiment).where(RUNS.c.experiment.in_(some)).distinct()
+                found |= set(connection.execute(query).scalars())
+        return found
+
+    def statuses(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Of these, the status of those that the record knows."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for some in chunks(run_ids):
+                found |= dict(connection.execute(select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(some))).all())
+        return found
 
     def by_status(self) -> dict[str, int]:
         """How many runs there are in each status."""
@@ -144,6 +177,28 @@ class Catalog:
         with self._database.read() as connection:
             return [(row.id, row.value) for row in connection.execute(query)]
 
+    def measured_of(self, experiment_id: str) -> list[tuple[str, str]]:
+        """Which measures the runs of an experiment have: (flow, measure), the flow empty for the path and the run."""
+        its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+        query = select(MEASURES.c.flow, MEASURES.c.measure).where(MEASURES.c.run_id.in_(its)).distinct()
+        with self._database.read() as connection:
+            return [(row.flow, row.measure) for row in connection.execute(query.order_by(*query.selected_columns))]
+
+    def values_of(self, experiment_id: str, measure: str, flow: str) -> list[Row]:
+        """One measure over the runs of one experiment, in their order, None where a run has no such number."""
+        query = (
+            select(RUNS.c.id, RUNS.c.point, RUNS.c.seed, RUNS.c.status, MEASURES.c.value)
+            .join(EXPERIMENT_RUNS, EXPERIMENT_RUNS.c.run_id == RUNS.c.id)
+            .outerjoin(
+                MEASURES,
+                and_(MEASURES.c.run_id == RUNS.c.id, MEASURES.c.measure == measure, MEASURES.c.flow == flow),
+            )
+            .where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+            .order_by(EXPERIMENT_RUNS.c.position)
+        )
+        with self._database.read() as connection:
+            return [_row(row) for row in connection.execute(query)]
+
     def removable(self) -> list[tuple[str, str]]:
         """Kept runs that nobody holds on to, the oldest first: (id, created at)."""
         query = select(RUNS.c.id, RUNS.c.created_at).where(RUNS.c.status.in_(KEPT), ~_protected())
@@ -161,6 +216,21 @@ class Catalog:
         """Keep a run whatever its age, or no longer."""
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(pinned=pinned))
+
+    def let_go(self, run_id: str) -> str | None:
+        """Forget a run that nobody holds on to; else who does."""
+        with self._database.write() as connection:
+            row = connection.execute(select(RUNS.c.status, RUNS.c.pinned).where(RUNS.c.id == run_id)).one_or_none()
+            if row is None:
+                return None
+            if row.status in LIVE:
+                return f"it is {row.status}"
+            if row.pinned:
+                return "it is pinned"
+            if connection.execute(select(RUNS.c.id).where(RUNS.c.id == run_id, _protected())).first() is not None:
+                return "an experiment that goes on wants it, or a baseline has it"
+            connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
+        return None
 
     def remove(self, run_ids: Sequence[str]) -> None:
         """Forget runs."""

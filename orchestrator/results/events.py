@@ -18,6 +18,8 @@ from orchestrator.results.tables import EVENTS, EXPERIMENT_RUNS, EXPERIMENTS, LA
 
 Row = dict[str, Any]
 
+PROGRESS = "run.progress"
+
 
 def say(
     connection: Connection, kind: str, data: Mapping[str, Any], *, experiment: str | None = None, run: str | None = None
@@ -64,6 +66,12 @@ class EventLog:
         """The id of the last event."""
         with self._database.read() as connection:
             return newest_id(connection)
+
+    def changes(self, last: int, limit: int = 1000) -> list[Row]:
+        """Every event after that one that says more than how far a run is."""
+        query = select(EVENTS).where(EVENTS.c.id > min(last, LARGEST_ID), EVENTS.c.kind != PROGRESS)
+        with self._database.read() as connection:
+            return _rows(connection, query.order_by(EVENTS.c.id).limit(limit))
 
     def of_experiment(self, experiment: str, last: int, limit: int = 1000) -> list[Row]:
         """Those about one experiment and, since it was submitted, about its runs."""

@@ -18,10 +18,13 @@ from orchestrator.errors import Conflict, NotFound
 from orchestrator.results.database import Database, chunks, insert_new, now, page_of
 from orchestrator.results.ends import KEPT, LIVE, close_if_over
 from orchestrator.results.events import newest_id, say, say_all
+from orchestrator.results.filters import Filter
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
+from orchestrator.results.traits import experiment_traits
 from orchestrator.results.work import Wanted, enqueue
 
 Row = dict[str, Any]
+ALL = Filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Experiments:
 
     def submit(self, submission: Submission) -> str:
         """Record it and queue those of its runs that are not kept; the id it has, an older one where the key was used before."""
+        its_runs = (wanted.run for wanted in submission.runs)
+        traits = experiment_traits(submission.id, submission.name, submission.about, submission.owner, its_runs)
         with self._database.write() as connection:
             if known := _asked_before(
                 connection, submission.owner, submission.idempotency_key, submission.asked_sha256
@@ -82,6 +87,7 @@ class Experiments:
                 "idempotency_key": submission.idempotency_key,
                 "asked_sha256": submission.asked_sha256,
                 "first_event": newest_id(connection),
+                **traits,
             }
             if not insert_new(connection, EXPERIMENTS, [row]):
                 # Somebody else was quicker with the same key.
@@ -123,19 +129,14 @@ class Experiments:
     def page(
         self,
         limit: int,
+        wanted: Filter = ALL,
         *,
         after: tuple[str, str] | None = None,
         oldest_first: bool = False,
-        name: str | None = None,
-        status: str | None = None,
-        owner: str | None = None,
     ) -> list[Row]:
         """Some experiments, after the one with that creation time and id."""
-        wide = {"spec", "lint", "asked"}
-        query = select(*(column for column in EXPERIMENTS.c if column.name not in wide))
-        for column, value in ((EXPERIMENTS.c.name, name), (EXPERIMENTS.c.status, status), (EXPERIMENTS.c.owner, owner)):
-            if value is not None:
-                query = query.where(column == value)
+        wide = {"spec", "lint", "asked", "words"}
+        query = wanted.apply(select(*(column for column in EXPERIMENTS.c if column.name not in wide)), EXPERIMENTS)
         with self._database.read() as connection:
             return page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)
 
@@ -156,6 +157,26 @@ class Experiments:
         )
         with self._database.read() as connection:
             return [json.loads(row.document) | {"cached": row.cached} for row in connection.execute(query)]
+
+    def live_on(self, backend: str) -> list[str]:
+        """Those on a backend that have not ended."""
+        query = select(EXPERIMENTS.c.id, EXPERIMENTS.c.asked).where(EXPERIMENTS.c.status.in_(LIVE))
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return [row.id for row in rows if json.loads(row.asked).get("backend") == backend]
+
+    def wanting(self, run_id: str) -> list[str]:
+        """The experiments that want or wanted a run, the newest first."""
+        query = (
+            select(EXPERIMENTS.c.id)
+            .join(EXPERIMENT_RUNS, EXPERIMENT_RUNS.c.experiment_id == EXPERIMENTS.c.id)
+            .where(EXPERIMENT_RUNS.c.run_id == run_id)
+            .distinct()
+            .add_columns(EXPERIMENTS.c.created_at)
+            .order_by(EXPERIMENTS.c.created_at.desc(), EXPERIMENTS.c.id)
+        )
+        with self._database.read() as connection:
+            return list(connection.execute(query).scalars())
 
     def cancel(self, experiment: str) -> None:
         """Give up what nobody else wants of it: at once what waits, and what runs as soon as its holder looks."""
@@ -193,6 +214,19 @@ class Experiments:
         """Forget an experiment that has ended; its runs stay, others may want them."""
         with self._database.write() as connection:
             connection.execute(delete(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment))
+
+    def newest_named(self, names: Sequence[str]) -> dict[str, Row]:
+        """The newest experiment of each of these names that has one."""
+        at = (
+            select(EXPERIMENTS.c.name, func.max(EXPERIMENTS.c.created_at).label("at"))
+            .where(EXPERIMENTS.c.name.in_(names))
+            .group_by(EXPERIMENTS.c.name)
+            .subquery()
+        )
+        newest = and_(EXPERIMENTS.c.name == at.c.name, EXPERIMENTS.c.created_at == at.c.at)
+        query = select(EXPERIMENTS).join(at, newest).order_by(EXPERIMENTS.c.id)
+        with self._database.read() as connection:
+            return {row.name: _experiment(row) for row in connection.execute(query)}
 
     def by_status(self) -> dict[str, int]:
         """How many experiments there are in each status."""

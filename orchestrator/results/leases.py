@@ -10,7 +10,7 @@ import socket
 import time
 from typing import Any
 
-from sqlalchemy import and_, case, or_, select, update
+from sqlalchemy import Connection, and_, case, or_, select, update
 
 from orchestrator.results.database import Database, insert_new
 from orchestrator.results.tables import LEASES
@@ -31,11 +31,7 @@ class Leases:
         """The fence of a lease that is now the holder's; None where somebody else has it."""
         now_s = time.time()
         with self._database.write() as connection:
-            insert_new(
-                connection,
-                LEASES,
-                [{"name": name, "holder": None, "fence": 0, "until_s": 0.0, "about": "", "since_s": 0.0}],
-            )
+            self._insert(connection, name)
             free = or_(LEASES.c.holder.is_(None), LEASES.c.until_s < now_s, LEASES.c.holder == holder)
             still = and_(LEASES.c.holder == holder, LEASES.c.until_s >= now_s)
             since = case((still, LEASES.c.since_s), else_=now_s)
@@ -45,6 +41,15 @@ class Leases:
             ).rowcount
             if not taken:
                 return None
+            return int(connection.execute(select(LEASES.c.fence).where(LEASES.c.name == name)).scalar_one())
+
+    def seize(self, name: str, holder: str, lease_s: float, about: str = "") -> int:
+        """Take it whoever has it; who had it finds out at their next word."""
+        now_s = time.time()
+        with self._database.write() as connection:
+            self._insert(connection, name)
+            held = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
+            connection.execute(update(LEASES).where(LEASES.c.name == name).values(**held, since_s=now_s))
             return int(connection.execute(select(LEASES.c.fence).where(LEASES.c.name == name)).scalar_one())
 
     def renew(self, name: str, holder: str, fence: int, lease_s: float) -> bool:
@@ -74,6 +79,11 @@ class Leases:
         with self._database.read() as connection:
             names = connection.execute(select(LEASES.c.name).order_by(LEASES.c.name)).scalars().all()
         return [found for name in names if (found := self.get(name)) is not None]
+
+    @staticmethod
+    def _insert(connection: Connection, name: str) -> None:
+        new = {"name": name, "holder": None, "fence": 0, "until_s": 0.0, "about": "", "since_s": 0.0}
+        insert_new(connection, LEASES, [new])
 
     def _change(self, name: str, holder: str, fence: int, values: dict[str, Any]) -> bool:
         mine = (LEASES.c.name == name, LEASES.c.holder == holder, LEASES.c.fence == fence)

@@ -10,8 +10,9 @@ A run that was placed once keeps its place: a second export sends the same sampl
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from sqlalchemy import Connection, delete, select, update
 
@@ -32,6 +33,22 @@ class Span:
     begin_ms: int
     end_ms: int
     resolution_ms: int
+
+    def as_told(self) -> dict[str, int]:
+        """As a run's document says it: until the run's end, which is a cell before its place's."""
+        return {
+            "begin_ms": self.begin_ms,
+            "end_ms": self.end_ms - self.resolution_ms,
+            "resolution_ms": self.resolution_ms,
+        }
+
+    @classmethod
+    def told(cls, said: Mapping[str, Any]) -> Self | None:
+        """What a document says of it, if it does."""
+        if "begin_ms" not in said:
+            return None
+        cell_ms = said["resolution_ms"]
+        return cls(said["begin_ms"], said["end_ms"] + cell_ms, cell_ms)
 
 
 def latest_gap(taken: Iterable[tuple[int, int]], length_ms: int, earliest_ms: int, now_ms: int) -> int | None:
@@ -58,21 +75,15 @@ class Spans:
 
     def of(self, run_id: str) -> Span | None:
         """Where a run lies, if it was ever placed."""
-        query = select(SPANS.c.begin_ms, SPANS.c.end_ms, SPANS.c.resolution_ms).where(SPANS.c.run_id == run_id)
         with self._database.read() as connection:
-            row = connection.execute(query).one_or_none()
-        return Span(*row) if row is not None else None
+            return _known(connection, run_id)
 
     def place(self, run_id: str, length_ms: int, resolution_ms: int, window_s: int) -> Span:
         """A place for a run, the one that it has while that is within the window; ExportError where there is no room."""
         now_ms = int(time.time() * 1000)
         first_ms = earliest_ms(now_ms, window_s)
         with self._database.write() as connection:
-            here = SPANS.c.run_id == run_id
-            row = connection.execute(
-                select(SPANS.c.begin_ms, SPANS.c.end_ms, SPANS.c.resolution_ms).where(here)
-            ).first()
-            had = Span(*row) if row is not None else None
+            had = _known(connection, run_id)
             wanted = (length_ms, resolution_ms)
             if had and had.begin_ms >= first_ms and (had.end_ms - had.begin_ms, had.resolution_ms) == wanted:
                 return had
@@ -99,7 +110,13 @@ class Spans:
             _write(connection, run_id, span)
 
 
+def _known(connection: Connection, run_id: str) -> Span | None:
+    query = select(SPANS.c.begin_ms, SPANS.c.end_ms, SPANS.c.resolution_ms).where(SPANS.c.run_id == run_id)
+    row = connection.execute(query).one_or_none()
+    return Span(*row) if row is not None else None
+
+
 def _write(connection: Connection, run_id: str, span: Span) -> None:
-    row = {"begin_ms": span.begin_ms, "end_ms": span.end_ms, "resolution_ms": span.resolution_ms}
+    row = asdict(span)
     if not insert_new(connection, SPANS, [{"run_id": run_id} | row]):
         connection.execute(update(SPANS).where(SPANS.c.run_id == run_id).values(row))

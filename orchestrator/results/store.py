@@ -28,6 +28,7 @@ from orchestrator.settings import Settings
 if TYPE_CHECKING:
     from orchestrator.results.catalog import Catalog
     from orchestrator.results.database import Database
+    from orchestrator.results.shared_columns import SharedColumns
     from orchestrator.results.staging import Staging
     from orchestrator.run import Run
     from orchestrator.trace import ColumnSource, Trace
@@ -43,6 +44,7 @@ class Store:
     """All kept runs of one home."""
 
     def __init__(self, settings: Settings, patience_s: float | None = None) -> None:
+        self.settings = settings
         self.home = settings.home
         self._patience = {} if patience_s is None else {"patience_s": patience_s}
         self._database_url = settings.database or f"sqlite:///{settings.home / 'catalogue.sqlite'}"
@@ -79,7 +81,7 @@ class Store:
     ) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
         self._pack(directory, run, run_id, identity, spec, document, trace)
-        self._shelve(directory, run_id, document)
+        self._shelve(directory, run_id, document, run.as_json())
 
     @staticmethod
     def _pack(
@@ -127,13 +129,13 @@ class Store:
                 for name, content in files.items():
                     (directory / name).parent.mkdir(exist_ok=True)
                     (directory / name).write_bytes(content)
-                self._shelve(directory, run_id, manifest["document"])
+                self._shelve(directory, run_id, manifest["document"], manifest["run"])
         except OSError as error:
             hint = "free some space, or set LONGHAUL_HOME"
             raise ResultsError("receiving run", run_id, error.strerror or str(error), hint) from error
         return self.manifest(run_id)["document"]  # type: ignore[no-any-return]
 
-    def _shelve(self, directory: Path, run_id: str, document: Mapping[str, Any]) -> None:
+    def _shelve(self, directory: Path, run_id: str, document: Mapping[str, Any], run: Mapping[str, Any]) -> None:
         target = self.directory(run_id)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -144,7 +146,7 @@ class Store:
                 document = self.manifest(run_id)["document"]
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
-        self.catalog.add(run_id, document)
+        self.catalog.add(run_id, document, run)
 
     def revise(self, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a kept run's."""
@@ -194,7 +196,7 @@ class Store:
     def adopt(self, document: Mapping[str, Any]) -> None:
         """Give a kept run its row, if whoever kept it died before that."""
         if self.catalog.document(document["run"]) is None:
-            self.catalog.add(document["run"], document)
+            self.catalog.add(document["run"], document, self.manifest(document["run"])["run"])
 
     def get(self, start: str) -> dict[str, Any]:
         """The document of the one run whose id begins so."""
@@ -240,6 +242,12 @@ class Store:
 
         return partial(read_columns, self._kept(run_id))
 
+    def shared_columns(self, run_id: str) -> SharedColumns:
+        """The same for a picture of many series, to be closed when it is made."""
+        from orchestrator.results.shared_columns import SharedColumns
+
+        return SharedColumns(self._kept(run_id))
+
     def file(self, run_id: str, name: str) -> Path:
         """A file of a kept run to download, by a name of `downloads.SOURCES`."""
         from orchestrator.results.downloads import SOURCES, file_of
@@ -262,5 +270,15 @@ class Store:
     def delete(self, run_id: str) -> None:
         """Forget a run: its row first, so that nobody finds a run without files."""
         self.catalog.remove([run_id])
+        self._discard(run_id)
+
+    def let_go(self, run_id: str) -> str | None:
+        """Forget a run unless somebody holds on to it; then who does."""
+        why = self.catalog.let_go(run_id)
+        if why is None:
+            self._discard(run_id)
+        return why
+
+    def _discard(self, run_id: str) -> None:
         shutil.rmtree(self.directory(run_id), ignore_errors=True)
         shutil.rmtree(self._derived(run_id), ignore_errors=True)

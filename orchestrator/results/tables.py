@@ -3,7 +3,7 @@
     experiments ---< experiment_runs >--- runs --- documents   what a finished run came to
          |                                  |----- work        what a run that is still wanted needs
          '--------------< events >----------'----- measures    every number of its document, a row each
-    tokens ---< sessions      audit      leases      baselines      spans      exporters      counts
+    tokens ---< sessions      audit      leases      workers      baselines      spans      exporters      counts
 
 A run is known by the hash of what determines its result, so two experiments that want the same run share a row.
 Times that people read are ISO 8601 in UTC (they sort as text); times that are compared with a clock are seconds since 1970.
@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 # The newest revision in migrations/versions; a test holds the two equal.
-HEAD = "0004"
+HEAD = "0005"
 
 # No row is beyond; PostgreSQL compares its integers with no larger ones.
 LARGEST_ID = 2**31 - 1
@@ -56,10 +56,20 @@ RUNS = Table(
     Column("pinned", Boolean, nullable=False, server_default="0"),
     Column("started_at", String(32)),
     Column("finished_at", String(32)),
-    Index("runs_by_experiment", "experiment", "created_at"),
-    Index("runs_by_time", "created_at", "id"),
-    Index("runs_by_status", "status", "created_at"),
+    # What lists show and are searched by (traits.py); the path of a run from before they did is not known.
+    Column("topology", String(128)),
+    Column("bandwidth_bps", BigInteger),
+    Column("rtt_us", BigInteger),
+    Column("utilisation", Float),
+    Column("jain", Float),
+    Column("controls", Text, nullable=False, server_default=""),
+    Column("words", Text, nullable=False, server_default=""),
+    # Each holds the words, so that a search reads an index and no rows but those of its page.
+    Index("runs_by_experiment", "experiment", "created_at", "id", "words"),
+    Index("runs_by_time", "created_at", "id", "words"),
+    Index("runs_by_status", "status", "created_at", "id", "words"),
     Index("runs_by_end", "finished_at"),
+    Index("runs_by_pin", "pinned", "created_at"),
 )
 
 DOCUMENTS = Table(
@@ -122,8 +132,11 @@ EXPERIMENTS = Table(
     Column("idempotency_key", String(128)),
     Column("asked_sha256", String(64), nullable=False),
     Column("first_event", Integer, nullable=False),
+    Column("backend", String(16), nullable=False, server_default=""),
+    Column("controls", Text, nullable=False, server_default=""),
+    Column("words", Text, nullable=False, server_default=""),
     UniqueConstraint("owner", "idempotency_key", name="experiments_asked_once"),
-    Index("experiments_by_time", "created_at", "id"),
+    Index("experiments_by_time", "created_at", "id", "words"),
 )
 
 EXPERIMENT_RUNS = Table(
@@ -162,6 +175,20 @@ LEASES = Table(
     Column("about", Text, nullable=False),
     # When its holder got it.
     Column("since_s", Float, nullable=False, server_default="0"),
+)
+
+# Who carries runs out, and when that was last said.
+WORKERS = Table(
+    "workers",
+    METADATA,
+    Column("name", String(128), primary_key=True),
+    Column("dispatcher", String(128), nullable=False),
+    Column("machine", String(128), nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("needs", String(64), nullable=False),
+    Column("version", String(32), nullable=False),
+    Column("since_s", Float, nullable=False),
+    Column("at_s", Float, nullable=False),
 )
 
 TOKENS = Table(

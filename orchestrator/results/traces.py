@@ -83,6 +83,12 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
+def groups_within(source: Any, span_ns: SpanNs) -> list[int]:
+    """Which groups of a file's rows can hold records of that time."""
+    told = [_told(source.metadata.row_group(group)).t_ns for group in range(source.metadata.num_row_groups)]
+    return [group for group, (first, last) in enumerate(told) if first <= span_ns[1] and span_ns[0] <= last]
+
+
 def _chosen(batch: Any, about: int, span_ns: SpanNs) -> NDArray[np.bool_]:
     """The rows of this flow or link in this time."""
     chosen: NDArray[np.bool_] = batch.column("id").to_numpy() == about

@@ -18,20 +18,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, insert, or_, select, update
 
 from orchestrator.results.counts import add_counts
 from orchestrator.results.database import Database, chunks, insert_new, now
 from orchestrator.results.ends import LIVE, settle
-from orchestrator.results.events import say, say_all
+from orchestrator.results.events import PROGRESS, say, say_all
 from orchestrator.results.tables import DOCUMENTS, RUNS, WORK
+from orchestrator.results.traits import run_traits
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox`, `programs`, `alone`, `root`)."""
+    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox`, `programs`, `alone`, `root`, `hosts`)."""
 
     run_id: str
     run: Mapping[str, Any]
@@ -88,6 +89,7 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
                 "point": json.dumps(one.run["point"], sort_keys=True),
                 "owner": owner,
                 "pinned": False,
+                **run_traits(one.run_id, experiment, owner, one.run),
             }
             for one in fresh
         ],
@@ -115,8 +117,25 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
     return [one.run_id for one in fresh]
 
 
+def order_of(now_s: float) -> tuple[Subquery, Sequence[ColumnElement[Any]]]:
+    """How many runs each owner has running, to be joined by the owner, and the order in which runs are taken then."""
+    running = (
+        select(WORK.c.owner, func.count().label("running"))
+        .where(WORK.c.claimed_by.is_not(None), WORK.c.lease_until_s >= now_s)
+        .group_by(WORK.c.owner)
+        .subquery()
+    )
+    has = func.coalesce(running.c.running, 0)
+    return running, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+
+
 def _packed(one: Wanted) -> bytes:
     return zlib.compress(json.dumps({"run": one.run, "spec": one.spec, "rerun_of": one.rerun_of}).encode(), 1)
+
+
+def _unpacked(packed: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zlib.decompress(packed))
+    return found
 
 
 class Work:
@@ -132,7 +151,7 @@ class Work:
         *,
         lease_s: float,
         most_each: int,
-        needs: Sequence[str] = ("sandbox", "programs", "alone", "root"),
+        needs: Sequence[str] = ("sandbox", "programs", "alone", "root", "hosts"),
     ) -> list[Claim]:
         """At most `count` runs, in their order; no owner gets more than `most_each` at a time."""
         claims: list[Claim] = []
@@ -145,19 +164,14 @@ class Work:
 
     def _claim_one(self, holder: str, lease_s: float, most_each: int, needs: Sequence[str]) -> Claim | None:
         now_s = time.time()
-        running = (
-            select(WORK.c.owner, func.count().label("running"))
-            .where(WORK.c.claimed_by.is_not(None), WORK.c.lease_until_s >= now_s)
-            .group_by(WORK.c.owner)
-            .subquery()
-        )
+        running, order = order_of(now_s)
         has = func.coalesce(running.c.running, 0)
         free = or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
         query = (
             select(WORK)
             .outerjoin(running, running.c.owner == WORK.c.owner)
             .where(free, has < most_each, WORK.c.needs.in_(needs))
-            .order_by(WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+            .order_by(*order)
             .limit(1)
             .with_for_update(skip_locked=True, of=WORK)
         )
@@ -179,7 +193,7 @@ class Work:
             connection.execute(update(RUNS).where(RUNS.c.id == row.run_id).values(begun))
             kind = "run.retried" if row.attempts else "run.started"
             say(connection, kind, {"attempt": row.attempts + 1, "by": holder}, run=row.run_id)
-        unpacked = json.loads(zlib.decompress(row.run))
+        unpacked = _unpacked(row.run)
         return Claim(row.run_id, row.fence + 1, row.attempts + 1, row.owner, row.needs, **unpacked)
 
     def renew(
@@ -199,7 +213,7 @@ class Work:
                     kept = {"lease_until_s": time.time() + lease_s, "progress_s": virtual_s}
                     connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(kept))
                     if virtual_s > row.progress_s:
-                        say(connection, "run.progress", {"virtual_s": round(virtual_s, 3)}, run=row.run_id)
+                        say(connection, PROGRESS, {"virtual_s": round(virtual_s, 3)}, run=row.run_id)
         return lost, cancelled
 
     def cancelled(self, holder: str) -> set[str]:
@@ -249,6 +263,13 @@ class Work:
             connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
             settle(connection, run_id, status, {"error": document["error"]} if "error" in document else {})
         return True
+
+    def wanted(self, run_id: str) -> Wanted | None:
+        """A run that waits or is being carried out; None where nobody wants it any more."""
+        query = select(WORK.c.run, WORK.c.needs).where(WORK.c.run_id == run_id)
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else Wanted(run_id, needs=row.needs, **_unpacked(row.run))
 
     def waiting(self) -> tuple[int, float]:
         """How many runs wait, and for how many seconds the first has."""
