@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli_guest import JsonOption, VersionOption, kernel_app, modules_app
+from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
 from orchestrator.cli_remote import (
     TOKEN_ENV,
     ServerOption,
@@ -34,6 +35,7 @@ app.add_typer(kernel_app, name="kernel")
 app.add_typer(modules_app, name="modules")
 app.add_typer(token_app, name="token")
 app.add_typer(baseline_app, name="baseline")
+app.add_typer(hosts_app, name="hosts")
 for verb in (serve, worker, prune, pin, backup, restore):
     app.command()(verb)
 
@@ -74,7 +76,7 @@ SetOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
 RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
-BackendOption = Annotated[str, typer.Option(help="What to run on: sandbox or mininet.")]
+BackendOption = Annotated[str, typer.Option(help="What to run on: sandbox, mininet or hosts.")]
 WhereOption = Annotated[
     str | None, typer.Option("--in", metavar="PLACE", help="Where Mininet runs: host (needs root) or guest.")
 ]
@@ -99,6 +101,7 @@ def run(
     backend: BackendOption = "sandbox",
     where: WhereOption = None,
     clock: ClockOption = None,
+    hosts: HostsOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
     jobs: JobsOption = None,
@@ -119,7 +122,8 @@ def run(
         from orchestrator.remote import run_remotely
 
         refuse_with_server(service, {"--jobs": jobs is not None, "--no-cache": no_cache})
-        options = {"backend": backend, "where": where, "clock": clock, "seed": seed, "repeats": repeats}
+        options: dict[str, Any] = {"backend": backend, "where": where, "clock": clock, "seed": seed, "repeats": repeats}
+        options |= {"hosts": names_of(hosts)} if hosts else {}
         raise typer.Exit(
             run_remotely(
                 experiment, changes or [], options, server=service, token_env=token_env, files=files, as_json=as_json
@@ -127,7 +131,7 @@ def run(
         )
     from orchestrator.verbs import Asked, run_experiment
 
-    asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats)
+    asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats, names_of(hosts))
     raise typer.Exit(run_experiment(asked, jobs=jobs, files=files, as_json=as_json, use_cache=not no_cache))
 
 
@@ -181,6 +185,7 @@ def plan(
     backend: BackendOption = "sandbox",
     where: WhereOption = None,
     clock: ClockOption = None,
+    hosts: HostsOption = None,
     seed: SeedOption = None,
     repeats: RepeatsOption = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the topology into this SVG file.")] = None,
@@ -189,7 +194,7 @@ def plan(
     """Show the resolved plan: the topology, every number, where each impairment sits, cost, lint."""
     from orchestrator.verbs import Asked, show_plan
 
-    asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats)
+    asked = Asked(experiment, changes or [], backend, where, clock, seed, repeats, names_of(hosts))
     show_plan(asked, picture=picture, as_json=as_json)
 
 

@@ -27,6 +27,8 @@ class CongestionControl:
     parameters: tuple[Parameter, ...] = ()
     # Loses a window's share for every lost packet, so that its rate falls with 1/sqrt(loss) or a little slower.
     loss_based: bool = True
+    # Gives way to others that share a queue with it; what does not belongs on ways that are its own.
+    yields: bool = True
     # The receiver has to run it too: it answers a DCTCP sender mark by mark.
     both_ends: bool = False
     # The parameter that switches hybrid slow start, and its values for off and on.
@@ -55,10 +57,12 @@ def _packets(name: str, default: int, low: int, high: int, about: str) -> Parame
     return Parameter(name, "packets", default, low, high, about)
 
 
-def _own(name: str, *, loss_based: bool = True) -> CongestionControl:
+def _own(name: str, *, loss_based: bool = True, yields: bool = True) -> CongestionControl:
     """One of kmod/."""
     source = _KMOD / f"tcp_{name}.c"
-    return CongestionControl(name, described(source), parameters=declared_parameters(source), loss_based=loss_based)
+    return CongestionControl(
+        name, described(source), parameters=declared_parameters(source), loss_based=loss_based, yields=yields
+    )
 
 
 _HYSTART_DETECT = _number("hystart_detect", 3, 0, 3, "hybrid slow start: 1 ACK train, 2 delay, 3 both")
@@ -171,13 +175,13 @@ _TABLE = (
     CongestionControl(
         "bbr", "BBR: paces at the measured bandwidth, bounded by the measured round trip", loss_based=False
     ),
-    _own("apptcp", loss_based=False),
+    _own("apptcp", loss_based=False, yields=False),
     _own("htcp_be"),
     _own("agilesd"),
-    _own("ccp", loss_based=False),
-    _own("ccpd", loss_based=False),
+    _own("ccp", loss_based=False, yields=False),
+    _own("ccpd", loss_based=False, yields=False),
     _own("compound"),
-    _own("lhfixed", loss_based=False),
+    _own("lhfixed", loss_based=False, yields=False),
 )
 
 CONGESTION_CONTROLS: Mapping[str, CongestionControl] = {control.name: control for control in _TABLE}

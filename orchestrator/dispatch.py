@@ -10,12 +10,11 @@ own hash. Killed at any moment, it is replaced by another that puts back what th
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import signal
-import socket
 import threading
 import time
+from importlib.metadata import version
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from orchestrator.logs import log_as_json
 from orchestrator.results.leases import Leases, root_slot
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim, Work
+from orchestrator.results.workers import TELL_S, Workers
 from orchestrator.settings import Settings, load_settings
 from orchestrator.slots import Executor, LocalSlots, Outcome
 
@@ -61,6 +61,8 @@ class Dispatcher:
         self._root = ""
         self._root_fence: int | None = None
         self._root_after_s = 0.0
+        self._workers = Workers(store.database)
+        self._told_s = -TELL_S
 
     def serve(self, stop: threading.Event) -> None:
         """Dispatch until told to stop; a record that cannot be reached is waited for."""
@@ -86,6 +88,7 @@ class Dispatcher:
             self._pending.pop(0)
         self._keep_claims()
         self._say_unplaced()
+        self._tell_workers()
         while (kind := self._startable()) and (claims := self._claim(kind)):
             for claim in claims:
                 self._executor.start(claim)
@@ -140,6 +143,11 @@ class Dispatcher:
         for run_id in cancelled:
             self._executor.cancel(run_id)
 
+    def _tell_workers(self) -> None:
+        if time.monotonic() - self._told_s > TELL_S:
+            self._workers.tell(self._name, self._executor.workers(), version("longhaul"))
+            self._told_s = time.monotonic()
+
     def _say_unplaced(self) -> None:
         """Once a run, that it waits for something that is not there: nobody would know why nothing happens."""
         if time.monotonic() - self._looked_s < _RENEW_S:
@@ -160,6 +168,7 @@ class Dispatcher:
         """On an orderly end nobody has to wait for a lease to run out."""
         try:
             self._work.reclaim(self._name)
+            self._workers.tell(self._name, [], "")
         except ResultsError as error:
             _LOG.warning("%s; the claims end with their leases", error)
 
@@ -169,7 +178,7 @@ def serve_dispatcher(settings: Settings, stop: threading.Event) -> None:
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store(settings)
     with locked(settings.home / "dispatch.lock"), _executor(settings, store) as executor:
-        Dispatcher(store, settings, executor, _name(settings)).serve(stop)
+        Dispatcher(store, settings, executor, settings.origin).serve(stop)
 
 
 def _executor(settings: Settings, store: Store) -> LocalSlots | DaskCluster:
@@ -179,11 +188,6 @@ def _executor(settings: Settings, store: Store) -> LocalSlots | DaskCluster:
     from orchestrator.cluster.executor import DaskCluster
 
     return DaskCluster(settings, store, settings.dask)
-
-
-def _name(settings: Settings) -> str:
-    """The same in every life of this home's dispatcher, and no other's."""
-    return f"{socket.gethostname()}-{hashlib.sha256(str(settings.home).encode()).hexdigest()[:8]}"
 
 
 def main() -> int:

@@ -11,6 +11,7 @@
     |   |-- ReadBackMismatch     the kernel did not take what it was given     exit 4
     |   |-- RunCancelled         nobody wants it any more                    exit 4
     |   |-- WorkerLost           who carried it out is gone                  exit 4
+    |   |-- LeaseLost            somebody else has its hosts by now          exit 4
     |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
     |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
@@ -32,7 +33,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class LonghaulError(Exception):
@@ -70,8 +71,32 @@ class LonghaulError(Exception):
         }
 
 
+class FieldProblem(str):
+    """A line about one field of an experiment that also knows its parts, so that a page can show it where the field stands.
+
+    `location` is keys and positions, `field` the same as people write it; `read` None: nothing was; `nearest` is a known name.
+    """
+
+    location: tuple[str | int, ...]
+    field: str
+    read: str | None
+    what: str
+    nearest: str | None
+
+    def __new__(cls, line: str, location: tuple[str | int, ...], field: str, read: str | None, what: str) -> Self:
+        problem = super().__new__(cls, line)
+        problem.location, problem.field, problem.read, problem.what = location, field, read, what
+        match = _NEAREST.search(what)
+        problem.nearest = match[1] if match else None
+        return problem
+
+
+# How every part of the road ends a sentence that names what was probably meant.
+_NEAREST = re.compile(r", nearest: (\S+)$")
+
+
 class SpecError(LonghaulError):
-    """The experiment as written is not valid; `problems` has one line a field."""
+    """The experiment as written is not valid; `problems` has one line a field, most of them a FieldProblem."""
 
     exit_code = 2
     http_status = 422
@@ -137,6 +162,10 @@ class RunCancelled(BackendError):
 
 class WorkerLost(BackendError):
     """Who carried it out is gone; it says nothing about the experiment."""
+
+
+class LeaseLost(BackendError):
+    """Hosts of a run that goes on have become somebody else's: it is ended."""
 
 
 class TraceError(LonghaulError):

@@ -159,7 +159,11 @@ class Flow(Part):
     preset: one_of(*PRESETS) | None = Field(  # type: ignore[valid-type]
         None, description="a study's name for a sender: fills the fields that are not written here"
     )
-    cc: str | None = Field(None, description="congestion control of the sender; web flows use cubic unless told")
+    cc: str | None = Field(
+        None,
+        description="congestion control of the sender; web flows use cubic unless told",
+        json_schema_extra={"x-catalogue": "modules"},
+    )
     variant: Name | None = Field(None, description="what a study calls this congestion control")
     params: dict[str, ParameterValue] = Field(
         default_factory=dict, description="parameters of the congestion-control module"
@@ -209,7 +213,9 @@ class FlowSettings(Part):
     """What a schedule may change of a TCP flow, on its live connection."""
 
     cc: str | None = Field(
-        None, description="congestion control from now on; what the former one left, such as its window, stays"
+        None,
+        description="congestion control from now on; what the former one left, such as its window, stays",
+        json_schema_extra={"x-catalogue": "modules"},
     )
     params: dict[str, ParameterValue] = Field(
         default_factory=dict, description="parameters of the congestion control, from now on"
@@ -233,7 +239,7 @@ class Change(Part):
 class Expected(Part):
     """One line of the gate: bounds on a measure."""
 
-    measure: str = Field(description="a measure's name")
+    measure: str = Field(description="a measure's name", json_schema_extra={"x-catalogue": "measures"})
     flow: Name | None = Field(None, description="whose, for a measure of a flow")
     phase: Name | None = Field(None, description="in which of the phases; without it, in the window")
     at_least: Amount = Field(None, description="lowest value that will do")
@@ -256,7 +262,9 @@ class Experiment(Part):
     experiment: Name = Field(description="its name")
     about: str = Field("", description="what it shows, for a reader")
     topology: str = Field(
-        "dumbbell", description="a name of the topology catalogue, or a Mininet Topo of your own as in ./lab.py:Lab"
+        "dumbbell",
+        description="a name of the topology catalogue, or a Mininet Topo of your own as in ./lab.py:Lab",
+        json_schema_extra={"x-catalogue": "topologies"},
     )
     params: dict[str, ParameterValue] = Field(default_factory=dict, description="parameters of the topology")
     path: Path = Field(default_factory=Path, description="the bottleneck; what is not given is as the topology has it")

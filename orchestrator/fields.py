@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from orchestrator.units import (
@@ -198,32 +198,56 @@ def one_of(*values: str) -> Any:
             raise refuse(f"one of {', '.join(values)}{quotes}")
         return value
 
-    return Annotated[str, BeforeValidator(check)]
+    return Annotated[str, BeforeValidator(check), WithJsonSchema({"type": "string", "enum": list(values)})]
+
+
+def _told(quantity: str, *examples: str, kind: str | list[str] = "string") -> WithJsonSchema:
+    """What editors are told of a field: which quantity it holds, and how people write one."""
+    return WithJsonSchema({"type": kind, "x-quantity": quantity, "examples": list(examples)})
 
 
 _SECOND = 10**6
+_ANY = ["boolean", "number", "string"]
 
-Name = Annotated[str, BeforeValidator(_name)]
-HostName = Annotated[str, BeforeValidator(_host_name)]
-Rate = Annotated[str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11)]
+Name = Annotated[str, BeforeValidator(_name), _told("name")]
+HostName = Annotated[str, BeforeValidator(_host_name), _told("host", "a1")]
+Rate = Annotated[
+    str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11), _told("rate", "622 Mbit/s", "1 Gbit/s")
+]
 LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
-Duration = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND)]
-Period = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND)]
-Jitter = Annotated[str, _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND)]
+Duration = Annotated[
+    str,
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND),
+    _told("duration", "10 s", "200 ms"),
+]
+Period = Annotated[
+    str,
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND),
+    _told("duration", "60 s", "5 min"),
+]
+Jitter = Annotated[
+    str,
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND),
+    _told("duration", "2 ms"),
+]
 RoundTrip = Annotated[
-    str, _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND)
+    str,
+    _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND),
+    _told("duration", "40 ms", "300 ms"),
 ]
 OneWayTime = Annotated[
-    str, _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND)
+    str,
+    _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND),
+    _told("duration", "20 ms"),
 ]
-Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15)]
-Share = Annotated[str | float, BeforeValidator(_share)]
-Switch = Annotated[bool, BeforeValidator(_switch)]
-BufferSize = Annotated[str, _checked(buffer_size)]
-PacketCount = Annotated[str, _checked(packet_count)]
-WindowSize = Annotated[str, _checked(window_size)]
-StartJitter = Annotated[str, _checked(_jitter_of_start)]
-Amount = Annotated[Any, BeforeValidator(_amount)]
-ParameterValue = Annotated[Any, BeforeValidator(_parameter_value)]
-Sweep = Annotated[Any, BeforeValidator(_sweep)]
-Sample = Annotated[str, BeforeValidator(_sample)]
+Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15), _told("size", "2 GB", "64 KB")]
+Share = Annotated[str | float, BeforeValidator(_share), _told("share", "1e-5", "0.1 %", kind=["number", "string"])]
+Switch = Annotated[bool, BeforeValidator(_switch), WithJsonSchema({"enum": ["on", "off"], "x-quantity": "switch"})]
+BufferSize = Annotated[str, _checked(buffer_size), _told("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
+PacketCount = Annotated[str, _checked(packet_count), _told("packets", "20 packets")]
+WindowSize = Annotated[str, _checked(window_size), _told("window", "20 packets", "64 KB")]
+StartJitter = Annotated[str, _checked(_jitter_of_start), _told("duration", "1 RTT", "0 s")]
+Amount = Annotated[Any, BeforeValidator(_amount), _told("amount", kind=["null", "number", "string"])]
+ParameterValue = Annotated[Any, BeforeValidator(_parameter_value), _told("parameter", kind=_ANY)]
+Sweep = Annotated[Any, BeforeValidator(_sweep), WithJsonSchema({"type": ["array", "null", "object"]})]
+Sample = Annotated[str, BeforeValidator(_sample), _told("sample", "every-ack", "10 ms")]

@@ -1,4 +1,4 @@
-"""Where Grafana shows a run: the names of the dashboards, and the links from a run to its dashboard and back.
+"""Where people see a run: the names of Grafana's dashboards, the links from a run to its dashboard and back, and those to the web page.
 
 The dashboards are made in dashboards/grafana/boards; both sides take these names from here.
 """
@@ -15,8 +15,9 @@ EXPERIMENT_BOARD = "longhaul-experiment"
 LAB_BOARD = "longhaul-lab"
 HOSTS_BOARD = "longhaul-hosts"
 
-# What a person is sent to who wants to know all of a run: the service's own answer.
-_RUN_PAGE = "/api/v1/runs/"
+# Where the web page shows one, below the service's address.
+_RUN_VIEW = "/#/runs/"
+_EXPERIMENT_VIEW = "/#/experiments/"
 
 
 def run_in_grafana(grafana: str, experiment: str, run: str, begin_ms: int, end_ms: int) -> str:
@@ -26,5 +27,10 @@ def run_in_grafana(grafana: str, experiment: str, run: str, begin_ms: int, end_m
 
 
 def run_on_service(service: str, run: str) -> str:
-    """What the service says of a run."""
-    return f"{service.rstrip('/')}{_RUN_PAGE}{quote(run, safe='${}')}"
+    """The web page's view of a run."""
+    return f"{service.rstrip('/')}{_RUN_VIEW}{quote(run, safe='${}')}"
+
+
+def experiment_on_service(service: str, experiment: str) -> str:
+    """The web page's view of an experiment."""
+    return f"{service.rstrip('/')}{_EXPERIMENT_VIEW}{quote(experiment, safe='')}"

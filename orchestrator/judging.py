@@ -20,6 +20,7 @@ from orchestrator.analysis import (
     intervals,
     links,
     measures,
+    real_paths,
     series,
     windows,
     wireless,
@@ -33,7 +34,7 @@ from orchestrator.trace import Trace, read_trace, trace_sha256
 Document = dict[str, Any]
 
 # All that turns a trace into numbers.
-_FORMULAS = (budget, expect, fairness, fidelity, intervals, links, measures, series, windows, wireless)
+_FORMULAS = (budget, expect, fairness, fidelity, intervals, links, measures, real_paths, series, windows, wireless)
 
 
 @cache

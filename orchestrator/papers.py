@@ -72,8 +72,9 @@ def published_papers() -> list[str]:
     return sorted(path.stem for path in _PUBLISHED.glob("*.yaml"))
 
 
+@cache
 def load_paper(name: str) -> Paper:
-    """A paper by its name; PlanError for an unknown one, SpecError where its file does not hold together."""
+    """A paper by its name, read once; PlanError for an unknown one, SpecError where its file does not hold together."""
     if name not in published_papers():
         raise PlanError("reproducing", name, "no such paper", f"known: {', '.join(published_papers())}")
     return read_paper(read_document(_PUBLISHED / f"{name}.yaml"))

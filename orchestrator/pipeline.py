@@ -1,7 +1,7 @@
 """Walks Runs along the road: check, prepare, run, decode, judge, keep.
 
-`execute` takes a Plan and gives one document a run (docs/experiment-format.md), in the plan's order, `jobs` at a time. An
-unchanged run is answered from the store, by today's formulas. Work happens in a staging folder that belongs to this process by a lock; what a
+`execute` takes a Plan and gives one document a run (docs/experiment-format.md), in the plan's order, `jobs` at a time, what takes
+longest first. An unchanged run is answered from the store, by today's formulas. Work happens in a staging folder that belongs to this process by a lock; what a
 killed process left there is swept by the next one. A failed run becomes a document with `status: failed` and its error,
 never a number; the other runs go on.
 """
@@ -9,9 +9,10 @@ never a number; the other runs go on.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.backends.base import Backend, Cost, Progress
+from orchestrator.cost import wall_estimate_s
 from orchestrator.errors import (
     BackendError,
     FidelityBroken,
@@ -30,6 +32,7 @@ from orchestrator.errors import (
     RunTimedOut,
     TraceError,
 )
+from orchestrator.holding import held_hosts
 from orchestrator.judging import judge, up_to_date
 from orchestrator.plan import Plan
 from orchestrator.results.staging import Staging
@@ -67,18 +70,27 @@ class Pipeline:
 
     def execute(self, plan: Plan, jobs: int = 1) -> list[Document]:
         """One document a run, in the plan's order. A Ctrl-C ends the guests and keeps what was finished."""
-        spec = plan.experiment.model_dump(mode="json", exclude_none=True)
+        (documents,) = self.execute_all([plan], jobs)
+        return documents
+
+    def execute_all(self, plans: Sequence[Plan], jobs: int = 1) -> list[list[Document]]:
+        """The same of several plans as one heap of work; the watcher counts runs through all of them."""
+        specs = [plan.experiment.model_dump(mode="json", exclude_none=True) for plan in plans]
+        runs = [(run, spec) for plan, spec in zip(plans, specs, strict=True) for run in plan.runs]
+        # Nothing long is left for the end, when the other workers have nothing to do.
+        order = sorted(range(len(runs)), key=lambda index: -wall_estimate_s(runs[index][0]))
         self._cancelled.clear()
         with Staging(self.store.home) as staging, ThreadPoolExecutor(max(1, jobs), "run") as workers:
-            work: list[Future[Document]] = []
+            work: dict[int, Future[Document]] = {}
             try:
-                for index, run in enumerate(plan.runs):
-                    work.append(workers.submit(self._walk, index, run, spec, staging))
-                wait(work, return_when=FIRST_EXCEPTION)
-                return [future.result() for future in work]
+                for index in order:
+                    work[index] = workers.submit(self._walk, index, *runs[index], staging)
+                wait(work.values(), return_when=FIRST_EXCEPTION)
+                documents = iter([work[index].result() for index in range(len(runs))])
+                return [list(itertools.islice(documents, len(plan.runs))) for plan in plans]
             except BaseException:
                 self._cancelled.set()
-                for future in work:
+                for future in work.values():
                     future.cancel()
                 raise
 
@@ -153,7 +165,8 @@ class Pipeline:
 
     def _run(self, run: Run, key: str, directory: Path, progress: Progress) -> Cost:
         try:
-            return self.backend.run(run, directory, progress)
+            with held_hosts(run, key, self.store, self.store.settings) as watch:
+                return self.backend.run(run, directory, watch(progress))
         except (GuestDied, KernelComplained, RunTimedOut) as error:
             error.hint = "; ".join(filter(None, [error.hint, self.store.keep_log(directory, key)]))
             if isinstance(error, GuestDied):

@@ -22,9 +22,11 @@ from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.network import Network, build_network
+from orchestrator.on_hosts import Places, notes_on_hosts
 from orchestrator.own_modules import adopt, place_of
 from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
 from orchestrator.placement import Placement, place_flows
+from orchestrator.policy import load_policy
 from orchestrator.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
 from orchestrator.run import (
     FORMAT,
@@ -82,9 +84,11 @@ def compile_plan(
     backend: str = "sandbox",
     where: str | None = None,
     clock: str | None = None,
+    hosts: Sequence[str] = (),
 ) -> Plan:
     """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
-    venue = choose_venue(backend, where, clock)
+    venue = choose_venue(backend, where, clock, hosts)
+    places = Places(load_policy(load_settings()), venue.hosts) if venue.hosts else None
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
     experiment = experiment.model_copy(update=changes)
     if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
@@ -102,16 +106,15 @@ def compile_plan(
         where = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
             placement = place_flows(here)
-            runs.extend(
-                set_in(_compile(here, placement, experiment.seed + repeat, text, venue), venue)
-                for repeat in range(experiment.repeats)
-            )
+            for repeat in range(experiment.repeats):
+                run = set_in(_compile(here, placement, experiment.seed + repeat, text, venue), venue)
+                runs.append(places.place(run, placement, here) if places else run)
         except PlanError as error:
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
             ) from None
         graphs.append(placement.graph)
-        for note in lint.notes(runs[-1], here):
+        for note in [*lint.notes(runs[-1], here), *(notes_on_hosts(runs[-1]) if places else ())]:
             notes.setdefault(note, []).append(where)
     cache = load_settings().cache
     adopt([place_of(path, cache) for path in experiment.modules], cache)

@@ -253,6 +253,65 @@ def _ending(code: int) -> str:
         return f"it ended with {code}"
 
 
+class Talk:
+    """A program that is spoken to and answers, for as long as it is held: when this is closed, or this process dies, it hears the end."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        assert child.stdin is not None and child.stdout is not None
+        self._to, self._from = child.stdin, child.stdout
+        os.set_blocking(self._from.fileno(), False)
+        os.set_blocking(self._to.fileno(), False)
+        self._unsaid = b""
+
+    def fileno(self) -> int:
+        """What to wait on for its answers."""
+        return self._from.fileno()
+
+    def say(self, words: bytes) -> None:
+        """Tell it something; what it does not take at once waits for the next time. BrokenPipeError where it is gone."""
+        self._unsaid += words
+        while self._unsaid:
+            try:
+                done = os.write(self._to.fileno(), self._unsaid)
+            except BlockingIOError:
+                return
+            self._unsaid = self._unsaid[done:]
+
+    def hear(self) -> bytes | None:
+        """What has come since the last time; None at its end."""
+        try:
+            return os.read(self._from.fileno(), 2**18) or None
+        except BlockingIOError:
+            return b""
+
+    def close(self, patience_s: float = 5.0) -> int:
+        """Let it hear the end, and wait so long for it to go; its exit code."""
+        with contextlib.suppress(OSError):
+            self._to.close()
+        try:
+            return self._child.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            return self._child.wait()
+        finally:
+            self._from.close()
+
+
+def start_talk(argv: Sequence[str], messages: Path) -> Talk:
+    """Start a program to talk to; its error output is added to a file. It ends when this process does, whatever way that is."""
+    words = ["setpriv", "--pdeathsig", "TERM", *argv]
+    with messages.open("ab") as file:
+        try:
+            # Its own session: a Ctrl-C at the terminal reaches this process alone, which then ends it in order.
+            child = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, start_new_session=True, bufsize=0
+            )
+        except OSError as error:
+            raise BackendError("starting", argv[0], error.strerror or str(error)) from error
+    return Talk(child)
+
+
 def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process that works beside this one on the same standard error, and ends when this one does, whatever way that is."""
     dies_with_us = ["setpriv", "--pdeathsig", "TERM"]

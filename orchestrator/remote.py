@@ -21,6 +21,7 @@ from orchestrator.analysis.comparison_text import count_text
 from orchestrator.comparing import compare_results, read_result
 from orchestrator.console import MANY, RunProgress, plain_table, progress_console, results_console
 from orchestrator.errors import PlanError, ResultsError
+from orchestrator.grafana import experiment_on_service
 from orchestrator.outcome import (
     EXIT_FAILED,
     Chart,
@@ -97,6 +98,7 @@ def _carried_out(client: Client, asked: dict[str, Any], *, quiet: bool) -> Exper
         made = client.submit(key=key, **asked)
         known = f"{count_text(made.progress.total, 'run')}, {made.progress.cached} answered from the store"
         _note(f"experiment {made.id} on {client.url}: {known}")
+        _note(f"watch it: {experiment_on_service(client.url, made.id)}")
         return _follow(client, made, quiet=quiet)
     except (KeyboardInterrupt, SystemExit):
         _cancel(client, (made or client.submit(key=key, **asked)).id)

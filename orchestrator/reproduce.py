@@ -36,7 +36,7 @@ from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.settings import load_settings
 from orchestrator.trace import Trace
-from orchestrator.verbs import carry_out
+from orchestrator.verbs import carry_out_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ def reproduce(
     store = Store(settings)
     with opened_live(settings, store) as live:
         pipeline = Pipeline(open_backend("sandbox", settings), store, use_cache, live=live)
-        carried = {
-            name: _carry_out(experiment, pipeline, jobs or settings.jobs, quiet=as_json)
-            for name, experiment in _experiments(chosen, quick=quick).items()
-        }
+        experiments = _experiments(chosen, quick=quick)
+        plans = [compile_plan(experiment) for experiment in experiments.values()]
+        documents = carry_out_all(pipeline, plans, target or "all", jobs or settings.jobs, quiet=as_json)
+        carried = dict(zip(experiments, map(Carried, plans, documents), strict=True))
     verdicts = {paper.paper: judge_figures(figures, carried) for paper, figures in chosen}
     result = _document(target or "all", carried, verdicts)
     if as_json:
@@ -99,11 +99,6 @@ def _chosen(target: str | None) -> list[tuple[Paper, list[Figure]]]:
 def _experiments(chosen: Sequence[tuple[Paper, Sequence[Figure]]], *, quick: bool) -> dict[str, Experiment]:
     uses = [use for _, figures in chosen for figure in figures for use in figure.uses]
     return {use.experiment: quick_experiment(use) if quick else experiment_of(use.experiment) for use in uses}
-
-
-def _carry_out(experiment: Experiment, pipeline: Pipeline, jobs: int, *, quiet: bool) -> Carried:
-    plan = compile_plan(experiment)
-    return Carried(plan, carry_out(pipeline, plan, jobs, quiet=quiet))
 
 
 def _document(name: str, carried: Mapping[str, Carried], verdicts: Mapping[str, Sequence[Verdict]]) -> Document:

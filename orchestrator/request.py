@@ -19,6 +19,7 @@ class Request:
     backend: str = "sandbox"
     where: str | None = None
     clock: str | None = None
+    hosts: Sequence[str] = ()
     seed: int | None = None
     repeats: int | None = None
     priority: int = 0

@@ -213,6 +213,20 @@ class TraceOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedHost:
+    """A node that is a real host: where its test traffic goes through, and the most that all of it together may be, in frames.
+
+    `link` is the one that its device's own queue is; None where nothing is sent from there.
+    """
+
+    node: str
+    address: str
+    device: str
+    rate_bps: int
+    link: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """A measure in its own unit, and the bounds it has to keep; None leaves that side open, or means the run's window."""
 
@@ -283,6 +297,9 @@ class Run:
     where: str = "guest"
     clock: str = "virtual"
     phases: tuple[Phase, ...] = field(default=(), metadata=SELDOM)
+    # On real hosts; a real path is another one every time, so a run says when it was asked for.
+    hosts: tuple[PlacedHost, ...] = field(default=(), metadata=SELDOM)
+    asked_at: str = field(default="", metadata=SELDOM)
 
     @property
     def title(self) -> str:

@@ -7,9 +7,11 @@ itself, because it goes by the real clock, starts when nothing else runs, and no
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import socket
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,12 +19,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from orchestrator.backends import open_backend
-from orchestrator.errors import BackendError, LonghaulError, NotFound, ResultsError, RunCancelled
+from orchestrator.errors import BackendError, HostBusy, LonghaulError, NotFound, ResultsError, RunCancelled
 from orchestrator.judging import rerun_verdict
 from orchestrator.pipeline import Pipeline, failed_document, opened_live
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
+from orchestrator.results.workers import Worker
 from orchestrator.run import Run
 from orchestrator.settings import Settings
 
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-_BESIDE_OTHERS = ("sandbox", "programs")
+# What is measured by a run on hosts is not measured here.
+_BESIDE_OTHERS = ("sandbox", "programs", "hosts")
+# Hosts that somebody has are asked for again after so long.
+_HOSTS_PAUSE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,10 @@ class Executor(Protocol):
         """Which of its runs nothing that is there can carry out: id -> why."""
         ...
 
+    def workers(self) -> list[Worker]:
+        """Who is there to carry them out."""
+        ...
+
     def outcomes(self, wait_s: float) -> list[Outcome]:
         """What ended since the last call; waits so long for the first."""
         ...
@@ -98,7 +108,7 @@ class _Slot:
 class LocalSlots:
     """Threads of this process, a guest each."""
 
-    needs = ("sandbox", "programs", "alone", "root")
+    needs = ("sandbox", "programs", "alone", "root", "hosts")
 
     def __init__(self, settings: Settings, store: Store, slots: int) -> None:
         self._settings = settings
@@ -110,6 +120,7 @@ class LocalSlots:
         self._staging = Staging(store.home)
         self._open = contextlib.ExitStack()
         self._live: Live | None = None
+        self._hosts_after_s = 0.0
 
     def __enter__(self) -> Self:
         self._open.enter_context(self._staging)
@@ -125,10 +136,15 @@ class LocalSlots:
         self._open.close()
 
     def room(self, needs: str) -> bool:
+        if needs == "hosts" and (time.monotonic() < self._hosts_after_s or self._has_hosts()):
+            return False
         if not self._slots:
             return True
         beside = all(slot.claim.needs in _BESIDE_OTHERS for slot in self._slots.values())
         return needs in _BESIDE_OTHERS and beside and len(self._slots) < self._most
+
+    def _has_hosts(self) -> bool:
+        return any(slot.claim.needs == "hosts" for slot in self._slots.values())
 
     def start(self, claim: Claim) -> None:
         self._slots[claim.run_id] = slot = _Slot(claim)
@@ -147,10 +163,16 @@ class LocalSlots:
     def unplaced(self) -> Mapping[str, str]:
         return {}
 
+    def workers(self) -> list[Worker]:
+        needs = self.needs if os.geteuid() == 0 else self.needs[:-1]
+        return [Worker(socket.gethostname(), socket.gethostname(), self._most, needs)]
+
     def outcomes(self, wait_s: float) -> list[Outcome]:
         found = arrived(self._ended, wait_s)
         for outcome in found:
             self._slots.pop(outcome.claim.run_id, None)
+            if outcome.claim.needs == "hosts" and outcome.status == "queued":
+                self._hosts_after_s = time.monotonic() + _HOSTS_PAUSE_S
         return found
 
     def _carry_out(self, slot: _Slot) -> None:
@@ -186,6 +208,8 @@ def carry_out(
         return Outcome(claim, "cancelled")
     except NotFound as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
+    except HostBusy as error:
+        return Outcome(claim, "queued", why=str(error), counted=False)
     except ResultsError as error:
         # The record could not be reached: nothing was wrong with the run, and if it was kept its folder is found again.
         return Outcome(claim, "queued", failed_document(run, claim.run_id, error), why=str(error))

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Document, Location, change_document, path_of, put, read_document
-from orchestrator.errors import SpecError
+from orchestrator.errors import FieldProblem, NotFound, SpecError
 from orchestrator.experiment import Experiment, OwnCode
 from orchestrator.fields import REFUSED
 from orchestrator.own_modules import by_name, clashing, is_reference, own_controls, place_of
@@ -40,6 +40,7 @@ __all__ = [
     "plain_data",
     "shipped_experiment",
     "shipped_experiments",
+    "shipped_text",
     "with_sweep",
 ]
 
@@ -83,6 +84,15 @@ def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCo
     return _load(read_document(known[name]), overrides, own_code)
 
 
+def shipped_text(name: str) -> str:
+    """The file of a shipped experiment, as it was written; NotFound."""
+    known = shipped_experiments()
+    if name not in known:
+        what = f"it is not {_no_such(name, known)}"
+        raise NotFound("looking for experiment", name, what)
+    return known[name].read_text()
+
+
 def _no_such(name: str, known: Mapping[str, Path]) -> str:
     near = difflib.get_close_matches(name, known, 5) or [one for one in known if one.startswith(name[:3])][:5]
     hint = f"; nearest: {', '.join(near)}" if near else ""
@@ -120,8 +130,7 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
 
 def at_point(experiment: Experiment, point: Point) -> Experiment:
     """The experiment with a point's values put in and no sweep."""
-    data = deepcopy(experiment._data)
-    data.pop("sweep", None)
+    data = deepcopy({name: value for name, value in experiment._data.items() if name != "sweep"})
     for path, value in point.items():
         put(data, path, value)
     where = ", ".join(f"{path}={value}" for path, value in point.items())
@@ -285,12 +294,13 @@ _BOUNDS = {"ge": "from", "le": "up to", "gt": "above", "lt": "below"}
 
 def _problem(document: Document, location: Location, read: object, what: str, *, null: bool = False) -> str:
     line = document.line(location)
-    place = path_of(document.data, location) + (f" (line {line})" if line else "")
+    field = path_of(document.data, location)
+    place = field + (f" (line {line})" if line else "")
     if read is None and not null:
-        return f"{place}: {what}"
+        return FieldProblem(f"{place}: {what}", location, field, None, what)
     shown = json.dumps(read, ensure_ascii=False, default=str) if read is not None else "nothing"
     shown = shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
-    return f"{place}: read {shown}; {what}"
+    return FieldProblem(f"{place}: read {shown}; {what}", location, field, shown, what)
 
 
 def _known_fields(location: Location) -> list[str]:

@@ -13,7 +13,7 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.backends import open_backend
@@ -23,6 +23,8 @@ from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError
 from orchestrator.judging import measured_by, up_to_date
 from orchestrator.own_sources import admit_sources
 from orchestrator.plan import Plan, compile_plan
+from orchestrator.preview import Preview, preview
+from orchestrator.readiness import Missing, Place, places
 from orchestrator.request import Request
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.store import Store
@@ -37,6 +39,15 @@ _AT_ONCE = 12
 _PATIENCE_S, _SOON_S = 2.0, 3
 
 
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """A preview, what is missing for its runs here, and how many of them are kept already where all were looked at."""
+
+    preview: Preview
+    missing: tuple[Missing, ...]
+    kept: int | None
+
+
 class Desk:
     """Where experiments are handed in."""
 
@@ -49,9 +60,7 @@ class Desk:
 
     def plan(self, request: Request, *, trusted: bool = False) -> Plan:
         """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
-        with self._turn():
-            experiment = self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE)
-            self._hold_to_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
+        with self._reading(request, trusted=trusted) as experiment:
             return compile_plan(
                 experiment,
                 seed=request.seed,
@@ -59,47 +68,91 @@ class Desk:
                 backend=request.backend,
                 where=request.where,
                 clock=request.clock,
+                hosts=request.hosts,
             )
 
+    def preview(self, request: Request, *, trusted: bool = False) -> Previewed:
+        """What the request comes to while it is written, and whether it could run; nothing is recorded."""
+        with self._reading(request, trusted=trusted) as experiment:
+            found = preview(
+                experiment,
+                seed=request.seed,
+                repeats=request.repeats,
+                backend=request.backend,
+                where=request.where,
+                clock=request.clock,
+                hosts=request.hosts,
+            )
+        backend = open_backend(request.backend, self._settings)
+        missing = tuple(Missing(*one) for one in backend.check(found.plan.runs[0]))
+        if missing or not found.whole:
+            return Previewed(found, missing, None)
+        ids = dict.fromkeys(run_id(run, backend.identity(run)) for run in found.plan.runs)
+        return Previewed(found, missing, len(self._store.catalog.measured_by(list(ids))))
+
+    def places(self, kernel: str | None = None) -> list[Place]:
+        """Where runs can be carried out, and what is missing for it."""
+        return list(places(self._settings, kernel))
+
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _reading(self, request: Request, *, trusted: bool) -> Iterator[Experiment]:
+        """The experiment that is asked for, within the bounds of its asker, for as long as its turn lasts."""
         if not self._turns.acquire(timeout=_PATIENCE_S):
             what = f"{_AT_ONCE} experiments are being read already"
             raise OverLimit("reading", "the experiment", what, "ask again in a moment", _SOON_S)
         try:
-            yield
+            experiment = self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE)
+            self._hold_to_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
+            yield experiment
         finally:
             self._turns.release()
 
     def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
         """Record and queue it; the id of the experiment."""
         # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
-        if known := self._experiments.asked_before(owner, idempotency_key, _digest(request)):
+        if known := self._experiments.asked_before(owner, idempotency_key, _digest(asdict(request))):
             return known
         plan = self.plan(request, trusted=trusted)
+        asked = {name: value for name, value in asdict(request).items() if name != "spec"}
+        digest = _digest(asdict(request))
+        return self._hand_in(plan, asked, digest, owner, request.backend, request.priority, idempotency_key)
+
+    def carry_out(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
+        """Record and queue an experiment of ours for the sandbox, with what was asked for instead of it; its id."""
+        return self._hand_in(compile_plan(experiment), asked, _digest(asked), owner, "sandbox")
+
+    def _hand_in(
+        self,
+        plan: Plan,
+        asked: Mapping[str, Any],
+        digest: str,
+        owner: str,
+        backend_name: str,
+        priority: int = 0,
+        idempotency_key: str | None = None,
+    ) -> str:
         experiment = plan.experiment
         if not plan.runs:
             raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
         spec = experiment.model_dump(mode="json", exclude_none=True)
-        backend = open_backend(request.backend, self._settings)
+        backend = open_backend(backend_name, self._settings)
         wanted = [
             Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)) for run in plan.runs
         ]
         self._measure_again([one.run_id for one in wanted])
         self._hold_to_quota(owner, len(wanted))
-        asked = {name: value for name, value in asdict(request).items() if name != "spec"}
         return self._experiments.submit(
             Submission(
                 id=secrets.token_hex(8),
                 name=experiment.experiment,
                 about=experiment.about,
                 owner=owner,
-                priority=request.priority,
+                priority=priority,
                 aggregate=experiment.aggregate,
                 spec=spec,
                 lint=plan.lint,
                 asked=asked,
-                asked_sha256=_digest(request),
+                asked_sha256=digest,
                 idempotency_key=idempotency_key,
                 runs=wanted,
             )
@@ -201,7 +254,9 @@ class Desk:
 
 
 def _needs(run: Run, backend: Backend) -> str:
-    """What of a machine a run takes: a slot, that and programs of the machine, a machine to itself, or that with root's rights."""
+    """What of a machine a run takes: a slot, that and programs of the machine, a machine to itself, or that with root's rights; or real hosts."""
+    if run.hosts:
+        return "hosts"
     if run.where == "host":
         return "root"
     if run.clock == "real":
@@ -209,5 +264,5 @@ def _needs(run: Run, backend: Backend) -> str:
     return "programs" if backend.programs(run) else "sandbox"
 
 
-def _digest(request: Request) -> str:
-    return hashlib.sha256(json.dumps(asdict(request), sort_keys=True, default=str).encode()).hexdigest()
+def _digest(asked: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.errors import BackendError, PlanError
 from orchestrator.own_modules import adopt, own_controls
 from orchestrator.own_objects import build_objects
@@ -84,6 +85,26 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
             row |= {"directory": str(folder.resolve()), **json.loads((folder / "manifest.json").read_text())}
             del row["files"]
         rows.append(row)
+    return rows
+
+
+def built_modules(settings: Settings) -> list[dict[str, Any]]:
+    """One row a congestion control: whose it is, and whether each known kernel can run it."""
+    rows = []
+    for name, control in CONGESTION_CONTROLS.items():
+        states = {}
+        for version in known_kernels():
+            kernel = settings.cache / "kernels" / f"current-{version}"
+            ours = settings.cache / "modules" / f"current-{version}" / f"{control.module}.ko"
+            if not (kernel / "manifest.json").is_file():
+                states[version] = "no kernel"
+            elif control.builtin:
+                states[version] = "part of the kernel"
+            else:
+                of_kernel = kernel / "modules" / f"{control.module}.ko"
+                states[version] = "built" if ours.is_file() or of_kernel.is_file() else "not built"
+        own = (_SANDBOX.parent / f"{control.module}.c").is_file()
+        rows.append({"cc": name, "module": control.module, "of": "longhaul" if own else "linux", "kernels": states})
     return rows
 
 

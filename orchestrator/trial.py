@@ -20,7 +20,7 @@ def trials(paths: Sequence[str], kernel: str) -> Iterator[tuple[str, Experiment]
     """One of every control in these folders and objects, or of every known one; SpecError for a path that holds none."""
     if not paths:
         for name in CONGESTION_CONTROLS:
-            yield name, parse_experiment(_data(name, kernel))
+            yield name, trial_of(name, kernel)
     for path in paths:
         try:
             controls = own_controls(Path(path))
@@ -30,9 +30,19 @@ def trials(paths: Sequence[str], kernel: str) -> Iterator[tuple[str, Experiment]
             yield control.name, parse_experiment(_data(control.name, kernel) | {"modules": [path]})
 
 
+def trial_of(control: str, kernel: str) -> Experiment:
+    """The trial of a known control."""
+    return parse_experiment(_data(control, kernel))
+
+
+def trial_name(control: str) -> str:
+    """What its trial is called."""
+    return f"trial-{control.replace('_', '-')}"
+
+
 def _data(control: str, kernel: str) -> dict[str, Any]:
     return {
-        "experiment": f"trial-{control.replace('_', '-')}",
+        "experiment": trial_name(control),
         "path": {"bandwidth": "50 Mbit/s", "rtt": "40 ms", "loss": 0.001, "ecn": "on", "queue": "codel"},
         "flows": [{"name": "pair", "cc": control, "count": 2}, {"name": "file", "cc": control, "size": "1 MB"}],
         "schedule": [{"at": "5 s", "path": {"rtt": "80 ms"}}, {"at": "8 s", "path": {"loss": "100 %"}}, {"at": "9 s", "path": {"loss": 0}}],

@@ -4,12 +4,14 @@
     sandbox   guest   virtual
     mininet   guest   virtual or real      the guest's own kernel; needs no rights
     mininet   host    real                 this machine's kernel, which is not the run's alone
+    hosts     hosts   real                 real hosts, whose kernels and path are others' too
 
 The plan is made for the sandbox; `set_in` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import PlanError
@@ -17,6 +19,7 @@ from orchestrator.run import DeviceChange, End, ModuleChange, Qdisc, Run, Schedu
 
 PLACES = ("guest", "host")
 CLOCKS = ("real", "virtual")
+HOSTS = "hosts"
 
 # Python and Mininet in a guest, and a shell a node.
 _MININET_MB = 192
@@ -35,19 +38,22 @@ class Venue:
     backend: str = "sandbox"
     where: str = "guest"
     clock: str = "virtual"
+    hosts: tuple[str, ...] = ()
 
 
-def choose_venue(backend: str, where: str | None = None, clock: str | None = None) -> Venue:
+def choose_venue(backend: str, where: str | None = None, clock: str | None = None, hosts: Sequence[str] = ()) -> Venue:
     """What these words come to, or a PlanError that says why they do not go together."""
+    if backend == HOSTS:
+        if not hosts:
+            hint = "give --hosts FROM,TO; `longhaul hosts list` knows their names"
+            raise PlanError("choosing the hosts", "", "none is named", hint)
+        _refuse_options(backend, where, clock, "a run on hosts is there, by the real clock")
+        return Venue(backend, HOSTS, "real", tuple(hosts))
+    if hosts:
+        what = f"--hosts {','.join(hosts)} is for the hosts backend"
+        raise PlanError("choosing the backend", backend, what, "give --backend hosts")
     if backend != "mininet":
-        for option, word in (("--in", where), ("--clock", clock)):
-            if word is not None:
-                raise PlanError(
-                    "choosing the backend",
-                    backend,
-                    f"{option} {word} is for the mininet backend",
-                    f"leave {option} out: a {backend} run is in a guest and in virtual time",
-                )
+        _refuse_options(backend, where, clock, f"a {backend} run is in a guest and in virtual time")
         return Venue(backend)
     where = where or "host"
     if where not in PLACES:
@@ -63,6 +69,13 @@ def choose_venue(backend: str, where: str | None = None, clock: str | None = Non
             "use --in guest, or --clock real",
         )
     return Venue(backend, where, clock)
+
+
+def _refuse_options(backend: str, where: str | None, clock: str | None, why: str) -> None:
+    for option, word in (("--in", where), ("--clock", clock)):
+        if word is not None:
+            what = f"{option} {word} is for the mininet backend"
+            raise PlanError("choosing the backend", backend, what, f"leave {option} out: {why}")
 
 
 def set_in(run: Run, venue: Venue) -> Run:

@@ -48,14 +48,16 @@ class Asked:
     clock: str | None
     seed: int | None
     repeats: int | None
+    hosts: tuple[str, ...] = ()
 
     def compile(self, settings: Settings) -> tuple[Backend, Plan]:
         """Where the runs will be, and what they are."""
         backend = open_backend(self.backend, settings)
         experiment = load_experiment(self.name, self.changes)
         return backend, compile_plan(
-            experiment, seed=self.seed, repeats=self.repeats, backend=self.backend, where=self.where, clock=self.clock
-        )
+            experiment, seed=self.seed, repeats=self.repeats, backend=self.backend, where=self.where, clock=self.clock,
+            hosts=self.hosts,
+        )  # fmt: skip
 
 
 def run_experiment(
@@ -97,17 +99,25 @@ def run_experiment(
 
 def carry_out(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list[Document]:
     """The documents of a plan, with its progress on a terminal unless nothing is to be shown."""
+    (documents,) = carry_out_all(pipeline, [plan], plan.experiment.experiment, jobs, quiet=quiet)
+    return documents
+
+
+def carry_out_all(
+    pipeline: Pipeline, plans: Sequence[Plan], name: str, jobs: int, *, quiet: bool
+) -> list[list[Document]]:
+    """The same of several plans, which have this name together."""
     if quiet:
-        return pipeline.execute(plan, jobs)
+        return pipeline.execute_all(plans, jobs)
     from orchestrator.console import RunProgress, progress_console
 
-    with RunProgress(plan.experiment.experiment, len(plan.runs), progress_console()) as bars:
+    with RunProgress(name, sum(len(plan.runs) for plan in plans), progress_console()) as bars:
         pipeline.watcher = Watcher(
             lambda index, run: bars.started(index, run.title, run.duration_us / 1e6, run.clock),
             lambda index, virtual_ns: bars.reached(index, virtual_ns / 1e9),
             lambda index, document: bars.finished(index),
         )
-        return pipeline.execute(plan, jobs)
+        return pipeline.execute_all(plans, jobs)
 
 
 def _chart(store: Store) -> Chart:

@@ -12,17 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.analysis.panels import MOST_QUEUES, flow_label
+from orchestrator.analysis.raw_series import Raw, Span, goodput, queue_delays, round_trips
 from orchestrator.analysis.series import Floats, queue_delays_ms, round_trips_ms
 from orchestrator.run import Run
-from orchestrator.trace import Trace
+from orchestrator.trace import ColumnSource, Trace
 
 # A curve goes through so many shares, evenly spaced.
 _SHARES = 401
+# Goodput is that of whole seconds, as its measures have it, unless that were few.
+_FEWEST_SECONDS = 20
+# What a page draws of a run: of each flow or link, in the unit of the series.
+DISTRIBUTIONS = {"rtt": "ms", "goodput": "bit/s", "queue_delay": "ms"}
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Milliseconds, and the share of all values that is at most that."""
+    """Values (milliseconds, unless said otherwise), and the share of all that is at most that."""
 
     label: str
     ms: Floats
@@ -38,6 +43,20 @@ def round_trip_curves(run: Run, trace: Trace) -> list[Curve]:
 def queue_delay_curves(run: Run, trace: Trace) -> list[Curve]:
     """The delay of the first bottleneck's queue over the time of the window, and of others in which anything waited."""
     return list(_queue_delays(run, trace))[:MOST_QUEUES]
+
+
+def curves_from_columns(run: Run, source: ColumnSource, measure: str) -> list[Curve]:
+    """A distribution of the window, by a name of `DISTRIBUTIONS`, of every flow or link that has values."""
+    begin_s, end_s = (edge_us / 1e6 for edge_us in run.window_us)
+    seconds = end_s - begin_s
+    span = Span(begin_s, end_s, int(seconds if seconds >= _FEWEST_SECONDS else seconds * 10) or 1)
+    found: list[tuple[str, Raw]]
+    if measure == "queue_delay":
+        found = [(link.name, queue_delays(run, source, link, span)) for link in run.links]
+    else:
+        read = {"rtt": round_trips, "goodput": goodput}[measure]
+        found = [(flow.name, read(run, source, flow, span)) for flow in run.flows]
+    return [_curve(label, raw.values / raw.a_unit) for label, raw in found if len(raw.values)]
 
 
 def _queue_delays(run: Run, trace: Trace) -> Iterator[Curve]:

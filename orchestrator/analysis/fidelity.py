@@ -14,6 +14,7 @@ import numpy as np
 
 from orchestrator.analysis.budget import over_budget, told
 from orchestrator.analysis.links import judge_limit, judge_losses, judge_rate
+from orchestrator.analysis.real_paths import judge_hosts
 from orchestrator.analysis.series import of_flow
 from orchestrator.analysis.wireless import is_wireless, judge_media
 from orchestrator.iperf3 import IPERF3
@@ -53,6 +54,13 @@ class Check:
 
 def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
     """Every check that applies to this run."""
+    if run.hosts:
+        return [
+            *_complete(trace, facts),
+            *_congestion_controls(run, trace, facts),
+            *_schedule(run, trace, facts),
+            *(Check(*verdict) for verdict in judge_hosts(run, trace, facts)),
+        ]
     return [
         *_complete(trace, facts),
         *_budget(facts),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from orchestrator.backends.base import Backend
+from orchestrator.backends.hosts import HostsBackend
 from orchestrator.backends.mininet import MininetBackend
 from orchestrator.backends.sandbox import Sandbox
 from orchestrator.errors import PlanError
 from orchestrator.settings import Settings
 
-BACKENDS: dict[str, type[Sandbox | MininetBackend]] = {"sandbox": Sandbox, "mininet": MininetBackend}
+BACKENDS: dict[str, type[Sandbox | MininetBackend | HostsBackend]] = {
+    "sandbox": Sandbox,
+    "mininet": MininetBackend,
+    "hosts": HostsBackend,
+}
 
 
 def open_backend(name: str, settings: Settings) -> Backend:

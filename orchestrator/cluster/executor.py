@@ -43,6 +43,7 @@ from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
+from orchestrator.results.workers import Worker
 from orchestrator.run import Run
 from orchestrator.settings import Settings
 from orchestrator.slots import Outcome, arrived, rerun_outcome
@@ -159,6 +160,18 @@ class DaskCluster:
             for key, flight in list(self._flights.items())
             if flight.future is not None and not flight.over and flight.programs and flight.programs not in announced
         }
+
+    def workers(self) -> list[Worker]:
+        alone = _to_themselves(self._link.helpers)
+        return [
+            Worker(
+                helper.address,
+                helper.machine or helper.host,
+                helper.slots,
+                ("sandbox", "programs", *(["alone"] if helper in alone else []), *([ROOT] if helper.is_root else [])),
+            )
+            for helper in self._link.helpers
+        ]
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
         found = arrived(self._ended, wait_s)

@@ -88,9 +88,7 @@ class _Bench:
 
     def _tell(self, progress: Progress) -> None:
         """The dispatcher writes it into the record."""
-        from orchestrator.live.beside import exporter_name
-
-        self.told({"exporter": exporter_name(self.settings), **asdict(progress)})
+        self.told({"exporter": self.settings.origin, "progress": asdict(progress)})
 
     def backend(self, name: str, artefacts: Mapping[str, str]) -> Backend:
         """A backend that uses these files and no others."""

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import LonghaulError, NotFound, ServiceUnavailable
-from orchestrator.live.beside import exporter_name, note, place, write_down
+from orchestrator.live.beside import note, place, write_down
 from orchestrator.live.replay import send
 from orchestrator.results.counts import Counts
 from orchestrator.results.spans import Spans
@@ -73,16 +73,7 @@ class ExportOfRuns:
 
     def heard(self, message: Mapping[str, Any]) -> None:
         """What a worker's exporter says of itself."""
-        self._todo.put(
-            partial(
-                self._counts.heard,
-                message["exporter"],
-                message["oldest_s"],
-                message["spool_bytes"],
-                message["taken"],
-                message["refused"],
-            )
-        )
+        self._todo.put(partial(self._counts.heard, message["exporter"], **message["progress"]))
 
     def _work(self) -> None:
         while (step := self._todo.get()) is not None:
@@ -101,7 +92,7 @@ class ExportOfRuns:
                 return
 
     def _replay(self, run_id: str, since_s: float) -> None:
-        name = exporter_name(self._settings)
+        name = self._settings.origin
         self._counts.heard(name, since_s, 0, 0, 0)
         told = send(self._store, self._store.get(run_id), self._server)
         note(self._store, run_id, told)

@@ -8,12 +8,11 @@ A run that is kept already is not streamed: what is in Prometheus under its name
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,8 +35,6 @@ _STREAM_S, _ANSWER_S, _LOOK_S = 1.0, 0.5, 0.02
 _MORE_MS = 60_000
 
 Outcome = dict[str, Any]
-Place = Callable[[Run, str], int | None]
-Note = Callable[[str, Outcome], None]
 
 
 class Beside:
@@ -186,21 +183,15 @@ def open_live(settings: Settings, store: Store) -> Live | None:
     if settings.prometheus is None:
         return None
     counts = Counts(store.database)
-    name = exporter_name(settings)
 
     def tell(progress: Progress) -> None:
-        counts.heard(name, progress.oldest_s, progress.spool_bytes, progress.taken, progress.refused)
+        counts.heard(settings.origin, **asdict(progress))
 
     try:
         return Live(settings, store, tell)
     except LonghaulError as error:
         _LOG.warning("%s", error)
         return None
-
-
-def exporter_name(settings: Settings) -> str:
-    """The same in every process of a home, and no other's."""
-    return f"{socket.gethostname()}-{hashlib.sha256(str(settings.home).encode()).hexdigest()[:8]}"
 
 
 def place(spans: Spans, run: Run, run_id: str, server: Prometheus) -> int | None:
@@ -223,6 +214,5 @@ def note(store: Store, run_id: str, outcome: Outcome) -> None:
 
 def write_down(store: Store, run_id: str, outcome: Mapping[str, Any]) -> None:
     """Put a run's real place into the record."""
-    if "begin_ms" in outcome:
-        cell_ms = outcome["resolution_ms"]
-        Spans(store.database).put(run_id, Span(outcome["begin_ms"], outcome["end_ms"] + cell_ms, cell_ms))
+    if (span := Span.told(outcome)) is not None:
+        Spans(store.database).put(run_id, span)

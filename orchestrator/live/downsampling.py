@@ -57,10 +57,11 @@ class Samples:
 class Downsampler:
     """The samples of one run, from its records in any pieces."""
 
-    def __init__(self, run: Run, run_id: str, cell_ms: int = CELL_MS) -> None:
+    def __init__(self, run: Run, run_id: str, cell_ms: int = CELL_MS, slack_ns: int = _SLACK_NS) -> None:
         self._run = run
         self._run_id = run_id
         self._cell_ms = cell_ms
+        self._slack_ns = slack_ns
         self._end_ns = run.duration_us * 1000
         self._newest_ns = -1
         self._told_info_ms = -_INFO_MS
@@ -92,7 +93,7 @@ class Downsampler:
         for rate in self._rates:
             rate.arrive(arrived[rate.record])
         self._moments.arrive(trace.events)
-        return self._settled(self._newest_ns - _SLACK_NS)
+        return self._settled(self._newest_ns - self._slack_ns)
 
     def finish(self, *, at_the_end: bool = True) -> list[Samples]:
         """What is left when there are no more records, and the mark of the end of every series; short of the run's end where it broke off."""
@@ -102,7 +103,7 @@ class Downsampler:
             return []
         last_ms = self._newest_ns // 1_000_000
         # Past the last cell, so that it is settled too.
-        found = self._settled(self._newest_ns + 10 * _SLACK_NS)
+        found = self._settled(self._newest_ns + self._cell_ms * 1_000_000 + _SLACK_NS)
         mark = np.array([last_ms + self._cell_ms], dtype=np.int64)
         return found + [Samples(series, mark, np.array([STALE])) for series in self._begun]
 

@@ -63,10 +63,8 @@ def place_of(store: Store, run: Run, document: dict[str, Any], server: Prometheu
     """Where a kept run lies: where it was put or was, else where there is room."""
     run_id = document["run"]
     spans = Spans(store.database)
-    known = document.get("prometheus", {})
-    if "begin_ms" in known:
-        cell_ms = known["resolution_ms"]
-        return Span(known["begin_ms"], known["end_ms"] + cell_ms, cell_ms)
+    if (known := Span.told(document.get("prometheus", {}))) is not None:
+        return known
     cell_ms = server.resolution_ms if server else CELL_MS
     window_s = server.window_s if server else Prometheus("").window_s
     return spans.place(run_id, run.duration_us // 1000 + cell_ms, cell_ms, window_s)
@@ -90,9 +88,7 @@ def send(store: Store, document: dict[str, Any], server: Prometheus | None) -> d
             samples += request.samples
     finally:
         writer.close()
-    end_ms = span.end_ms - span.resolution_ms
-    told = {"begin_ms": span.begin_ms, "end_ms": end_ms, "resolution_ms": span.resolution_ms}
-    return told | {"samples": samples, "waiting": 0, "refused": 0}
+    return {**span.as_told(), "samples": samples, "waiting": 0, "refused": 0}
 
 
 def _check_age(run_id: str, span: Span, server: Prometheus) -> None:

@@ -20,6 +20,7 @@ from orchestrator.errors import ExportError, LonghaulError
 from orchestrator.live.downsampling import Downsampler, Key, Samples
 from orchestrator.live.growing import GrowingTrace
 from orchestrator.live.remote_write import Request, label_block, requests
+from orchestrator.results.spans import Span
 from orchestrator.run import Run
 from orchestrator.trace import Trace
 
@@ -123,8 +124,8 @@ class Stream:
         """What a run's document says of it: where it lies in Prometheus, and what of it is there."""
         found: dict[str, Any] = {}
         if self.begin_ms is not None:
-            end_ms = self.begin_ms + self._run.duration_us // 1000
-            found = {"begin_ms": self.begin_ms, "end_ms": end_ms, "resolution_ms": self._cell_ms}
+            length_ms = self._run.duration_us // 1000 + self._cell_ms
+            found = dict(Span(self.begin_ms, self.begin_ms + length_ms, self._cell_ms).as_told())
         tally = self.tally
         counts = {"samples": tally.samples, "waiting": tally.waiting, "refused": tally.refused}
         return found | counts | ({"why": tally.why} if tally.why else {})

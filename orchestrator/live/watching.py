@@ -1,0 +1,86 @@
+"""A run that goes on, read for whoever looks at it: from its folder among those in the making, as its trace grows.
+
+    staging/*/<run>-*/      found -- GrowingTrace -- Downsampler --> Told (told.py)
+                            gone     moved to where runs are kept, or its process has died and it is made again elsewhere
+
+It only reads, and only while somebody looks: a run costs nothing more for being one that could be looked at. Runs of other machines have no
+folder here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.backends import open_backend
+from orchestrator.live.downsampling import Downsampler
+from orchestrator.live.growing import GrowingTrace
+from orchestrator.live.told import SAME_AGAIN, Told, cell_of
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+# In virtual time records come in their order, but for those of a tick; real clocks are read one after the other.
+_SLACK_NS = {"virtual": 20_000_000, "real": 500_000_000}
+
+
+def folder_of(home: Path, run_id: str) -> Path | None:
+    """Where a run is made right now, if it is on this machine; the newest, where a dead process has left another."""
+    found: list[tuple[int, Path]] = []
+    for folder in (home / "staging").glob(f"*/{run_id}-*"):
+        try:
+            found.append((folder.stat().st_mtime_ns, folder))
+        except OSError:
+            continue
+    return max(found)[1] if found else None
+
+
+class GrowingRun:
+    """One attempt at a run, in its folder. `look` is to be called again and again, by one thread."""
+
+    def __init__(self, run: Run, run_id: str, folder: Path, places: Sequence[Path], told: Told) -> None:
+        self._run, self._run_id, self._told = run, run_id, told
+        self._folder = folder
+        self.cell_ms = cell_of(run)
+        self._trace = GrowingTrace(places)
+        self._tries = 0
+        self._begin()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._trace.close()
+
+    def look(self) -> bool:
+        """Read what is new; False where the folder is gone: nothing more will come."""
+        # Asked before: what is written until the folder goes is in the file that is open.
+        there = self._folder.is_dir()
+        self._trace.find()
+        for piece in self._trace.read():
+            self._told.tell(self._downsampler.feed(piece), self._front_ms())
+        if there and self._trace.replaced():
+            self._tries += 1
+            self._begin()
+        return there
+
+    def finish(self, *, whole: bool) -> None:
+        """Tell what is left: the run has ended, at its end or before."""
+        self._told.tell(self._downsampler.finish(at_the_end=whole), self._run.duration_us // 1000 + 1)
+
+    def _begin(self) -> None:
+        self._downsampler = Downsampler(self._run, self._run_id, self.cell_ms, _SLACK_NS[self._run.clock])
+        attempt = f"{self._folder.name.rpartition('-')[2]}-{self._tries}"
+        self._told.begin_again(SAME_AGAIN if self._run.clock == "virtual" else attempt)
+
+    def _front_ms(self) -> int:
+        """Cells before it are whole, and the rates at their ends known: ticks come a little late."""
+        tick_us = max(self._run.trace.tick_us, self._run.trace.ack_us)
+        settled_ns = self._downsampler.newest_ns - _SLACK_NS[self._run.clock] - tick_us * 1000
+        return max(0, settled_ns) // (self.cell_ms * 1_000_000) * self.cell_ms
+
+
+def growing_run(settings: Settings, run: Run, run_id: str, made_as: str, told: Told) -> GrowingRun | None:
+    """The run as it is made on this machine right now, under this id; None where it is not."""
+    folder = folder_of(settings.home, made_as)
+    if folder is None or not (folder / "run.json").exists():
+        return None
+    places = open_backend(run.backend, settings).growing_traces(run, folder)
+    return GrowingRun(run, run_id, folder, places, told)
