@@ -1,6 +1,7 @@
 # Longhaul in containers; docker-compose.yml puts the parts together, docs/containers.md says how to live with them.
 #
 #	made        guest kernels, modules and the agent, by kmod/sandbox/build.sh and the agent's Makefile: there is no other way
+#	page        the web page, with Debian's Node
 #	python      the program and what it imports, of requirements.lock
 #	runtime     what runs: service, scheduler, worker		<- an image
 #	postgres    Debian's PostgreSQL, on a socket and no port	<- an image
@@ -8,11 +9,13 @@
 #
 #	docker build --target runtime -t longhaul .
 #	docker build --target runtime -t longhaul --build-context kernels=FOLDER .	FOLDER/<hash>/ are kernels that are built already
+#	docker build --target runtime -t longhaul --build-context built-page=dashboards/web/dist .	so is the page, by `make web`
 
 ARG BASE=debian:bookworm-slim
 
 # Nothing, unless a folder is named in its place.
 FROM scratch AS kernels
+FROM scratch AS built-page
 
 FROM ${BASE} AS made
 ARG KERNELS="6.12 6.1"
@@ -27,6 +30,15 @@ RUN --mount=type=cache,target=/cache --mount=type=bind,from=kernels,target=/foun
 	LONGHAUL_CACHE=/cache containers/kernels.sh /found /made/cache $KERNELS
 COPY orchestrator/agent orchestrator/agent
 RUN make -s -C orchestrator/agent && install -D -t /made/agent orchestrator/agent/build/longhaul-agent
+
+FROM ${BASE} AS page
+WORKDIR /source/dashboards/web
+COPY playbooks/containers/page.sh /source/containers/
+COPY docs/openapi.json /source/docs/
+COPY dashboards/web .
+# A package index of one's own: --secret id=npm,src=$HOME/.npmrc.
+RUN --mount=type=bind,from=built-page,target=/found --mount=type=secret,id=npm \
+	NPM_CONFIG_USERCONFIG=/run/secrets/npm /source/containers/page.sh /found /made
 
 FROM ${BASE} AS python
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv && rm -rf /var/lib/apt/lists/*
@@ -44,6 +56,7 @@ COPY playbooks/containers containers
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --no-deps -e . && containers/slim.sh .venv
 COPY --from=made /made/agent orchestrator/agent/build
 COPY --from=made /made/cache cache
+COPY --from=page /made dashboards/web/dist
 
 FROM ${BASE} AS runtime
 LABEL org.opencontainers.image.title="Longhaul" \
@@ -87,7 +100,8 @@ LABEL org.opencontainers.image.title="Prometheus for Longhaul"
 RUN groupadd --gid 999 prometheus && useradd --uid 999 --gid 999 --home-dir /var/lib/prometheus --no-create-home prometheus \
 	&& apt-get update && apt-get install -y --no-install-recommends prometheus && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* \
 	&& install -d -o 999 -g 999 /var/lib/prometheus/data
-COPY dashboards /etc/longhaul
+COPY dashboards/prometheus.yml /etc/longhaul/
+COPY dashboards/rules /etc/longhaul/rules
 COPY playbooks/containers/scraped.yml /etc/longhaul/targets/service.yml
 RUN promtool check config /etc/longhaul/prometheus.yml
 USER 999:999

@@ -1,0 +1,141 @@
+#!/usr/bin/python
+"""Ansible module: put a host back as its record says it was found. Packages are longhaul_packages' own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.longhaul_host import (
+    Record,
+    Refused,
+    answer,
+    boot_id,
+    loaded_modules,
+    read_offloads,
+    read_qdiscs,
+    read_sysctl,
+    run,
+    sysctl_file,
+)
+
+DOCUMENTATION = r"""
+module: longhaul_restore
+short_description: Put a host back as it was found
+description:
+  - Sets kernel settings back that still are as Longhaul set them; what somebody changed since stays, and is told.
+  - Takes Longhaul's modules out of the kernel and off the disk, and its files.
+options:
+  parts:
+    description: Which part; the record goes last.
+    type: str
+    choices: [settings, files, record]
+    required: true
+author: [Longhaul]
+"""
+EXAMPLES = r"""
+- name: Put the kernel's settings back
+  longhaul_restore:
+    parts: settings
+"""
+RETURN = r"""
+done: {description: What was put back., type: list, elements: str, returned: always}
+kept: {description: What somebody else changed since., type: list, elements: str, returned: always}
+"""
+
+
+class Restoring:
+    """One part of the way back; in check mode only told."""
+
+    def __init__(self, record: Record, *, check: bool) -> None:
+        self._record = record
+        self._check = check
+        self.done: list[str] = []
+        self.kept: list[str] = []
+
+    def settings(self) -> None:
+        for name, entry in self._of_this_boot("sysctls"):
+            if self._is_ours(name, read_sysctl(name), entry) and self._goes(f"{name}: {entry['found']}"):
+                sysctl_file(name).write_text(entry["found"])
+                _read_back(name, entry["found"], read_sysctl(name))
+        for device, entry in self._of_this_boot("qdiscs"):
+            kinds = {one["kind"] for one in read_qdiscs(device)} - {"mq"}
+            if self._is_ours(f"queue of {device}", "".join(sorted(kinds)), entry) and self._goes(f"queue of {device}"):
+                run("tc", "qdisc", "delete", "dev", device, "root")
+                _read_back(f"queue of {device}", entry["found"], read_qdiscs(device))
+        for device, entry in self._of_this_boot("offloads"):
+            now = read_offloads(device)
+            for name, value in entry["now"].items():
+                ours = {"found": entry["found"][name], "now": value}
+                what = f"{name} of {device}"
+                if self._is_ours(what, now.get(name), ours) and self._goes(f"{what}: {ours['found']}"):
+                    run("ethtool", "-K", device, name, ours["found"])
+            if not self._check:
+                now = read_offloads(device)
+                for name in entry["now"]:
+                    _read_back(f"{name} of {device}", entry["found"][name], now.get(name))
+        for name, entry in self._of_this_boot("modules"):
+            if name in loaded_modules() and not entry["found"] and self._goes(f"module {name}"):
+                run("rmmod", name)
+
+    def files(self) -> None:
+        for name in sorted(self._record.changed("files"), reverse=True):
+            path = Path(name)
+            if (path.exists() or path.is_symlink()) and self._goes(name):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        for folder in sorted(self._record.changed("folders"), reverse=True):
+            if Path(folder).is_dir() and not any(Path(folder).iterdir()) and self._goes(folder):
+                Path(folder).rmdir()
+        if self.done and not self._check:
+            answer("depmod")
+
+    def record(self) -> None:
+        for path in (self._record.new, self._record.file):
+            if path.exists() and self._goes(str(path)):
+                path.unlink()
+        folder = self._record.file.parent
+        if folder.is_dir() and not any(folder.iterdir()) and self._goes(str(folder)):
+            folder.rmdir()
+
+    def _of_this_boot(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        # The last that was changed comes first; what an earlier boot had is gone with it.
+        entries = list(self._record.changed(kind).items())[::-1]
+        return [(name, entry) for name, entry in entries if entry["boot"] == boot_id()]
+
+    def _is_ours(self, what: str, now: object, entry: dict[str, Any]) -> bool:
+        if now == entry["found"]:
+            return False
+        if now != entry["now"]:
+            self.kept.append(f"{what} is {now}, which is not Longhaul's")
+            return False
+        return True
+
+    def _goes(self, what: str) -> bool:
+        self.done.append(what)
+        return not self._check
+
+
+def _read_back(what: str, wanted: Any, found: Any) -> None:
+    if found != wanted:
+        raise Refused(f"putting back {what}: it was {wanted}, and the kernel now has {found}; set it by hand")
+
+
+def main() -> None:
+    """What Ansible calls."""
+    module = AnsibleModule(
+        argument_spec={"parts": {"type": "str", "choices": ["settings", "files", "record"], "required": True}},
+        supports_check_mode=True,
+    )
+    record = Record()
+    restoring = Restoring(record, check=module.check_mode)
+    try:
+        getattr(restoring, module.params["parts"])()
+    except (OSError, Refused) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=bool(restoring.done), done=restoring.done, kept=restoring.kept)
+
+
+if __name__ == "__main__":
+    main()
