@@ -57,7 +57,7 @@ class NotChanged(Exception):
 
     def __init__(self, tag: str) -> None:
         super().__init__(tag)
-        self.tag = tag
+        self.headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
 
 
 def tag(*parts: str) -> str:
@@ -74,8 +74,7 @@ def not_changed(current: str | None, asked: str | None, response: Response) -> N
         asked.strip() == "*" or current in [one.strip().removeprefix("W/") for one in asked.split(",")]
     ):
         raise NotChanged(current)
-    response.headers["ETag"] = current
-    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers.update(NotChanged(current).headers)
 
 
 def rendered(document: object) -> Response:

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
 from starlette_compress import CompressMiddleware
@@ -18,6 +20,8 @@ from api.dependencies import Lab
 from api.following import Hub
 from api.measuring import Gauges
 from api.middleware import Requests
+from api.page import BUILT, BelowPrefix
+from api.page import router as page
 from api.reference import reference
 from api.routes import (
     baselines,
@@ -26,14 +30,20 @@ from api.routes import (
     experiments,
     health,
     hosts,
+    live,
     modules,
+    overview,
+    pictures,
     plans,
+    reproductions,
     runs,
     series,
     tokens,
+    values,
 )
 from api.schemas import Problem
 from api.turns import let_few_look_up
+from api.watching import Watchers
 from orchestrator.settings import Settings, load_settings
 
 _ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux TCP out. See docs/service.md."
@@ -41,14 +51,15 @@ _ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Problem}}
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """The service of one lab."""
+def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI:
+    """The service of one lab, with the web page from where that was built."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         let_few_look_up()
         yield
         await app.state.hub.close()
+        app.state.watchers.close()
         app.state.lab.close()
 
     app = FastAPI(
@@ -66,15 +77,36 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     lab = Lab(settings or load_settings())
     app.state.lab = lab
     app.state.hub = Hub(lab.events)
+    app.state.watchers = Watchers(lab)
     app.state.door = Door(lab.access)
     app.state.gauges = Gauges()
+    app.state.page = built
     errors.install(app)
     app.add_exception_handler(NotChanged, _not_changed)
-    for nouns in (plans, experiments, runs, series, comparisons, baselines, catalogue, modules, hosts, tokens):
+    for nouns in (
+        plans,
+        experiments,
+        values,
+        runs,
+        series,
+        pictures,
+        live,
+        comparisons,
+        baselines,
+        reproductions,
+        catalogue,
+        modules,
+        hosts,
+        overview,
+        tokens,
+    ):
         app.include_router(nouns.router, prefix=ROOT)
     app.include_router(health.router)
+    app.include_router(page)
     app.add_middleware(CompressMiddleware, minimum_size=1000)
     app.add_middleware(Requests, state=app.state)
+    if prefix := urlsplit(lab.settings.url).path:
+        app.add_middleware(BelowPrefix, prefix=prefix)
     return app
 
 
@@ -86,4 +118,4 @@ def _reference(app: FastAPI) -> dict[str, Any]:
 
 async def _not_changed(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotChanged)
-    return Response(status_code=304, headers={"ETag": error.tag, "Cache-Control": "private, no-cache"})
+    return Response(status_code=304, headers=error.headers)

@@ -21,6 +21,7 @@ from orchestrator.results.leases import Leases
 from orchestrator.results.store import Store
 from orchestrator.results.work import Work
 from orchestrator.settings import Settings
+from orchestrator.standing import Standings
 from orchestrator.submission import Desk
 
 
@@ -74,6 +75,10 @@ class Lab:
     @cached_property
     def desk(self) -> Desk:
         return Desk(self.settings, self.store)
+
+    @cached_property
+    def standings(self) -> Standings:
+        return Standings(self.settings, self.store, self.desk)
 
 
 async def _lab(request: Request) -> Lab:

@@ -16,7 +16,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from orchestrator.errors import LonghaulError, OverLimit, RecordUnreachable, SpecError
+from orchestrator.errors import FieldProblem, LonghaulError, OverLimit, RecordUnreachable, SpecError
 
 _LOG = logging.getLogger("longhaul.api")
 
@@ -71,6 +71,7 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
     }
     if isinstance(error, SpecError):
         more["problems"] = error.problems
+        more["fields"] = [_field(one) for one in error.problems if isinstance(one, FieldProblem)]
     response = problem(request, error.http_status, error.kind(), _title(error), **more)
     wait_s = (
         _SOON_S if isinstance(error, RecordUnreachable) else error.retry_after_s if isinstance(error, OverLimit) else 0
@@ -78,6 +79,16 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
     if wait_s:
         response.headers["Retry-After"] = str(wait_s)
     return response
+
+
+def _field(problem: FieldProblem) -> dict[str, Any]:
+    return {
+        "location": problem.location,
+        "field": problem.field,
+        "read": problem.read,
+        "what": problem.what,
+        "nearest": problem.nearest,
+    }
 
 
 async def _of_the_request(request: Request, error: Exception) -> JSONResponse:
@@ -100,13 +111,10 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
 
 
 def methods_at(app: FastAPI, path: str) -> list[str]:
-    """What can be done at a place."""
-    methods = {
-        method
-        for route in iter_route_contexts(app.routes)
-        if route.path and compile_path(route.path)[0].match(path)
-        for method in route.methods or ()
-    }
+    """What can be done at a place: where one has this very name, there alone, and not where it could stand for a parameter."""
+    here = [one for one in iter_route_contexts(app.routes) if one.path and compile_path(one.path)[0].match(path)]
+    named = [one for one in here if one.path == path] or here
+    methods = {method for route in named for method in route.methods or ()}
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 

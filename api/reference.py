@@ -23,10 +23,12 @@ _TAGS = {
     "experiments": "Hand one in, follow it, read what it came to, give it up.",
     "runs": "What one came to, its files, its events; and once more.",
     "comparisons": "Two experiments or runs, pair by pair.",
+    "papers": "What papers state, what this lab has measured of it, and once more.",
     "catalogue": "Everything that an experiment may name.",
     "hosts": "What of the lab there is one of, and who has it.",
     "modules": "Congestion controls of one's own, where the operator allows them.",
     "baselines": "What experiments of a name are compared with, a branch each.",
+    "lab": "What waits and runs, who carries it out, what happens, and the service's own state.",
     "access": "Tokens, sessions of web pages, the log of changes.",
     "health": "For supervisors and for Prometheus.",
 }
@@ -108,7 +110,7 @@ def _problems(method: str, operation: Json, scope: str | None) -> Iterator[int]:
         yield from (400, 408, 413, 415)
     if body or parameters:
         yield 422
-    if method != "get" and operation["operationId"] not in ("make_plan", "log_in", "log_out"):
+    if method != "get" and operation["operationId"] not in ("make_plan", "preview_plan", "log_in", "log_out"):
         yield 409
     if any("content" in answer for status, answer in operation["responses"].items() if status.startswith("2")):
         yield 406

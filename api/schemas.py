@@ -6,6 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from orchestrator.drawing import Drawing
+from orchestrator.preview import Numbers, PointCost
+from orchestrator.readiness import Missing
 from orchestrator.request import PRIORITIES, Request
 
 ROOT = "/api/v1"
@@ -15,6 +18,8 @@ Status = Literal["queued", "running", "done", "missed", "failed", "cancelled"]
 Json = dict[str, Any]
 
 TOKEN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"  # noqa: S105 (the form of a name)
+
+HOST_NAME = r"^([A-Za-z][A-Za-z0-9_-]{0,31}=)?[a-z][a-z0-9-]{0,30}$"
 
 # What documents.py takes for text, as a schema says it.
 TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]*$"
@@ -38,11 +43,13 @@ def _whole(value: object) -> object:
 WHOLE = BeforeValidator(_whole)
 
 
-class _Wire(BaseModel):
+class Wire(BaseModel):
+    """What every type of answer and question has."""
+
     model_config = ConfigDict(extra="forbid")
 
 
-class AskedFor(_Wire):
+class AskedFor(Wire):
     """An experiment to run: its fields, or the name of a shipped one; never a file of the server."""
 
     model_config = ConfigDict(
@@ -57,9 +64,14 @@ class AskedFor(_Wire):
     set: list[Annotated[str, Field(max_length=500, pattern=TEXT)]] = Field(
         default=[], max_length=100, description="Changes, as in path.rtt=100ms."
     )
-    backend: Literal["sandbox", "mininet"] = "sandbox"
+    backend: Literal["sandbox", "mininet", "hosts"] = "sandbox"
     where: Literal["guest", "host"] | None = Field(None, description="Where Mininet runs.")
     clock: Literal["virtual", "real"] | None = Field(None, description="Mininet's clock.")
+    hosts: list[Annotated[str, Field(max_length=64, pattern=HOST_NAME)]] = Field(
+        default=[],
+        max_length=32,
+        description="Of the hosts backend: from and to, or a host for each node, as in a1=hk.",
+    )
     seed: Annotated[int, Field(ge=0, lt=2**32), WHOLE] | None = None
     repeats: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None
     priority: Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1]), WHOLE] = 0
@@ -73,13 +85,14 @@ class AskedFor(_Wire):
             backend=self.backend,
             where=self.where,
             clock=self.clock,
+            hosts=tuple(self.hosts),
             seed=self.seed,
             repeats=self.repeats,
             priority=self.priority,
         )
 
 
-class Plan(_Wire):
+class Plan(Wire):
     """What an experiment comes to before it is run."""
 
     experiment: str
@@ -90,7 +103,24 @@ class Plan(_Wire):
     first: Json = Field(description="The first run, resolved: run.json.")
 
 
-class Progress(_Wire):
+class Preview(Wire):
+    """What an experiment comes to while it is written."""
+
+    experiment: str
+    runs: int
+    points: int = Field(description="Of the sweep.")
+    resolved: list[PointCost] = Field(description="The points that were looked at: all of them, or a sample.")
+    fields: dict[str, list[str]] = Field(description="The fields that the sweep varies, with their values.")
+    numbers: Numbers = Field(description="The first run's.")
+    drawing: Drawing = Field(description="The first run's.")
+    lint: list[str]
+    wall_estimate_s: float = Field(description="Of all runs, on one processor.")
+    slots: int = Field(description="Runs that this machine carries out at a time.")
+    missing: list[Missing] = Field(description="What its runs lack here; with anything missing it cannot be submitted.")
+    kept: int | None = Field(description="How many of its runs are kept already; null where not all were looked at.")
+
+
+class Progress(Wire):
     """How many runs an experiment has, and how many have come to which end."""
 
     total: int
@@ -101,8 +131,11 @@ class Progress(_Wire):
     cancelled: int
 
 
-class ExperimentRow(_Wire):
+class ExperimentRow(Wire):
     """An experiment in a list."""
+
+    # What an older service does not tell is filled in by the client; this one tells it always.
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     id: str
     href: str
@@ -113,6 +146,8 @@ class ExperimentRow(_Wire):
     priority: int
     created_at: str
     finished_at: str | None
+    backend: str = Field("", description="Of its runs.")
+    controls: list[str] = Field(default=[], description="The congestion controls of its runs.")
     progress: Progress
 
 
@@ -126,8 +161,11 @@ class Experiment(ExperimentRow):
     links: dict[str, str]
 
 
-class RunRow(_Wire):
+class RunRow(Wire):
     """A run in a list."""
+
+    # What an older service does not tell is filled in by the client; this one tells it always.
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     id: str
     href: str
@@ -145,18 +183,25 @@ class RunRow(_Wire):
     created_at: str
     started_at: str | None
     finished_at: str | None
+    controls: list[str] = Field(default=[], description="The congestion controls of its flows.")
+    topology: str | None = Field(None, description="Null where an earlier version kept the run.")
+    bandwidth_bps: int | None = Field(None, description="Of the first bottleneck.")
+    rtt_us: int | None = Field(None, description="The round trip without queues.")
+    utilisation: float | None = Field(None, description="Of the first bottleneck, once the run is kept.")
+    jain: float | None = Field(None, description="Jain's index of fairness, once the run is kept and where it has one.")
 
 
 class Run(RunRow):
     """A run: what it came to as `longhaul run --json` prints it, or why it came to nothing."""
 
     document: Json | None
+    experiments: list[str] = Field(description="The ids of the experiments that want it, the newest first.")
     links: dict[str, str] = Field(
         description="More of it; `grafana` is its dashboard, where the service knows of a Grafana."
     )
 
 
-class Series(_Wire):
+class Series(Wire):
     """A quantity over time."""
 
     run: str
@@ -168,21 +213,21 @@ class Series(_Wire):
     value: list[float]
 
 
-class Experiments(_Wire):
+class Experiments(Wire):
     """A page of experiments."""
 
     items: list[ExperimentRow]
     next: str | None
 
 
-class Runs(_Wire):
+class Runs(Wire):
     """A page of runs."""
 
     items: list[RunRow]
     next: str | None
 
 
-class Result(_Wire):
+class Result(Wire):
     """The document of `longhaul run --json`: what is finished of an experiment."""
 
     experiment: str
@@ -190,36 +235,7 @@ class Result(_Wire):
     summary: list[Json]
 
 
-class Host(_Wire):
-    """A host, and who has it."""
-
-    id: str
-    holder: str | None
-    until_s: float | None = Field(description="When the lease runs out, in seconds since 1970.")
-    about: str
-
-
-class AskedLease(_Wire):
-    """For how long a host is wanted, and what for."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]}
-    )
-
-    seconds: Annotated[int, Field(ge=1, le=86_400), WHOLE]
-    about: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""
-
-
-class Lease(_Wire):
-    """A host that is the caller's for a while; the fence proves it."""
-
-    host: str
-    holder: str
-    fence: int
-    seconds: int
-
-
-class NewBaseline(_Wire):
+class NewBaseline(Wire):
     """The experiment that others of its name are to be compared with."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"experiment_id": "0123456789abcdef"}]})
@@ -236,7 +252,7 @@ class Baseline(NewBaseline):
     set_by: str
 
 
-class ModuleFiles(_Wire):
+class ModuleFiles(Wire):
     """The sources of a congestion-control module."""
 
     model_config = ConfigDict(
@@ -248,7 +264,7 @@ class ModuleFiles(_Wire):
     )
 
 
-class OwnModule(_Wire):
+class OwnModule(Wire):
     """A module of somebody's own, by the hash of its content."""
 
     source: str
@@ -256,7 +272,7 @@ class OwnModule(_Wire):
     reference: str = Field(description="How an experiment names it, in `modules`.")
 
 
-class NewToken(_Wire):
+class NewToken(Wire):
     """A token to be made."""
 
     model_config = ConfigDict(
@@ -268,7 +284,7 @@ class NewToken(_Wire):
     days: Annotated[int, Field(ge=1, le=3650), WHOLE] | None = None
 
 
-class Token(_Wire):
+class Token(Wire):
     """A token, without its secret."""
 
     id: str
@@ -285,7 +301,7 @@ class ShownToken(Token):
     token: str
 
 
-class Login(_Wire):
+class Login(Wire):
     """A token that a web page logs in with."""
 
     model_config = ConfigDict(
@@ -295,12 +311,22 @@ class Login(_Wire):
     token: str = Field(max_length=200, pattern=TEXT)
 
 
-class Session(_Wire):
+class Session(Wire):
     """Who is logged in, and what the page has to send along when it changes something."""
 
     name: str
     scope: str
     csrf_token: str
+
+
+class ProblemField(BaseModel):
+    """What is wrong with one field of an experiment."""
+
+    location: list[str | int] = Field(description="Keys and positions.")
+    field: str = Field(description="The same as people write it, as in flows.app.cc.")
+    read: str | None = Field(description="What was read there; null: nothing.")
+    what: str = Field(description="What is allowed, or needed.")
+    nearest: str | None = Field(description="The known name that was probably meant.")
 
 
 class Problem(BaseModel):
@@ -317,3 +343,7 @@ class Problem(BaseModel):
     what: str
     hint: str
     request_id: str
+    problems: list[str] = Field([], description="Of what was sent: a line each.")
+    fields: list[ProblemField] = Field(
+        [], description="Of an experiment: the same lines, each with the place of its field."
+    )

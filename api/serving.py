@@ -19,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
+from api.page import BUILT
 from api.protocol import Bounded
 from orchestrator.errors import PlanError
 from orchestrator.logs import log_as_json
@@ -128,6 +129,8 @@ def _greet(app: FastAPI, settings: Settings, host: str) -> None:
     if not known:
         token, _ = access.add_token("first", "admin")
         print(f"your first token, of scope admin, shown this once: {token}")
+    if (BUILT / "index.html").is_file():
+        print(f"its page: {settings.url}/")
     if host not in ("127.0.0.1", "::1", "localhost"):
         print(
             "note: this address can be reached from elsewhere, and tokens travel in clear: put TLS in front (docs/service.md)"

@@ -5,18 +5,29 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import PlainTextResponse
 
 from api.answers import KnownTag, not_changed, tag
 from api.auth import Reader
+from api.dependencies import TheLab
 from api.reading import Reading
+from api.schemas import Problem
+from api.turns import takes_long
 from orchestrator.catalogues import CATALOGUES
+from orchestrator.experiment import KERNELS, Experiment
+from orchestrator.readiness import Place
+from orchestrator.spec import shipped_text
 
 router = APIRouter(route_class=Reading, prefix="/catalogue", tags=["catalogue"])
 
 Noun = Annotated[
     Literal["experiments", "topologies", "modules", "presets", "measures", "series", "backends", "published"],
     Path(description="Which part.", examples=["measures"]),
+]
+KernelQuery = Annotated[
+    Literal[KERNELS] | None,  # type: ignore[valid-type]
+    Query(description="Which kernel guests are to have.", examples=["6.1"]),
 ]
 Rows = list[dict[str, Any]]
 
@@ -28,11 +39,49 @@ def read_all(caller: Reader, response: Response, if_none_match: KnownTag = None)
     return {noun: _rows(noun) for noun in CATALOGUES}
 
 
+@router.get("/places", summary="Read where runs can happen", operation_id="read_places")
+@takes_long
+def read_places(lab: TheLab, caller: Reader, kernel: KernelQuery = None) -> list[Place]:
+    """Each backend with its place and clock, and what is missing for it here, asked anew every time."""
+    return lab.desk.places(kernel)
+
+
+@router.get("/schema", summary="Read the schema of an experiment", operation_id="read_schema")
+def read_schema(caller: Reader, response: Response, if_none_match: KnownTag = None) -> dict[str, Any]:
+    """JSON Schema of an experiment's fields; `x-quantity` names a quantity, `x-catalogue` the part that lists allowed names."""
+    not_changed(tag("schema", repr(_schema())), if_none_match, response)
+    return _schema()
+
+
+@router.get(
+    "/experiments/file",
+    summary="Read a shipped experiment's file",
+    operation_id="read_experiment_file",
+    response_class=PlainTextResponse,
+    responses={404: {"model": Problem}},
+)
+def read_file(
+    caller: Reader,
+    response: Response,
+    name: Annotated[str, Query(max_length=128, description="Its name.", examples=["quick"])],
+    if_none_match: KnownTag = None,
+) -> PlainTextResponse:
+    """Its YAML as it was written, comments and all."""
+    text = shipped_text(name)
+    not_changed(tag("file", name, text), if_none_match, response)
+    return PlainTextResponse(text, headers=dict(response.headers))
+
+
 @router.get("/{noun}", summary="Read one part of the catalogue", operation_id="read_catalogue_part")
 def read_one(noun: Noun, caller: Reader, response: Response, if_none_match: KnownTag = None) -> Rows:
     """The rows of one noun, all of one shape."""
     not_changed(tag("catalogue", noun, _version()), if_none_match, response)
     return _rows(noun)
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return Experiment.model_json_schema()
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -12,16 +13,17 @@ from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, eve
 from api.auth import Reader, Runner, still_welcome
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
-from api.paging import CursorQuery, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
+from api.paging import CursorQuery, ExperimentFilter, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
 from api.reading import EXPERIMENT_FILE, Reading
-from api.schemas import TOKEN_NAME, AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
-from api.turns import takes_long
+from api.schemas import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
+from api.turns import looks_up, takes_long
 from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
 from orchestrator.errors import Conflict, NotAllowed
 from orchestrator.exporting import with_grafana
 from orchestrator.judging import kept_run
 from orchestrator.results.access import Caller
+from orchestrator.results.filters import Filter
 
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 
@@ -69,26 +71,28 @@ def submit(
 
 
 @router.get("", summary="List experiments", operation_id="list_experiments", response_model=Experiments)
-def list_experiments(
+async def list_experiments(
     lab: TheLab,
     caller: Reader,
+    wanted: ExperimentFilter,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
     sort: SortQuery = "newest",
     name: NameQuery = None,
     status: StatusQuery = None,
-    owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="Whose.", examples=["ci"])] = None,
 ) -> Response:
     """A page of them, without their specs."""
-    rows = lab.experiments.page(
-        limit + 1,
-        after=read_cursor(cursor),
-        oldest_first=sort == "oldest",
-        name=name,
-        status=status,
-        owner=owner,
-    )
+    wanted = replace(wanted, name=name, status=status)
+    answer = _SEARCH if wanted.searches else _LOOK_UP
+    return await answer(lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest")
+
+
+def _page(lab: Lab, wanted: Filter, limit: int, cursor: str | None, *, oldest_first: bool) -> Response:
+    rows = lab.experiments.page(limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first)
     return rendered(page(rows, [_row(row).model_dump() for row in rows], limit))
+
+
+_SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
 
 
 @router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")
@@ -222,7 +226,8 @@ def _row(row: Row) -> ExperimentRow:
     return ExperimentRow(
         href=f"{ROOT}/experiments/{row['id']}",
         progress=Progress(**{name: row[name] for name in Progress.model_fields}),
-        **{name: row[name] for name in ExperimentRow.model_fields if name in row},
+        controls=row["controls"].split(),
+        **{name: row[name] for name in ExperimentRow.model_fields if name in row and name != "controls"},
     )
 
 

@@ -8,9 +8,12 @@ from fastapi import APIRouter, Path, Query
 
 from api.auth import Reader, Runner
 from api.dependencies import Lab, TheLab
+from api.host_schemas import AskedLease, Host, HostUse, Lease, StopHosts, Stopped
 from api.reading import Reading
-from api.schemas import AskedLease, Host, Lease
+from api.schemas import Problem
 from orchestrator.errors import HostBusy, NotFound
+from orchestrator.lab_hosts import host_row, policy_if_any, stop_in_record
+from orchestrator.policy import Policy
 from orchestrator.results.leases import root_slot
 
 router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
@@ -29,14 +32,30 @@ HostId = Annotated[
 
 @router.get("", summary="List hosts", operation_id="list_hosts")
 def list_hosts(lab: TheLab, caller: Reader) -> list[Host]:
-    """Every host that can be leased. Root's slot of a machine is one: it is who sets up that machine's network."""
-    return [_host(lab, name) for name in _names(lab)]
+    """Every host that can be leased: the real ones of the operator's policy, and root's slot of a machine, which sets up that machine's network."""
+    policy = policy_if_any(lab.settings)
+    return [_host(lab, name, caller.name, policy) for name in _names(lab, policy)]
+
+
+@router.post(
+    "/stop", summary="Stop everything on hosts", operation_id="stop_hosts", responses={404: {"model": Problem}}
+)
+def stop(asked: StopHosts, lab: TheLab, caller: Runner) -> Stopped:
+    """Give up every experiment on hosts, and take the hosts from whoever has them: runs there end within seconds, and put back what they changed."""
+    policy = policy_if_any(lab.settings)
+    for name in asked.hosts:
+        if policy is None or name not in policy.hosts:
+            what = "the policy of this lab names none of that name"
+            raise NotFound("stopping host", name, what, "see GET /hosts")
+    if policy is None:
+        return Stopped(hosts=[], cancelled=[], closed_s=0.0)
+    return Stopped(**stop_in_record(lab.store, policy, caller.name, asked.hosts))
 
 
 @router.get("/{id}", summary="Read a host", operation_id="read_host")
 def read_host(key: HostId, lab: TheLab, caller: Reader) -> Host:
     """Who has it, and until when."""
-    return _host(lab, _known(lab, key))
+    return _host(lab, _known(lab, key), caller.name, policy_if_any(lab.settings))
 
 
 @router.post("/{id}/lease", status_code=201, summary="Take a host", operation_id="take_host")
@@ -64,22 +83,29 @@ def give_back(
         )
 
 
-def _names(lab: Lab) -> list[str]:
-    return sorted({root_slot(), *(lease["name"] for lease in lab.leases.all())})
+def _names(lab: Lab, policy: Policy | None) -> list[str]:
+    real = policy.hosts if policy else ()
+    return sorted({root_slot(), *real, *(lease["name"] for lease in lab.leases.all())})
 
 
 def _known(lab: Lab, name: str) -> str:
-    if name not in (known := _names(lab)):
+    if name not in (known := _names(lab, policy_if_any(lab.settings))):
         raise NotFound("looking for host", name, "there is none of that name", f"known: {', '.join(known)}")
     return name
 
 
-def _host(lab: Lab, name: str) -> Host:
+def _host(lab: Lab, name: str, caller: str, policy: Policy | None) -> Host:
     found = lab.leases.get(name)
+    use = None
+    if policy and name in policy.hosts:
+        row = host_row(lab.settings, policy, name, found)
+        use = HostUse(**{field: row[field] for field in HostUse.model_fields})
     free = found is None or found["holder"] is None
     return Host(
         id=name,
         holder=None if free or found is None else found["holder"],
         until_s=None if free or found is None else found["until_s"],
         about="" if found is None else found["about"],
+        use=use,
+        fence=found["fence"] if found is not None and not free and found["holder"] == caller else None,
     )

@@ -1,16 +1,27 @@
-"""Modules of one's own: sources that admins send, each once, to be named in experiments by the hash of their content."""
+"""Congestion controls: which can be run on which kernel, and trials of them; and modules of one's own, sources that admins send, each
+once, to be named in experiments by the hash of their content.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
-from api.auth import Admin
+from api.answers import MADE, ROOT
+from api.auth import Admin, Reader, Runner
 from api.dependencies import TheLab
+from api.lab_schemas import Module, Trial
 from api.reading import Reading
-from api.schemas import ModuleFiles, OwnModule
+from api.routes.experiments import experiment_document
+from api.schemas import Experiment, ModuleFiles, OwnModule
+from orchestrator.catalogues import modules
+from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.errors import NotFound
 from orchestrator.own_modules import reference
+from orchestrator.toolchain import built_modules, known_kernels
+from orchestrator.trial import trial_name, trial_of
 
 router = APIRouter(route_class=Reading, prefix="/modules", tags=["modules"])
 
@@ -22,6 +33,39 @@ Source = Annotated[
         examples=["3837a6c3d9901167b9c7bcc85370ca33"],
     ),
 ]
+
+
+@router.get("", summary="List modules", operation_id="list_modules")
+def list_modules(lab: TheLab, caller: Reader) -> list[Module]:
+    """Every congestion control with its parameters, whether it is built for each kernel, and its last trial here."""
+    told = {row["cc"]: row for row in modules()}
+    tried = lab.experiments.newest_named([trial_name(name) for name in told])
+    return [
+        Module(**told[row["cc"]], **{name: row[name] for name in row if name != "cc"}, trial=_trial(tried, row["cc"]))
+        for row in built_modules(lab.settings)
+    ]
+
+
+@router.post("/{name}/trial", status_code=201, summary="Try a module", operation_id="try_module", responses=MADE)
+def try_module(
+    name: Annotated[
+        str, Path(pattern=r"^[a-z][a-z0-9_]{0,30}$", description="A congestion control.", examples=["htcp"])
+    ],
+    lab: TheLab,
+    caller: Runner,
+    response: Response,
+    kernel: Annotated[
+        str | None, Query(max_length=32, description="In which kernel; the default one's.", examples=["6.12"])
+    ] = None,
+) -> Experiment:
+    """Hand in a short experiment that loads it, loses some of its packets and changes the path; done: it gets through."""
+    if name not in CONGESTION_CONTROLS:
+        known = f"known: {', '.join(CONGESTION_CONTROLS)}"
+        raise NotFound("trying module", name, "there is no congestion control of that name", known)
+    trial = trial_of(name, kernel or known_kernels()[0])
+    made = lab.desk.carry_out(trial, {"trial_of": name}, caller.name)
+    response.headers["Location"] = f"{ROOT}/experiments/{made}"
+    return experiment_document(lab, lab.experiments.get(made))
 
 
 @router.get("/{source}", summary="Whether a module was sent", operation_id="read_module")
@@ -37,3 +81,10 @@ def send(source: Source, sent: ModuleFiles, lab: TheLab, caller: Admin, response
         response.status_code = 201
     lab.desk.admit(source, sent.files)
     return OwnModule(source=source, stored=True, reference=reference(source))
+
+
+def _trial(tried: Mapping[str, dict[str, Any]], name: str) -> Trial | None:
+    row = tried.get(trial_name(name))
+    if row is None:
+        return None
+    return Trial(experiment=f"{ROOT}/experiments/{row['id']}", status=row["status"], created_at=row["created_at"])

@@ -1,4 +1,4 @@
-"""Plans: what an experiment comes to, before anybody runs it."""
+"""Plans: what an experiment comes to, before anybody runs it, and while somebody still writes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from api.auth import Reader
 from api.dependencies import TheLab
 from api.reading import EXPERIMENT_FILE, Reading
-from api.schemas import AskedFor, Plan
+from api.schemas import AskedFor, Plan, Preview
 from orchestrator.cost import wall_estimate_s
 from orchestrator.describe import describe_plan
 
@@ -30,4 +30,30 @@ def make_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Plan:
         wall_estimate_s=round(sum(wall_estimate_s(run) for run in plan.runs), 3),
         text=describe_plan(plan),
         first=plan.runs[0].as_json() if plan.runs else {},
+    )
+
+
+@router.post(
+    "/plans/preview",
+    summary="Look at an experiment while it is written",
+    operation_id="preview_plan",
+    openapi_extra=EXPERIMENT_FILE,
+)
+def preview_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Preview:
+    """Numbers, a drawing, the cost, what is kept of it and what is missing here. Of a large sweep a sample is resolved."""
+    found = lab.desk.preview(asked.as_request(), trusted=caller.may("admin"))
+    preview = found.preview
+    return Preview(
+        experiment=preview.plan.experiment.experiment,
+        runs=preview.runs,
+        points=preview.points,
+        resolved=list(preview.resolved),
+        fields=dict(preview.fields),
+        numbers=preview.numbers,
+        drawing=preview.drawing,
+        lint=list(preview.plan.lint),
+        wall_estimate_s=preview.wall_s,
+        slots=lab.settings.jobs,
+        missing=list(found.missing),
+        kept=found.kept,
     )

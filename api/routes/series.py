@@ -36,6 +36,21 @@ _TYPES = {
     ".csv": "text/csv",
     ".parquet": "application/vnd.apache.parquet",
 }
+BeginQuery = Annotated[
+    float, Query(alias="from", ge=0, le=_LONGEST_S, description="Seconds from the start.", examples=[1.5])
+]
+EndQuery = Annotated[
+    float | None,
+    Query(
+        alias="to",
+        ge=0,
+        le=_LONGEST_S,
+        allow_inf_nan=False,
+        description="Seconds from the start; the end by default.",
+        examples=[5],
+    ),
+]
+PointsQuery = Annotated[int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="At most so many.", examples=[500])]
 
 
 class SeriesReader:
@@ -83,23 +98,9 @@ async def series(
             examples=["bottleneck"],
         ),
     ] = None,
-    begin_s: Annotated[
-        float, Query(alias="from", ge=0, le=_LONGEST_S, description="Seconds from the start.", examples=[1.5])
-    ] = 0.0,
-    end_s: Annotated[
-        float | None,
-        Query(
-            alias="to",
-            ge=0,
-            le=_LONGEST_S,
-            allow_inf_nan=False,
-            description="Seconds from the start; the end by default.",
-            examples=[5],
-        ),
-    ] = None,
-    points: Annotated[
-        int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="At most so many.", examples=[500])
-    ] = 2000,
+    begin_s: BeginQuery = 0.0,
+    end_s: EndQuery = None,
+    points: PointsQuery = 2000,
     if_none_match: KnownTag = None,
 ) -> Response:
     """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""

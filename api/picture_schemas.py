@@ -1,0 +1,114 @@
+"""What pages draw goes over the wire as: series, distributions, what there is to draw, one measure of many runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from api.schemas import Status, Wire
+
+
+class NamedSeries(Wire):
+    """One of many series."""
+
+    measure: str
+    of: str = Field(description="The flow or the link.")
+    kind: Literal["flow", "link"]
+    unit: str
+    of_values: int = Field(description="How many values the trace has there.")
+    t_s: list[float]
+    value: list[float]
+
+
+class Timelines(Wire):
+    """Many series of a run."""
+
+    run: str
+    series: list[NamedSeries]
+
+
+class Curve(Wire):
+    """How a quantity of one flow or link is spread."""
+
+    of: str
+    value: list[float] = Field(description="In the unit of the distribution; it never falls.")
+    share: list[float] = Field(description="So much of all values is at most that: from 0 to 1.")
+
+
+class Distribution(Wire):
+    """How a quantity is spread over the window of a run."""
+
+    run: str
+    measure: str
+    unit: str
+    curves: list[Curve]
+
+
+class DrawnFlow(Wire):
+    """A flow of a run."""
+
+    name: str
+    kind: str
+    cc: str | None
+    start_s: float
+    stop_s: float | None
+    bytes: int | None
+
+
+class DrawnLink(Wire):
+    """A queue of a run."""
+
+    name: str
+    queue: str
+    rate_bps: int
+    limit_packets: int = Field(description="What it holds; 0 where it counts bytes.")
+
+
+class Moment(Wire):
+    """Something that happens during a run."""
+
+    t_s: float
+    kind: Literal["start", "stop", "change"]
+    text: str
+    flow: str | None
+
+
+class Outline(Wire):
+    """What there is to draw of a run."""
+
+    experiment: str
+    backend: str
+    clock: Literal["virtual", "real"]
+    duration_s: float
+    window_s: list[float] = Field(description="What measures are taken over, from and to.")
+    rtt_ms: float = Field(description="Of the path, without queues.")
+    flows: list[DrawnFlow]
+    links: list[DrawnLink] = Field(description="The first bottleneck first.")
+    moments: list[Moment]
+
+
+class MeasuredPlace(Wire):
+    """A number that runs have."""
+
+    flow: str | None = Field(description="Null where it is the path's or the run's.")
+    measure: str
+
+
+class RunValue(Wire):
+    """A number of one run."""
+
+    run: str
+    point: dict[str, str]
+    seed: int
+    status: Status
+    value: float | None
+
+
+class Values(Wire):
+    """One measure over the runs of an experiment, and which others there are."""
+
+    flow: str | None
+    measure: str
+    measures: list[MeasuredPlace]
+    values: list[RunValue]

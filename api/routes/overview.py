@@ -1,0 +1,127 @@
+"""The lab itself: what waits and runs, who carries it out, its kernels, and the service's own state."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import time
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic_core import from_json
+
+from api.answers import ROOT
+from api.auth import Reader
+from api.dependencies import TheHub, TheLab
+from api.lab_schemas import About, Change, Changes, Disk, Kernel, Queue, Share, Task, Worker
+from api.reading import Reading
+from orchestrator.results.waiting import Waiting
+from orchestrator.results.workers import Workers
+from orchestrator.toolchain import built_kernels
+
+router = APIRouter(route_class=Reading, tags=["lab"])
+
+_BEGUN_S = time.time()
+
+
+@router.get("/queue", summary="Read the queue", operation_id="read_queue")
+def read_queue(
+    lab: TheLab,
+    caller: Reader,
+    limit: Annotated[
+        int, Query(ge=1, le=500, description="At most so many that run, and so many that wait.", examples=[20])
+    ] = 50,
+) -> Queue:
+    """What runs, what comes next, who has how much of it, and the workers there are."""
+    waiting, oldest_s = lab.work.waiting()
+    queue = Waiting(lab.store.database)
+    return Queue(
+        waiting=waiting,
+        oldest_s=oldest_s,
+        running=[_task(row) for row in queue.running(limit)],
+        next=[_task(row) for row in queue.next(limit)],
+        owners=[Share(**row) for row in queue.owners()],
+        workers=[
+            Worker(**{name: row[name] for name in Worker.model_fields}) for row in Workers(lab.store.database).all()
+        ],
+    )
+
+
+@router.get("/changes", summary="Read what happened", operation_id="read_changes")
+def read_changes(
+    lab: TheLab,
+    caller: Reader,
+    after: Annotated[
+        int | None, Query(ge=0, le=2**62, description="The `last` of the answer before.", examples=[0])
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="At most so many.", examples=[20])] = 200,
+) -> Changes:
+    """What happened to experiments and runs but for how far each is; without `after` nothing but where to begin.
+
+    For lists that show every state as it is: a question that costs next to nothing, instead of reading the list again and again.
+    """
+    if after is None:
+        return Changes(last=lab.events.newest(), items=[])
+    rows = lab.events.changes(after, limit)
+    return Changes(
+        last=rows[-1]["id"] if rows else after,
+        items=[
+            Change(
+                id=row["id"],
+                at=row["at"],
+                kind=row["kind"],
+                experiment=row["experiment_id"],
+                run=row["run_id"],
+                data=row["data"],
+            )
+            for row in rows
+        ],
+    )
+
+
+@router.get("/kernels", summary="List kernels", operation_id="list_kernels")
+def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
+    """The kernels that guests can boot, and which of them are built here."""
+    return [
+        Kernel(version=row["version"], built=row["built"], release=row.get("kernelrelease"), hash=row.get("hash"))
+        for row in built_kernels(lab.settings)
+    ]
+
+
+@router.get("/about", summary="Read about the service", operation_id="read_about")
+def read_about(lab: TheLab, hub: TheHub, caller: Reader) -> About:
+    """Its version, what it is connected with, how much it has done, and the room that is left."""
+    settings, counts, export = lab.settings, lab.counts.all(), lab.counts.export()
+    disk = shutil.disk_usage(settings.home)
+    return About(
+        version=version("longhaul"),
+        python=platform.python_version(),
+        since_s=_BEGUN_S,
+        database="postgresql" if lab.store.database.file is None else "sqlite",
+        executor="dask" if settings.dask else "slots",
+        jobs=settings.jobs,
+        user_code=settings.user_code,
+        grafana=settings.grafana.url if settings.grafana else None,
+        prometheus=settings.prometheus is not None,
+        export_lag_s=export.lag_s,
+        spool_bytes=export.spool_bytes,
+        runs=lab.store.catalog.by_status(),
+        experiments=lab.experiments.by_status(),
+        virtual_s=counts.get("virtual_s", 0.0),
+        wall_s=counts.get("wall_s", 0.0),
+        guest_deaths=int(counts.get("guest_deaths", 0)),
+        followers=hub.followers,
+        disk=Disk(free_bytes=disk.free, total_bytes=disk.total),
+    )
+
+
+def _task(row: dict[str, Any]) -> Task:
+    return Task(
+        run=row["run_id"],
+        href=f"{ROOT}/runs/{row['run_id']}",
+        point=from_json(row["point"]),
+        controls=row["controls"].split(),
+        by=row["claimed_by"],
+        **{name: row[name] for name in Task.model_fields.keys() & row.keys() - {"point", "controls"}},
+    )

@@ -1,0 +1,181 @@
+"""What a page draws of a run: what there is to draw, many series at once, and how quantities are spread."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import anyio.to_thread
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+
+from api.answers import KnownTag, not_changed, tag
+from api.auth import Reader
+from api.dependencies import Lab, TheLab
+from api.picture_schemas import Distribution, Outline, Timelines
+from api.reading import Reading
+from api.routes.runs import RunId, has_trace, kept_run_id, outline_of
+from api.routes.series import BeginQuery, EndQuery, PointsQuery
+from api.turns import PROCESSORS
+from orchestrator.charting import kept_distribution, kept_timelines
+from orchestrator.run import FORMAT
+
+router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
+
+FLOATS = "application/octet-stream"
+# What a run's page shows.
+USUAL = ("cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops")
+_MOST_MEASURES = 16
+# Pictures of a run that somebody looks at, and of those they compare it with.
+_REMEMBERED, _LARGEST_REMEMBERED = 64, 4_000_000
+
+Question = tuple[object, ...]
+
+
+class Pictures:
+    """Makes pictures, one at a time for each processor; and remembers the last ones, for nothing changes of a kept run."""
+
+    def __init__(self) -> None:
+        self._limit: anyio.CapacityLimiter | None = None
+        self._answers: OrderedDict[Question, bytes] = OrderedDict()
+
+    async def get(self, question: Question, make: Callable[[], bytes]) -> bytes:
+        """The answer to a question."""
+        if (known := self._answers.get(question)) is not None:
+            self._answers.move_to_end(question)
+            return known
+        if self._limit is None:
+            self._limit = anyio.CapacityLimiter(PROCESSORS)
+        answer = await anyio.to_thread.run_sync(make, limiter=self._limit)
+        if len(answer) <= _LARGEST_REMEMBERED:
+            self._answers[question] = answer
+        while len(self._answers) > _REMEMBERED:
+            self._answers.popitem(last=False)
+        return answer
+
+
+_pictures = Pictures()
+
+
+@router.get("/{id}/outline", summary="Read what there is to draw of a run", operation_id="read_outline")
+def outline(key: RunId, lab: TheLab, caller: Reader) -> Outline:
+    """Its length, flows, links and moments, whether it is kept, goes on or waits; 404 where it has come to nothing."""
+    return outline_of(lab, key)
+
+
+@router.get(
+    "/{id}/timelines",
+    summary="Read many series of a run",
+    operation_id="read_timelines",
+    response_model=Timelines,
+    responses={
+        200: {
+            "content": {
+                FLOATS: {
+                    "schema": {
+                        "type": "string",
+                        "format": "binary",
+                        "description": "The length of a JSON text as a little-endian u32, the text, padded with spaces so that what "
+                        "follows begins at a multiple of 8: of each series `count` float64 of `t_s`, then as many of `value`.",
+                    }
+                }
+            },
+            "description": "Times and values: JSON, or with `Accept: application/octet-stream` plain numbers.",
+        }
+    },
+)
+async def timelines(
+    key: RunId,
+    lab: TheLab,
+    caller: Reader,
+    request: Request,
+    response: Response,
+    measure: Annotated[
+        list[Annotated[str, Query(max_length=64)]] | None,
+        Query(
+            max_length=_MOST_MEASURES,
+            description="Names of the catalogue's series; without any, what a run's page shows.",
+            examples=[["cwnd", "queue"]],
+        ),
+    ] = None,
+    begin_s: BeginQuery = 0.0,
+    end_s: EndQuery = None,
+    points: PointsQuery = 2000,
+    if_none_match: KnownTag = None,
+) -> Response:
+    """Each measure of every flow and link that has it, at most `points` values of each, with every extreme: one answer for a whole page."""
+    if not has_trace(lab, key):
+        await run_in_threadpool(kept_run_id, lab, key)
+    plain = FLOATS in request.headers.get("accept", "")
+    measures = tuple(dict.fromkeys(measure or USUAL))
+    question = ("timelines", key, measures, begin_s, end_s, points, plain)
+    not_changed(tag(str(FORMAT), *map(str, question)), if_none_match, response)
+    response.headers["Vary"] = "Accept"
+    answer = await _pictures.get(question, lambda: _timelines(lab, key, measures, begin_s, end_s, points, plain=plain))
+    return Response(answer, media_type=FLOATS if plain else "application/json", headers=dict(response.headers))
+
+
+@router.get(
+    "/{id}/distributions",
+    summary="Read how a quantity of a run is spread",
+    operation_id="read_distribution",
+    response_model=Distribution,
+)
+async def distribution(
+    key: RunId,
+    lab: TheLab,
+    caller: Reader,
+    response: Response,
+    measure: Annotated[
+        Literal["rtt", "goodput", "queue_delay"], Query(description="Of flows, or of links' queues.", examples=["rtt"])
+    ],
+    if_none_match: KnownTag = None,
+) -> Response:
+    """For each flow or link, the values below which so large a share of the window's values lies: an empirical distribution function."""
+    if not has_trace(lab, key):
+        await run_in_threadpool(kept_run_id, lab, key)
+    question = ("distribution", key, measure)
+    not_changed(tag(str(FORMAT), *question), if_none_match, response)
+    answer = await _pictures.get(question, lambda: _distribution(lab, key, measure))
+    return Response(answer, media_type="application/json", headers=dict(response.headers))
+
+
+def _timelines(
+    lab: Lab,
+    key: str,
+    measures: Sequence[str],
+    begin_s: float,
+    end_s: float | None,
+    points: int,
+    *,
+    plain: bool,
+) -> bytes:
+    found = kept_timelines(lab.store, key, measures, begin_s=begin_s, end_s=end_s, points=points)
+    if not plain:
+        rows = [
+            _row(kind, one) | {"t_s": one.t_s.round(9).tolist(), "value": one.values.tolist()} for kind, one in found
+        ]
+        return to_json({"run": key, "series": rows})
+    head = json.dumps(
+        {"run": key, "series": [_row(kind, one) | {"count": len(one.t_s)} for kind, one in found]}
+    ).encode()
+    head += b" " * (-(len(head) + 4) % 8)
+    body = [np.ascontiguousarray(array, "<f8").tobytes() for _, one in found for array in (one.t_s, one.values)]
+    return b"".join([struct.pack("<I", len(head)), head, *body])
+
+
+def _row(kind: str, one: Any) -> dict[str, Any]:
+    return {"measure": one.measure, "of": one.about, "kind": kind, "unit": one.unit, "of_values": one.of_values}
+
+
+def _distribution(lab: Lab, key: str, measure: str) -> bytes:
+    from orchestrator.analysis.distributions import DISTRIBUTIONS
+
+    curves = kept_distribution(lab.store, key, measure)
+    rows = [{"of": one.label, "value": one.ms.tolist(), "share": one.share.tolist()} for one in curves]
+    return to_json({"run": key, "measure": measure, "unit": DISTRIBUTIONS[measure], "curves": rows})

@@ -1,0 +1,49 @@
+"""One number of every run of an experiment: what a map of a sweep is made of, without the documents of a thousand runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic_core import from_json
+
+from api.answers import rendered
+from api.auth import Reader
+from api.dependencies import TheLab
+from api.picture_schemas import Values
+from api.reading import Reading
+from api.routes.experiments import ExperimentId
+from api.turns import takes_long
+
+router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
+
+
+@router.get("/{id}/values", summary="Read a measure of all runs", operation_id="read_values", response_model=Values)
+@takes_long
+def values(
+    key: ExperimentId,
+    lab: TheLab,
+    caller: Reader,
+    measure: Annotated[
+        str,
+        Query(max_length=64, description="Its place in a run's document.", examples=["goodput_bps"]),
+    ] = "goodput_bps",
+    flow: Annotated[
+        str, Query(max_length=128, description="Of a flow; without one, of the path or the run.", examples=["app"])
+    ] = "",
+) -> Response:
+    """The measure of each run with its point and seed, null where it has none, and which measures there are."""
+    lab.experiments.get(key)
+    catalog = lab.store.catalog
+    rows = catalog.values_of(key, measure, flow)
+    found = {
+        "flow": flow or None,
+        "measure": measure,
+        "measures": [{"flow": of or None, "measure": name} for of, name in catalog.measured_of(key)],
+        "values": [
+            {"run": row["id"], "point": from_json(row["point"])}
+            | {name: row[name] for name in ("seed", "status", "value")}
+            for row in rows
+        ],
+    }
+    return rendered(found)
