@@ -13,6 +13,7 @@ from dashboards.grafana.boards.parts import (
     Query,
     choice,
     hidden,
+    lifetimes,
     lines,
     linked,
     logarithmic,
@@ -160,10 +161,7 @@ def _difference() -> Lines:
 
 def _table() -> object:
     started = f'max by (experiment, run, point, seed, backend, kernel) (last_over_time(longhaul_run_info{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
-    begins = f'1000 * max by (run) (last_over_time(longhaul_run_start_seconds{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
-    ends = (
-        f'{begins} + 1000 * max by (run) (count_over_time(longhaul_run_start_seconds{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
-    )
+    begins, ends = lifetimes('run=~"$a|$b|$c|$d"', _ANY_TIME)
     table = rows(
         "Which runs",
         "Where each lies in time. The link in `run` opens it by itself, the one in `begins` makes it the time base.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page
-from dashboards.grafana.boards.parts import choice, lines, linked, now, query, rows, single
+from dashboards.grafana.boards.parts import choice, lifetimes, lines, linked, now, query, rows, single
 from orchestrator.grafana import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD
 
 _RUNS = 'experiment="$experiment",backend=~"$backend"'
@@ -120,7 +120,7 @@ def _jain() -> str:
 
 
 def _runs() -> object:
-    begins = f"1000 * max by (run) (last_over_time(longhaul_run_start_seconds{{{_RUNS}}}[$__range]))"
+    begins, ends = lifetimes(_RUNS, "[$__range]")
     table = rows(
         "Each run",
         "Jain's index is over the flows' mean goodputs. The link in `run` opens its dashboard at its time, the one in `begins` compares others with it.",
@@ -140,7 +140,7 @@ def _runs() -> object:
             f"max by (run, point, seed, backend, kernel) (last_over_time(longhaul_run_info{{{_RUNS}}}[$__range]))", "A"
         ),
         now(begins, "B"),
-        now(f"{begins} + 1000 * max by (run) (count_over_time(longhaul_run_start_seconds{{{_RUNS}}}[$__range]))", "C"),
+        now(ends, "C"),
         now(f"sum by (run) (avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range]))", "D"),
         now(_jain(), "E"),
         now(f"sum by (run) (max_over_time(longhaul_link_drops_total{{{_RUNS}}}[$__range]))", "F"),

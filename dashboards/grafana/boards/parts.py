@@ -45,6 +45,13 @@ def now(expr: str, ref: str = "A") -> Query:
     return made.format(PromQueryFormat.TABLE)
 
 
+def lifetimes(selector: str, within: str) -> tuple[str, str]:
+    """When each run begins and ends, in milliseconds since 1970: its start is told once a second for as long as it lasts."""
+    of_each = "max by (run) ({}_over_time(longhaul_run_start_seconds{{{}}}{}))"
+    begins = f"1000 * {of_each.format('last', selector, within)}"
+    return begins, f"{begins} + 1000 * {of_each.format('count', selector, within)}"
+
+
 def of_flows(metric: str, selector: str, moved: str = "") -> str:
     """A state of flows for as long as each is there: what a flow had last is no state of one that has stopped."""
     return f"{metric}{{{selector}}}{moved} and on (run, flow) longhaul_flow_active{{{selector}}}{moved}"

@@ -55,7 +55,11 @@ def run_page() -> Page:
         hidden("service", "label_values(longhaul_service_info, url)", "Where the service says that it is."),
     )
     page.marks(started(_FLOWS), stopped(_FLOWS), changed('run="$run"'), losses(_LINKS), told_by_longhaul("run:$run"))
-    page.door("The run at the service", run_on_service("${service}", "${run}"), "Its numbers, files and verdicts")
+    page.door(
+        "The run in the web page",
+        run_on_service("${service}", "${run}"),
+        "Watched, compared, with its numbers, files and verdicts",
+    )
     page.door(
         "Compare it",
         f"/d/{COMPARE_BOARD}?var-experiment=${{experiment}}&var-a=${{run}}",

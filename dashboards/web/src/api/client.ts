@@ -1,0 +1,43 @@
+/**
+ * The REST API, typed by its own reference: `await answered(api.GET("/api/v1/runs", { params: { query: { limit: 20 } } }))`.
+ *
+ * Whatever is not a success is thrown as a Problem. What changes something carries the session's CSRF token.
+ */
+import createClient from "openapi-fetch";
+import { BASE } from "./address";
+import { reached, unreachable } from "./connection";
+import { Problem } from "./problem";
+import type { components, paths } from "./schema.gen";
+import { session, sessionEnded } from "./session";
+
+export type Schemas = components["schemas"];
+
+const SAFE = ["GET", "HEAD", "OPTIONS"];
+
+/** As fetch, for this service: knows who asks, and notices whether anybody answers. */
+export async function ask(request: Request): Promise<Response> {
+  const now = session.get();
+  if (now.kind === "in" && !SAFE.includes(request.method)) request.headers.set("X-CSRF-Token", now.csrf);
+  let response: Response;
+  try {
+    response = await fetch(request);
+  } catch (error) {
+    if (request.signal.aborted) throw error;
+    unreachable();
+    throw Problem.unreachable(`${request.method} ${new URL(request.url).pathname}`);
+  }
+  reached();
+  if (response.status === 401) sessionEnded();
+  return response;
+}
+
+export const api = createClient<paths>({ baseUrl: BASE, fetch: ask });
+
+type Answer<D> = { data: D; error?: never; response: Response } | { data?: never; error: unknown; response: Response };
+
+/** The body of an answer; throws the Problem where it is none of success. */
+export async function answered<D>(asking: Promise<Answer<D>>): Promise<D> {
+  const answer = await asking;
+  if (!answer.response.ok) throw Problem.of(answer.response, answer.error);
+  return answer.data as D;
+}

@@ -1,0 +1,37 @@
+/**
+ * What was asked and is still known: one cache for all pages, which asks again when the service or the session is back.
+ *
+ * What is asked while the service is away waits until it is back, and what is known stays in sight: the header says so, once.
+ */
+import { onlineManager, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { answered, api } from "./client";
+import { connection, onReturn } from "./connection";
+import { Problem } from "./problem";
+
+const TRIES = 3;
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2000,
+      networkMode: "online",
+      retry: (failures, error) =>
+        error instanceof Problem && (error.status === 0 || (error.passing && failures < TRIES)),
+      retryDelay: (failures, error) =>
+        1000 * ((error instanceof Problem ? error.retryAfterS : null) ?? Math.min(8, 2 ** failures)),
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+onlineManager.setEventListener((setOnline) => connection.subscribe(() => setOnline(connection.get() === "connected")));
+onReturn(() => void queries.invalidateQueries());
+
+/** Everything that an experiment may name; it does not change while a service runs. */
+export function useCatalogue(): UseQueryResult<Record<string, unknown>, Error> {
+  return useQuery({
+    queryKey: ["catalogue"],
+    queryFn: () => answered(api.GET("/api/v1/catalogue")) as Promise<Record<string, unknown>>,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

@@ -1,0 +1,50 @@
+/** Server-sent events out of a text that comes in pieces, cut anywhere. */
+
+export interface ServerEvent {
+  /** What Last-Event-ID resumes after. */
+  id: string;
+  event: string;
+  /** Not parsed: some pages want only the last of many. */
+  data: string;
+}
+
+export class EventReader {
+  #rest = "";
+  #id = "";
+  #event = "";
+  #data: string[] = [];
+  /** What the server says that one should wait before coming back. */
+  retryMs: number | null = null;
+
+  /** The events that this piece completes. */
+  push(piece: string): ServerEvent[] {
+    const lines = (this.#rest + piece).split("\n");
+    this.#rest = lines.pop() ?? "";
+    const found: ServerEvent[] = [];
+    for (const line of lines) {
+      const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+      if (text !== "") {
+        this.#field(text);
+        continue;
+      }
+      if (this.#data.length > 0) {
+        found.push({ id: this.#id, event: this.#event || "message", data: this.#data.join("\n") });
+      }
+      this.#event = "";
+      this.#data = [];
+    }
+    return found;
+  }
+
+  #field(line: string): void {
+    const colon = line.indexOf(":");
+    // A comment, which says that the server is still there.
+    if (colon === 0) return;
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "data") this.#data.push(value);
+    else if (name === "event") this.#event = value;
+    else if (name === "id") this.#id = value;
+    else if (name === "retry" && /^\d+$/.test(value)) this.retryMs = Number(value);
+  }
+}

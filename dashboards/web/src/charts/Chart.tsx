@@ -1,0 +1,138 @@
+/** A chart with its name, the values where the pointer is, and its files. What changes with the pointer is written without React. */
+import "uplot/dist/uPlot.min.css";
+import { useEffect, useRef } from "react";
+import { Menu } from "../shell/Menu";
+import { useTheme } from "../shell/theme";
+import styles from "./Chart.module.css";
+import { type Form, save } from "./exporting";
+import { type Line, type Mark, Plot } from "./plot";
+import { type Quantity, SECONDS } from "./quantities";
+import { valueAt, type Window } from "./samples";
+import type { Span } from "./span";
+
+export interface ChartLine extends Line {
+  /** Its place among its kind: colours of files are those of the light theme. */
+  place: number;
+  /** Not told by name where the pointer is: a companion of another line. */
+  silent?: boolean;
+}
+
+interface Props {
+  title: string;
+  /** What the files are called. */
+  file: string;
+  x?: Quantity;
+  y: Quantity;
+  span: Span;
+  lines: readonly ChartLine[];
+  marks?: readonly Mark[];
+  rug?: (window: Window) => Float64Array;
+  log?: boolean;
+  height?: number;
+  top?: number | undefined;
+  /** Calls back whenever there is more to draw. */
+  onMore?: (listener: () => void) => () => void;
+}
+
+const NO_MARKS: readonly Mark[] = [];
+// As many values as fit in a line.
+const MOST_TOLD = 6;
+
+export function Chart({
+  title,
+  file,
+  x = SECONDS,
+  y,
+  span,
+  lines,
+  marks = NO_MARKS,
+  rug,
+  log = false,
+  height = 190,
+  top,
+  onMore,
+}: Props) {
+  const theme = useTheme();
+  const host = useRef<HTMLDivElement>(null);
+  const told = useRef<HTMLOutputElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the theme's
+  useEffect(() => {
+    const [place, words] = [host.current, told.current];
+    if (place === null || words === null) return;
+    const plot = new Plot(place, { span, x, y, log, lines, marks, rug, height, top });
+    // Values that are gone with the next frame nobody reads.
+    const tell = (): void => {
+      if (!span.moving) tellValues(words, span, x, y, lines, marks);
+    };
+    const forget = [span.onPoint(tell), span.onDraw(tell)];
+    const forgetMore = onMore?.(() => {
+      plot.refresh();
+      span.request(tell);
+    });
+    tell();
+    return () => {
+      forgetMore?.();
+      for (const one of forget) one();
+      plot.destroy();
+    };
+  }, [theme, span, x, y, log, lines, marks, rug, height, top, onMore]);
+  const keep = (form: Form): void => {
+    const drawn = lines.map((line) => ({ ...line, samples: line.samples(span.shown) }));
+    void save(form, file, { title, x, y, log, window: span.shown, lines: drawn });
+  };
+  return (
+    <figure className={styles.chart} aria-label={title}>
+      <figcaption className={styles.head}>
+        <h2>{title}</h2>
+        <output ref={told} className={styles.told} />
+        <Menu label={`Save ${title}`} name={<span className={styles.save}>Save</span>}>
+          {(["svg", "png", "csv"] as const).map((form) => (
+            <button key={form} type="button" className={styles.form} onClick={() => keep(form)}>
+              {form.toUpperCase()}
+            </button>
+          ))}
+        </Menu>
+      </figcaption>
+      <div ref={host} className={styles.host} style={{ height }} />
+    </figure>
+  );
+}
+
+/** Where the pointer is, or else at the end of what is shown. */
+function tellValues(
+  words: HTMLElement,
+  span: Span,
+  x: Quantity,
+  y: Quantity,
+  lines: readonly ChartLine[],
+  marks: readonly Mark[],
+): void {
+  const [from, to] = span.shown;
+  const time = span.cursor ?? to;
+  const loud = lines.filter((line) => !line.silent);
+  const values = loud
+    .map((line) => ({ line, value: valueAt(line.samples(span.shown), time) }))
+    .filter(({ value }) => value !== null);
+  if (values.length > MOST_TOLD) values.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
+  const near = span.cursor === null ? undefined : marks.find((mark) => Math.abs(mark.t - time) < (to - from) / 120);
+  const parts: Node[] = [];
+  if (span.cursor !== null) parts.push(part("time", x.say(time)));
+  for (const { line, value } of values.slice(0, MOST_TOLD)) {
+    // Away from the pointer, the end of a time says something, the end of a distribution does not.
+    const one = part("value", span.cursor === null && x !== SECONDS ? "" : y.say(value));
+    one.style.setProperty("--line-colour", line.colour);
+    one.title = line.name;
+    if (loud.length > 1) one.prepend(`${line.name} `);
+    parts.push(one);
+  }
+  if (values.length > MOST_TOLD) parts.push(part("more", `and ${values.length - MOST_TOLD} more`));
+  if (near !== undefined) parts.push(part("mark", near.text));
+  words.replaceChildren(...parts);
+}
+
+function part(kind: "time" | "value" | "more" | "mark", text: string): HTMLElement {
+  const span = document.createElement("span");
+  span.className = styles[kind] ?? "";
+  span.textContent = text;
+  return span;
+}

@@ -1,0 +1,113 @@
+import { expect, test, vi } from "vitest";
+import { csvOf } from "./exporting";
+import { figure, ticksIn } from "./figure";
+import { pointsFor, readPicture } from "./kept";
+import { QUANTITIES, SECONDS } from "./quantities";
+import { extentOf, Growing, placeOf, type Samples, valueAt, within } from "./samples";
+import { keyOf } from "./source";
+import { Span } from "./span";
+
+vi.mock("../api/address", () => ({ addressOf: (path: string) => path, BASE: "" }));
+vi.mock("../api/client", () => ({ ask: () => Promise.reject(new Error("nobody is asked here")) }));
+
+const samples = (t: number[], v: number[]): Samples => ({ t: Float64Array.from(t), v: Float64Array.from(v) });
+
+test("what is cut to a window keeps a neighbour on either side", () => {
+  const all = samples([0, 1, 2, 3, 4], [0, 10, 20, 30, 40]);
+  expect([...within(all, [1.5, 2.5]).t]).toEqual([1, 2, 3]);
+  expect([...within(all, [-5, 0.5]).t]).toEqual([0, 1]);
+  expect([...within(all, [2, 2]).v]).toEqual([10, 20]);
+  expect([...within(all, [9, 10]).t]).toEqual([4]);
+});
+
+test("the value at a time is the last one before it", () => {
+  const all = samples([1, 2, 3], [10, 20, 30]);
+  expect([0.5, 1, 2.9, 3, 99].map((time) => valueAt(all, time))).toEqual([null, 10, 20, 30, 30]);
+  expect(placeOf(all.t, 2)).toBe(1);
+});
+
+test("extremes are found, and nothing has none", () => {
+  expect(extentOf([samples([0], [3]), samples([0, 1], [-1, 7])])).toEqual([-1, 7]);
+  expect(extentOf([samples([], [])])).toBeNull();
+});
+
+test("what grows is cut where a stream begins again", () => {
+  const growing = new Growing();
+  for (let at = 0; at < 1000; at++) growing.append([at], [at * 2]);
+  growing.cut(500);
+  growing.append([500, 501], [1, 2]);
+  expect(growing.samples.t.length).toBe(502);
+  expect(valueAt(growing.samples, 501)).toBe(2);
+  expect(valueAt(growing.samples, 499)).toBe(998);
+});
+
+test("a span zooms about a time, moves within the whole, and shows all again", () => {
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  const span = new Span([0, 100]);
+  span.scale(0.1, 20);
+  expect(span.shown).toEqual([18, 28]);
+  span.move(-5);
+  expect(span.shown).toEqual([0, 10]);
+  span.move(100);
+  expect(span.shown).toEqual([90, 100]);
+  span.scale(1000);
+  expect(span.zoom).toBeNull();
+  expect(span.shown).toEqual([0, 100]);
+});
+
+test("of a run that goes on, the least half of halves is shown that holds what is known", () => {
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  const span = new Span([0, 64]);
+  const ends = [0.1, 0.9, 1, 3, 40, null].map((front) => {
+    span.grow(front);
+    return span.shown[1];
+  });
+  expect(ends).toEqual([0.125, 1, 2, 4, 64, 64]);
+});
+
+test("plain numbers are read as the service writes them", () => {
+  const head = JSON.stringify({ series: [{ measure: "cwnd", of: "a", count: 2 }] });
+  const length = Math.ceil((head.length + 4) / 8) * 8 - 4;
+  const content = new ArrayBuffer(4 + length + 32);
+  new DataView(content).setUint32(0, length, true);
+  new Uint8Array(content).set(new TextEncoder().encode(head.padEnd(length)), 4);
+  new Float64Array(content, 4 + length).set([0.5, 1.5, 10, 20]);
+  const found = readPicture(content).get(keyOf("cwnd", "a"));
+  expect([...(found?.t ?? [])]).toEqual([0.5, 1.5]);
+  expect([...(found?.v ?? [])]).toEqual([10, 20]);
+});
+
+test("many lines get fewer points each, but never too few", () => {
+  expect([1, 2, 50, 1000].map(pointsFor)).toEqual([2000, 2000, 480, 400]);
+});
+
+test("values and ticks are in the field's units", () => {
+  expect(QUANTITIES.goodput.say(93_250_000)).toBe("93.25 Mbit/s");
+  expect(QUANTITIES.cwnd.say(1234)).toBe("1234 packets");
+  expect(QUANTITIES.rtt.say(null)).toBe("–");
+  expect(QUANTITIES.goodput.ticks([0, 5e7, 1e8])).toEqual(["0", "50 Mbit/s", "100 Mbit/s"]);
+  expect(SECONDS.ticks([1.5, 1.75, 2])).toEqual(["1.50 s", "1.75 s", "2.00 s"]);
+  expect(ticksIn([0, 10])).toEqual([0, 2, 4, 6, 8, 10]);
+});
+
+test("a chart's file holds what it shows", () => {
+  const options = {
+    title: "A <b>",
+    x: SECONDS,
+    y: QUANTITIES.cwnd,
+    window: [1, 2] as const,
+    log: false,
+    lines: [{ name: 'one, "two"', place: 0, dash: [], samples: samples([0.5, 1, 1.5, 2.5], [1, 2, 3, 4]) }],
+  };
+  expect(csvOf(options).split("\n")).toEqual([
+    "line,Time (s),Congestion window (packets)",
+    '"one, ""two""",0.5,1',
+    '"one, ""two""",1,2',
+    '"one, ""two""",1.5,3',
+    '"one, ""two""",2.5,4',
+    "",
+  ]);
+  const svg = figure(options);
+  expect(svg).toContain("A &#60;b&#62;");
+  expect(svg).not.toContain("NaN");
+});

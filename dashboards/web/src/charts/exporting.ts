@@ -1,0 +1,60 @@
+/** A chart as a file: SVG, PNG, or the values that are shown as CSV. */
+import { type FigureOptions, figure } from "./figure";
+import { within } from "./samples";
+
+export type Form = "svg" | "png" | "csv";
+
+/** How much finer than on the page a PNG is. */
+const SCALE = 2;
+
+export async function save(form: Form, name: string, options: FigureOptions): Promise<void> {
+  const content =
+    form === "csv"
+      ? new Blob([csvOf(options)], { type: "text/csv" })
+      : form === "svg"
+        ? new Blob([figure(options)], { type: "image/svg+xml" })
+        : await pngOf(figure(options));
+  keep(content, `${name}.${form}`);
+}
+
+/** Hand a file to whoever reads the page. */
+export function keep(content: Blob, name: string): void {
+  const address = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+/** A row a value: which line, where, how much. */
+export function csvOf({ x, y, window, lines }: FigureOptions): string {
+  const rows = [["line", named(x), named(y)].map(quoted).join(",")];
+  for (const line of lines) {
+    const { t, v } = within(line.samples, window);
+    for (let place = 0; place < t.length; place++) rows.push(`${quoted(line.name)},${t[place]},${v[place]}`);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+function named({ name, unit }: { name: string; unit: string }): string {
+  return unit ? `${name} (${unit})` : name;
+}
+
+/** As a field of CSV. */
+export function quoted(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export async function pngOf(svg: string): Promise<Blob> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = image.naturalWidth * SCALE;
+  canvas.height = image.naturalHeight * SCALE;
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be made"))), "image/png"),
+  );
+}

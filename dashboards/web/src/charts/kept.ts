@@ -1,0 +1,121 @@
+/**
+ * The series of a kept run: all of it coarsely, and what is looked at finely. A zoom is drawn at once from what is there, and again
+ * when its own values have come; a window's neighbours come along, so that a pan finds them.
+ */
+import { addressOf } from "../api/address";
+import { ask } from "../api/client";
+import { Problem } from "../api/problem";
+import { NOTHING, type Samples, type Window } from "./samples";
+import { keyOf, Listeners, type Source } from "./source";
+
+interface Picture {
+  window: Window;
+  series: Map<string, Samples>;
+}
+
+interface Row {
+  measure: string;
+  of: string;
+  count: number;
+}
+
+const FLOATS = "application/octet-stream";
+// What a run's page draws in all, and what a line needs at least.
+const ALL_POINTS = 24_000;
+const POINTS: Window = [400, 2000];
+
+/** How many points each of so many lines gets. */
+export function pointsFor(lines: number): number {
+  return Math.max(POINTS[0], Math.min(POINTS[1], Math.floor(ALL_POINTS / Math.max(1, lines))));
+}
+
+/** Many series of a run, of a window or of all of it. */
+export async function fetchPicture(
+  run: string,
+  measures: readonly string[],
+  points: number,
+  window: Window | null,
+  signal: AbortSignal,
+): Promise<Map<string, Samples>> {
+  const query = new URLSearchParams(measures.map((measure) => ["measure", measure]));
+  query.set("points", String(points));
+  if (window !== null) {
+    query.set("from", String(window[0]));
+    query.set("to", String(window[1]));
+  }
+  const address = addressOf(`/api/v1/runs/${run}/timelines?${query}`);
+  const answer = await ask(new Request(address, { headers: { Accept: FLOATS }, signal }));
+  if (!answer.ok) throw Problem.of(answer, await answer.json().catch(() => null));
+  return readPicture(await answer.arrayBuffer());
+}
+
+/** The form that GET /runs/{id}/timelines has as plain numbers. */
+export function readPicture(content: ArrayBuffer): Map<string, Samples> {
+  const length = new DataView(content).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(content, 4, length))) as { series: Row[] };
+  const found = new Map<string, Samples>();
+  let at = 4 + length;
+  for (const { measure, of, count } of head.series) {
+    const [t, v] = [new Float64Array(content, at, count), new Float64Array(content, at + count * 8, count)];
+    found.set(keyOf(measure, of), { t, v });
+    at += count * 16;
+  }
+  return found;
+}
+
+export class KeptRun implements Source {
+  readonly #listeners = new Listeners();
+  readonly #stopped = new AbortController();
+  #all: Picture | null = null;
+  #part: Picture | null = null;
+  #asking: AbortController | null = null;
+
+  constructor(
+    readonly run: string,
+    readonly whole: Window,
+    readonly measures: readonly string[],
+    readonly points: number,
+  ) {}
+
+  readonly onMore = this.#listeners.add;
+
+  /** Read all of it, coarsely. */
+  async open(): Promise<void> {
+    const series = await fetchPicture(this.run, this.measures, this.points, null, this.#stopped.signal);
+    this.#all = { window: this.whole, series };
+    this.#listeners.call();
+  }
+
+  samples(measure: string, of: string, [from, to]: Window): Samples {
+    const part = this.#part;
+    const found = part !== null && part.window[0] <= from && to <= part.window[1] ? part : this.#all;
+    return found?.series.get(keyOf(measure, of)) ?? NOTHING;
+  }
+
+  /** This window is looked at; null: all of it. */
+  async look(window: Window | null): Promise<void> {
+    this.#asking?.abort();
+    if (window === null || this.#isFine(window)) return;
+    const asking = new AbortController();
+    this.#asking = asking;
+    const length = window[1] - window[0];
+    const wide: Window = [Math.max(this.whole[0], window[0] - length), Math.min(this.whole[1], window[1] + length)];
+    const series = await fetchPicture(this.run, this.measures, this.points * 3, wide, asking.signal);
+    this.#part = { window: wide, series };
+    this.#listeners.call();
+  }
+
+  close(): void {
+    this.#stopped.abort();
+    this.#asking?.abort();
+  }
+
+  /** Whether what is there is as fine as could be asked for, and room is left to either side. */
+  #isFine([from, to]: Window): boolean {
+    const part = this.#part;
+    if (part === null) return false;
+    const length = to - from;
+    const [first, last] = [Math.max(this.whole[0], from - length / 2), Math.min(this.whole[1], to + length / 2)];
+    return part.window[0] <= first && last <= part.window[1] && part.window[1] - part.window[0] <= length * 4;
+  }
+}

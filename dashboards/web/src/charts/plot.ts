@@ -1,0 +1,330 @@
+/**
+ * One chart on a canvas: uPlot with a time base for each line (its mode 2), lines that are cut to what is shown and drawn as the
+ * least and greatest of each column of pixels, and a span that other charts share.
+ */
+import uPlot from "uplot";
+import { colourOf } from "../shell/theme";
+import type { Quantity } from "./quantities";
+import { extentOf, NOTHING, type Samples, type Window, within } from "./samples";
+import type { Span } from "./span";
+
+export interface Line {
+  key: string;
+  name: string;
+  colour: string;
+  dash: readonly number[];
+  width: number;
+  samples: (window: Window) => Samples;
+}
+
+/** A moment, as a line from top to bottom; `strong` ones are told by words too. */
+export interface Mark {
+  t: number;
+  colour: string | null;
+  text: string;
+  strong: boolean;
+}
+
+export interface PlotOptions {
+  span: Span;
+  x: Quantity;
+  y: Quantity;
+  log: boolean;
+  lines: readonly Line[];
+  marks: readonly Mark[];
+  /** Times of which each is a stroke at the foot of the chart. */
+  rug?: ((window: Window) => Float64Array) | undefined;
+  height: number;
+  /** The greatest value that is always shown. */
+  top?: number | undefined;
+}
+
+type Datum = [Float64Array, Float64Array];
+
+const FONT = '11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+
+export class Plot {
+  readonly #u: uPlot;
+  readonly #options: PlotOptions;
+  readonly #forget: (() => void)[] = [];
+  readonly #seen: IntersectionObserver;
+  #visible = true;
+  #stale = false;
+  #panning: { id: number; from: Window; x: number } | null = null;
+  // As the theme has them; a chart is made anew for another one.
+  readonly #plain = colourOf("--line-strong");
+  readonly #bad = colourOf("--bad");
+
+  constructor(host: HTMLElement, options: PlotOptions) {
+    this.#options = options;
+    this.#u = new uPlot(this.#settings(host.clientWidth), this.#data() as unknown as uPlot.AlignedData, host);
+    const { span } = options;
+    const draw = (): void => this.#draw();
+    const resized = new ResizeObserver(() => {
+      if (host.clientWidth > 0) this.#u.setSize({ width: host.clientWidth, height: options.height });
+    });
+    resized.observe(host);
+    this.#seen = new IntersectionObserver(([entry]) => {
+      this.#visible = entry?.isIntersecting ?? true;
+      if (this.#visible && this.#stale) span.request(draw);
+    });
+    this.#seen.observe(host);
+    this.#forget.push(
+      () => resized.disconnect(),
+      span.onDraw(draw),
+      span.onPoint(() => this.#point()),
+      this.#listen(),
+    );
+    this.#draw();
+  }
+
+  /** Draw in the next frame: there is more to be drawn. */
+  refresh = (): void => this.#options.span.request(this.#draw);
+
+  destroy(): void {
+    for (const forget of this.#forget) forget();
+    this.#seen.disconnect();
+    this.#u.destroy();
+  }
+
+  #draw = (): void => {
+    this.#stale = !this.#visible;
+    if (this.#stale) return;
+    const data = this.#data();
+    const [from, to] = this.#options.span.shown;
+    const [least, greatest] = this.#range(data);
+    this.#u.batch(() => {
+      this.#u.setData(data as unknown as uPlot.AlignedData, false);
+      this.#u.setScale("x", { min: from, max: to });
+      this.#u.setScale("y", { min: least, max: greatest });
+    });
+  };
+
+  #data(): [null, ...Datum[]] {
+    const shown = this.#options.span.shown;
+    const lines = this.#options.lines.map((line) => within(line.samples(shown), shown));
+    return [null, ...(lines.length > 0 ? lines : [NOTHING]).map(({ t, v }): Datum => [t, v])];
+  }
+
+  #range([, ...data]: [null, ...Datum[]]): Window {
+    const found = extentOf(data.map(([t, v]) => ({ t, v })));
+    const { log, top } = this.#options;
+    if (log) return logRange(found);
+    const [least, greatest] = found ?? [0, 1];
+    const upper = Math.max(greatest, top ?? 0);
+    // Close to each other and far from 0, what differs is to be seen.
+    const lower =
+      least > upper * 0.6 && top === undefined ? least - (upper - least) * 0.15 - upper * 0.002 : Math.min(0, least);
+    const room = (upper - lower) * 0.06;
+    return [lower, upper > lower ? upper + room : lower + 1];
+  }
+
+  #point(): void {
+    const { cursor } = this.#options.span;
+    const left = cursor === null ? -10 : this.#u.valToPos(cursor, "x");
+    if (Math.abs((this.#u.cursor.left ?? -10) - left) > 0.5) this.#u.setCursor({ left, top: 0 }, false);
+  }
+
+  #listen(): () => void {
+    const { over } = this.#u;
+    const stop = new AbortController();
+    const on = <K extends keyof HTMLElementEventMap>(kind: K, act: (event: HTMLElementEventMap[K]) => void): void =>
+      over.addEventListener(kind, act, { signal: stop.signal, passive: false });
+    const { span } = this.#options;
+    const timeAt = (event: MouseEvent): number =>
+      this.#u.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
+    on("wheel", (event) => {
+      const along = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      if (event.ctrlKey || event.metaKey) span.scale(1.0015 ** event.deltaY, timeAt(event));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) span.move(along / over.clientWidth);
+      else return;
+      event.preventDefault();
+    });
+    on("pointerdown", (event) => {
+      if (!pans(event) && event.pointerType !== "touch") return;
+      this.#panning = { id: event.pointerId, from: span.shown, x: event.clientX };
+      if (event.pointerType !== "touch") over.setPointerCapture(event.pointerId);
+    });
+    on("pointermove", (event) => {
+      if (this.#panning?.id !== event.pointerId || span.zoom === null) return;
+      const [from, to] = this.#panning.from;
+      const by = ((this.#panning.x - event.clientX) / over.clientWidth) * (to - from);
+      const [now] = span.shown;
+      span.move((from + by - now) / (to - from));
+    });
+    const release = (): void => {
+      this.#panning = null;
+    };
+    on("pointerup", release);
+    on("pointercancel", release);
+    on("pointerleave", () => span.point(null));
+    on("mousemove", (event) => span.point(timeAt(event)));
+    on("dblclick", () => span.show(null));
+    return () => stop.abort();
+  }
+
+  #settings(width: number): uPlot.Options {
+    const { x, y, log, lines, height } = this.#options;
+    const [words, grid] = [colourOf("--text-3"), colourOf("--line")];
+    const axis = { stroke: words, font: FONT, grid: { stroke: grid, width: 1 }, ticks: { show: false } };
+    const drawn = lines.length > 0 ? lines : [{ colour: "transparent", dash: [], width: 0 }];
+    return {
+      mode: 2,
+      width,
+      height,
+      padding: [8, 20, 0, 0],
+      legend: { show: false },
+      scales: { x: { time: false, auto: false }, y: { auto: false, distr: log ? 3 : 1 } },
+      axes: [
+        { ...axis, space: 70, size: 26, gap: 6, values: (_u, values) => x.ticks(values) },
+        {
+          ...axis,
+          space: 34,
+          size: 68,
+          gap: 6,
+          values: (_u, values) =>
+            y.ticks(values.map((value) => value ?? Number.NaN)).map((text, at) => (values[at] === null ? "" : text)),
+        },
+      ],
+      series: [
+        {},
+        ...drawn.map(
+          (line): uPlot.Series => ({
+            auto: false,
+            stroke: line.colour,
+            width: line.width,
+            dash: [...line.dash],
+            paths: () => null,
+            points: { show: false },
+            facets: [
+              { scale: "x", auto: false },
+              { scale: "y", auto: false },
+            ],
+          }),
+        ),
+      ],
+      cursor: {
+        x: true,
+        y: false,
+        points: { show: false },
+        dataIdx: () => null as unknown as number,
+        drag: { x: true, y: false, setScale: false, dist: 4 },
+        bind: {
+          dblclick: () => null,
+          mousedown: (_u, _t, handle) => (event) => {
+            if (!pans(event)) handle(event);
+            return null;
+          },
+        },
+      },
+      hooks: {
+        drawAxes: [(u) => this.#drawMarks(u)],
+        draw: [(u) => this.#drawLines(u)],
+        setSelect: [
+          (u) => {
+            const { left, width: wide } = u.select;
+            if (wide < 4) return;
+            this.#options.span.show([u.posToVal(left, "x"), u.posToVal(left + wide, "x")]);
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+      },
+    };
+  }
+
+  /** By hand: joins that nobody sees at this width cost uPlot half of the time of a frame. */
+  #drawLines(u: uPlot): void {
+    const { ctx, bbox } = u;
+    const { lines, span } = this.#options;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.lineJoin = "bevel";
+    lines.forEach((line, at) => {
+      ctx.strokeStyle = line.colour;
+      ctx.lineWidth = line.width * devicePixelRatio;
+      ctx.setLineDash(line.dash.map((length) => length * devicePixelRatio));
+      ctx.beginPath();
+      trace(ctx, u, u.data[at + 1] as unknown as Datum, span.moving ? 2 : 1);
+      ctx.stroke();
+    });
+    ctx.restore();
+  }
+
+  #drawMarks(u: uPlot): void {
+    const { ctx, bbox } = u;
+    const { marks, rug, span } = this.#options;
+    const [from, to] = span.shown;
+    const at = (time: number): number => Math.round(bbox.left + ((time - from) / (to - from)) * bbox.width) + 0.5;
+    ctx.save();
+    ctx.lineWidth = 1;
+    for (const mark of marks) {
+      if (mark.t < from || mark.t > to) continue;
+      ctx.strokeStyle = mark.colour ?? this.#plain;
+      ctx.setLineDash(mark.strong ? [4, 3] : [1, 3]);
+      ctx.beginPath();
+      ctx.moveTo(at(mark.t), bbox.top);
+      ctx.lineTo(at(mark.t), bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    if (rug !== undefined) {
+      ctx.setLineDash([]);
+      ctx.strokeStyle = this.#bad;
+      ctx.beginPath();
+      for (const time of rug(span.shown)) {
+        ctx.moveTo(at(time), bbox.top + bbox.height);
+        ctx.lineTo(at(time), bbox.top + bbox.height - 7 * devicePixelRatio);
+      }
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+}
+
+function pans(event: MouseEvent): boolean {
+  return event.shiftKey || event.button === 1;
+}
+
+function logRange(found: Window | null): Window {
+  const [least, greatest] = found ?? [1, 10];
+  const upper = Math.max(greatest, 1);
+  return [Math.max(least, upper / 1e6, 1e-3) * 0.9, upper * 1.15];
+}
+
+/** A line through the least and the greatest value of each column of pixels, in the order in which they came. */
+function trace(ctx: CanvasRenderingContext2D, u: uPlot, [t, v]: Datum, wide: number): void {
+  const { x, y } = u.scales;
+  if (x?.min == null || x.max == null || y?.min == null || y.max == null) return;
+  const { left, top, width, height } = u.bbox;
+  const log = y.distr === 3;
+  const level = (value: number): number => (log ? Math.log10(Math.max(value, 1e-9)) : value);
+  const [low, high] = [level(y.min), level(y.max)];
+  const [begin, perX, perY, foot] = [x.min, width / (x.max - x.min), height / (high - low), top + height];
+  let column = Number.NaN;
+  let [least, greatest, last] = [0, 0, 0];
+  for (let place = 0; place < t.length; place++) {
+    const px = left + ((t[place] ?? 0) - begin) * perX;
+    const py = foot - (level(v[place] ?? 0) - low) * perY;
+    const now = Math.round(px / wide) * wide;
+    if (now === column) {
+      if (py < least) least = py;
+      else if (py > greatest) greatest = py;
+      last = py;
+      continue;
+    }
+    if (least !== greatest) {
+      ctx.lineTo(column, least);
+      ctx.lineTo(column, greatest);
+      ctx.lineTo(column, last);
+    }
+    if (place === 0) ctx.moveTo(px, py);
+    else ctx.lineTo(px, py);
+    column = now;
+    least = greatest = last = py;
+  }
+  if (least !== greatest) {
+    ctx.lineTo(column, least);
+    ctx.lineTo(column, greatest);
+  }
+}

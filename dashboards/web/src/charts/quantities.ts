@@ -1,0 +1,77 @@
+/** What charts show: the name of each quantity, how one value of it is written, and how the ticks of an axis are. */
+import { digits, NONE } from "../units";
+
+export interface Quantity {
+  name: string;
+  /** A value with its unit. */
+  say: (value: number | null) => string;
+  /** Ticks of an axis in one unit, which the last of them names. */
+  ticks: (values: readonly number[]) => string[];
+  /** As a column of a table of values names it. */
+  unit: string;
+}
+
+type Scale = readonly [factor: number, unit: string];
+
+const RATE: readonly Scale[] = [
+  [1e9, "Gbit/s"],
+  [1e6, "Mbit/s"],
+  [1e3, "kbit/s"],
+  [1, "bit/s"],
+];
+const COUNT: readonly Scale[] = [
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+];
+
+function quantity(name: string, unit: string, scales: readonly Scale[], suffix = ""): Quantity {
+  const scaleOf = (size: number): Scale => scales.find(([factor]) => size >= factor) ?? scales.at(-1) ?? [1, ""];
+  return {
+    name,
+    unit,
+    say: (value) => {
+      if (value === null || !Number.isFinite(value)) return NONE;
+      const [factor, own] = suffix ? ([1, ""] as const) : scaleOf(Math.abs(value));
+      return `${digits(value / factor)} ${own}${suffix}`.trim();
+    },
+    ticks: (values) => {
+      const [factor, own] = scaleOf(Math.max(...values.map(Math.abs), 0));
+      return values.map((value) => (value === 0 ? "0" : `${digits(value / factor)}${own.length > 1 ? " " : ""}${own}`));
+    },
+  };
+}
+
+const packets = (name: string): Quantity => quantity(name, "packets", COUNT, "packets");
+const rate = (name: string): Quantity => quantity(name, "bit/s", RATE);
+const milliseconds = (name: string): Quantity => quantity(name, "ms", [[1, "ms"]]);
+
+export const QUANTITIES = {
+  cwnd: packets("Congestion window"),
+  ssthresh: packets("Slow start threshold"),
+  goodput: rate("Goodput"),
+  throughput: rate("Throughput"),
+  rtt: milliseconds("Round trip"),
+  inflight: packets("In flight"),
+  retransmits: packets("Retransmits"),
+  queue: packets("Queue"),
+  queue_delay: milliseconds("Queue delay"),
+  drops: packets("Drops"),
+  jain: quantity("Jain’s index", "", [[1, ""]]),
+  share: quantity("Share of values", "", [[1, ""]]),
+} as const;
+
+export type Measure = keyof typeof QUANTITIES;
+
+export const SECONDS: Quantity = {
+  name: "Time",
+  unit: "s",
+  say: (value) => (value === null ? NONE : `${value.toFixed(value < 100 ? 3 : 2)} s`),
+  ticks: (values) => {
+    const step = values.length > 1 ? Math.abs((values[1] ?? 0) - (values[0] ?? 0)) : 1;
+    const isExact = (decimals: number): boolean =>
+      values.every((value) => Math.abs(Number(value.toFixed(decimals)) - value) < step * 1e-3);
+    const decimals = [0, 1, 2, 3, 4, 5, 6, 7, 8].find(isExact) ?? 9;
+    return values.map((value) => `${value.toFixed(decimals)} s`);
+  },
+};

@@ -1,0 +1,49 @@
+/** The pages: one row each, loaded when it is first shown. */
+import type { ComponentType } from "react";
+import type { Route } from "../shell/route";
+import { type Load, lazily, once } from "./loading";
+
+export interface PageProps {
+  /** What comes after the page's own word: `#/lab/hosts` -> ["hosts"]. */
+  path: readonly string[];
+}
+
+export interface PageEntry {
+  /** The first word of its address. */
+  word: string;
+  name: string;
+  /** Pressed after `g`. */
+  key: string;
+  Page: ComponentType<PageProps>;
+  /** Fetch its code ahead. */
+  load: Load<PageProps>;
+}
+
+function entry(word: string, name: string, key: string, fetched: Load<PageProps>): PageEntry {
+  const load = once(fetched);
+  return { word, name, key, Page: lazily(load), load };
+}
+
+/** In the order of the header. */
+export const PAGES: readonly PageEntry[] = [
+  entry("launch", "Launch", "l", () => import("./launch")),
+  entry("runs", "Runs", "r", () => import("./runs")),
+  entry("compare", "Compare", "c", () => import("./compare")),
+  entry("papers", "Papers", "p", () => import("./papers")),
+  entry("lab", "Lab", "b", () => import("./lab")),
+];
+
+/** `#/`: behind the name of the whole. */
+const START = entry("", "Start", "h", () => import("./start"));
+const RUN = entry("runs", "Run", "", () => import("./run"));
+const EXPERIMENT: PageEntry = { ...RUN, word: "experiments", name: "Experiment" };
+
+/** `#/runs/<id>` and `#/experiments/<id>` are watched: that page gets ["runs", id] or ["experiments", id]. */
+export function pageAt({ path }: Route): { entry: PageEntry; path: readonly string[] } | null {
+  const [word, ...rest] = path;
+  if (word === undefined) return { entry: START, path: [] };
+  if (rest.length > 0 && word === RUN.word) return { entry: RUN, path };
+  if (rest.length > 0 && word === EXPERIMENT.word) return { entry: EXPERIMENT, path };
+  const found = PAGES.find((one) => one.word === word);
+  return found ? { entry: found, path: rest } : null;
+}

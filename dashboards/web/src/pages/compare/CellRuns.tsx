@@ -1,0 +1,51 @@
+/** The runs behind a cell of a map. */
+import { StatusBadge } from "../../parts/Badge";
+import { LinkButton } from "../../parts/Button";
+import { Panel } from "../../parts/Panel";
+import { type Column, Table } from "../../parts/Table";
+import { linkTo } from "../../shell/route";
+import { pointText } from "../run/RunHead";
+import { MOST_RUNS } from "./Chooser";
+import type { Cell, RunValue } from "./heat";
+import { sayMeasure } from "./measures";
+
+export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
+  const columns: Column<RunValue>[] = [
+    {
+      key: "run",
+      name: "Run",
+      cell: (row) => (
+        <a href={linkTo(["runs", row.run])}>
+          <code>{row.run.slice(0, 8)}</code>
+        </a>
+      ),
+    },
+    { key: "seed", name: "Seed", number: true, cell: (row) => String(row.seed), by: (row) => row.seed },
+    {
+      key: "status",
+      name: "Status",
+      cell: (row) => <StatusBadge status={row.status as "done"} />,
+      by: (row) => row.status,
+    },
+    {
+      key: "value",
+      name: "Value",
+      number: true,
+      cell: (row) => sayMeasure(measure, row.value),
+      by: (row) => row.value,
+    },
+  ];
+  const kept = cell.runs.filter((one) => one.value !== null).map((one) => one.run);
+  return (
+    <Panel
+      title={`Runs of ${pointText(cell.runs[0]?.point ?? {})}`}
+      actions={
+        kept.length > 0 && (
+          <LinkButton href={linkTo(["compare"], `runs=${kept.slice(0, MOST_RUNS).join(",")}`)}>Overlay them</LinkButton>
+        )
+      }
+    >
+      <Table label="Runs of the cell" columns={columns} rows={cell.runs} rowKey={(row) => row.run} />
+    </Panel>
+  );
+}

@@ -1,0 +1,124 @@
+/** Which runs are compared: those that are, with their colours, and more to add. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { answered, api } from "../../api/client";
+import { flowStyle } from "../../palette";
+import { Button } from "../../parts/Button";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { linkTo } from "../../shell/route";
+import { useTheme } from "../../shell/theme";
+import { ago } from "../../units";
+import { pointText } from "../run/RunHead";
+import styles from "./Chooser.module.css";
+import type { Compared } from "./useCompared";
+
+interface Props {
+  runs: readonly string[];
+  experiment: string;
+  compared: Compared;
+  onView: (change: { runs?: readonly string[]; experiment?: string }, options?: { push?: boolean }) => void;
+}
+
+// More lines than this say nothing.
+export const MOST_RUNS = 12;
+const SHOWN = 10;
+
+export function Chooser({ runs, experiment, compared, onView }: Props) {
+  const theme = useTheme();
+  const [adding, setAdding] = useState(runs.length < 2);
+  const without = (id: string): void => onView({ runs: runs.filter((one) => one !== id) });
+  return (
+    <section className={styles.chooser} aria-label="Runs that are compared">
+      <ul className={styles.chips}>
+        {compared.runs.map(({ id, name }, place) => (
+          <li key={id} className={styles.chip}>
+            <span className={styles.colour} style={{ background: flowStyle(place, theme).variable }} />
+            <a href={linkTo(["runs", id])}>{name}</a>
+            <button type="button" aria-label={`Leave ${name} out`} onClick={() => without(id)}>
+              ×
+            </button>
+          </li>
+        ))}
+        <li>
+          <Button kind="quiet" aria-expanded={adding} onClick={() => setAdding(!adding)}>
+            {adding ? "Done adding" : "Add runs"}
+          </Button>
+        </li>
+      </ul>
+      {compared.failed.map(({ id, error }) => (
+        <ErrorNote
+          key={id}
+          error={error}
+          action={<Button onClick={() => without(id)}>Leave {id.slice(0, 8)} out</Button>}
+        />
+      ))}
+      {adding && <Adding runs={runs} experiment={experiment} onView={onView} />}
+    </section>
+  );
+}
+
+/** Kept runs, of one experiment or all, the newest first; a word narrows them down. */
+function Adding({ runs, experiment, onView }: Omit<Props, "compared">) {
+  const [word, setWord] = useState("");
+  const experiments = useQuery({
+    queryKey: ["experiments", "to compare"],
+    queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: 50 } } })),
+  });
+  const found = useQuery({
+    queryKey: ["runs", "to compare", experiment],
+    queryFn: () =>
+      answered(
+        api.GET("/api/v1/runs", {
+          params: { query: { limit: experiment ? 500 : 100, ...(experiment ? { experiment_id: experiment } : {}) } },
+        }),
+      ),
+  });
+  const words = word.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = (found.data?.items ?? [])
+    .filter((row) => (row.status === "done" || row.status === "missed") && row.trace_sha256 !== null)
+    .map((row) => ({ row, told: `${row.experiment} ${pointText(row.point)} seed ${row.seed} ${row.id}`.toLowerCase() }))
+    .filter(({ told }) => words.every((one) => told.includes(one)));
+  const toggle = (id: string): void =>
+    onView({ runs: runs.includes(id) ? runs.filter((one) => one !== id) : [...runs, id].slice(-MOST_RUNS) });
+  return (
+    <div className={styles.adding}>
+      <div className={styles.filters}>
+        <label>
+          Experiment{" "}
+          <select value={experiment} onChange={(event) => onView({ experiment: event.target.value })}>
+            <option value="">any</option>
+            {experiments.data?.items.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}, {ago(one.created_at)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Find{" "}
+          <input
+            type="search"
+            value={word}
+            placeholder="cubic, seed 2"
+            onChange={(event) => setWord(event.target.value)}
+          />
+        </label>
+        <span className={styles.count}>{rows.length} kept runs</span>
+      </div>
+      {found.error && <ErrorNote error={found.error} />}
+      <ul className={styles.list}>
+        {rows.slice(0, SHOWN).map(({ row }) => (
+          <li key={row.id}>
+            <label className={styles.row}>
+              <input type="checkbox" checked={runs.includes(row.id)} onChange={() => toggle(row.id)} />
+              <span>{row.experiment}</span>
+              <span>{pointText(row.point)}</span>
+              <span className={styles.quiet}>seed {row.seed}</span>
+              <span className={styles.quiet}>{ago(row.finished_at)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

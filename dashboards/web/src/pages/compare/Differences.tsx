@@ -1,0 +1,180 @@
+/** Two runs or two experiments, measure by measure: how they differ, how sure that is, and whether it is for the worse. */
+import { useQuery } from "@tanstack/react-query";
+import { answered, api } from "../../api/client";
+import { Badge, type Tone } from "../../parts/Badge";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Panel } from "../../parts/Panel";
+import { type Column, Table } from "../../parts/Table";
+import { Waiting } from "../../parts/Waiting";
+import { flag, oneOf, text, useViewState } from "../../shell/viewState";
+import { ago, digits } from "../../units";
+import { pointText } from "../run/RunHead";
+import styles from "./Compare.module.css";
+import { Forest } from "./Forest";
+import { measureText, sayMeasure } from "./measures";
+import type { Compared } from "./useCompared";
+
+const EFFECTS = ["0.5 %", "1 %", "2 %", "5 %", "10 %"] as const;
+const VIEW = { a: text(), b: text(), least: oneOf(EFFECTS, "2 %"), all: flag() };
+
+interface Row {
+  point: Record<string, string>;
+  phase: string | null;
+  flow: string | null;
+  measure: string;
+  n: number;
+  a: number | null;
+  b: number | null;
+  effect: number | null;
+  effect_low: number | null;
+  effect_high: number | null;
+  verdict: string;
+  seeds: number | null;
+}
+
+const TONES: Record<string, Tone> = { better: "good", worse: "bad", changed: "busy", missing: "bad", unclear: "warn" };
+const EXPERIMENT_ID = 16;
+const QUIET = new Set(["same", "no difference"]);
+
+export function Differences({ runs, compared }: { runs: readonly string[]; compared: Compared }) {
+  const [view, setView] = useViewState(VIEW);
+  const experiments = useQuery({
+    queryKey: ["experiments", "to compare"],
+    queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: 50 } } })),
+  });
+  const choices: [string, string][] = [
+    ...compared.runs.map(({ id, name }): [string, string] => [id, name]),
+    ...(experiments.data?.items ?? []).map((one): [string, string] => [
+      one.id,
+      `experiment ${one.name}, ${ago(one.created_at)}`,
+    ]),
+  ];
+  const a = view.a || (runs[0] ?? "");
+  const b = view.b || (runs[1] ?? "");
+  const found = useQuery({
+    queryKey: ["comparison", a, b, view.least],
+    enabled: a !== "" && b !== "",
+    staleTime: 60_000,
+    queryFn: () => answered(api.GET("/api/v1/comparisons", { params: { query: { a, b, min_effect: view.least } } })),
+  });
+  const rows = ((found.data?.measures ?? []) as Row[]).filter((row) => view.all || !QUIET.has(row.verdict));
+  const largest = Math.max(0.01, ...rows.map((row) => Math.min(1, Math.abs(row.effect ?? 0))));
+  // Two runs are one pair, whatever their points.
+  const hasPoints =
+    a.length === b.length && a.length === EXPERIMENT_ID && rows.some((row) => Object.keys(row.point).length > 0);
+  const columns: Column<Row>[] = [
+    ...(hasPoints
+      ? [
+          {
+            key: "point",
+            name: "Point",
+            cell: (row: Row) => pointText(row.point),
+            by: (row: Row) => pointText(row.point),
+          },
+        ]
+      : []),
+    { key: "flow", name: "Of", cell: (row) => row.flow ?? "path", by: (row) => row.flow },
+    { key: "measure", name: "Measure", cell: (row) => measureText(row.measure), by: (row) => row.measure },
+    { key: "a", name: "A", number: true, cell: (row) => sayMeasure(row.measure, row.a), by: (row) => row.a },
+    { key: "b", name: "B", number: true, cell: (row) => sayMeasure(row.measure, row.b), by: (row) => row.b },
+    { key: "effect", name: "Change", number: true, cell: (row) => percent(row.effect), by: (row) => row.effect },
+    {
+      key: "interval",
+      name: "95 % interval",
+      cell: (row) => (
+        <Forest
+          effect={row.effect}
+          low={row.effect_low}
+          high={row.effect_high}
+          most={largest}
+          label={intervalText(row)}
+        />
+      ),
+    },
+    { key: "n", name: "Pairs", number: true, cell: (row) => String(row.n), by: (row) => row.n },
+    {
+      key: "verdict",
+      name: "Verdict",
+      cell: (row) => (
+        <Badge tone={TONES[row.verdict] ?? "neutral"}>
+          {row.verdict === "unclear" && row.seeds ? `unclear, about ${row.seeds} seeds` : row.verdict}
+        </Badge>
+      ),
+      by: (row) => row.verdict,
+    },
+  ];
+  return (
+    <Panel title="Differences">
+      <div className={styles.sides}>
+        <Side label="A" value={a} choices={choices} onChange={(id) => setView({ a: id })} />
+        <Side label="B" value={b} choices={choices} onChange={(id) => setView({ b: id })} />
+        <label>
+          matters from{" "}
+          <select
+            value={view.least}
+            onChange={(event) => setView({ least: event.target.value as (typeof EFFECTS)[number] })}
+          >
+            {EFFECTS.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <input type="checkbox" checked={view.all} onChange={(event) => setView({ all: event.target.checked })} /> also
+          what is the same
+        </label>
+      </div>
+      {a === "" || b === "" ? (
+        <p className={styles.quiet}>Choose two runs, or two experiments that have the same points.</p>
+      ) : found.error ? (
+        <ErrorNote error={found.error} />
+      ) : found.data === undefined ? (
+        <Waiting label="Comparing" height="20rem" />
+      ) : (
+        <>
+          <p className={styles.verdict}>{String(found.data.verdict)}</p>
+          <Table
+            label="Differences"
+            columns={columns}
+            rows={rows}
+            rowKey={(row) => `${JSON.stringify(row.point)} ${row.phase} ${row.flow} ${row.measure}`}
+          />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Side({
+  label,
+  value,
+  choices,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  choices: readonly [string, string][];
+  onChange: (id: string) => void;
+}) {
+  return (
+    <label>
+      {label}{" "}
+      <select className={styles.side} value={value} onChange={(event) => onChange(event.target.value)}>
+        {!choices.some(([id]) => id === value) && <option value={value}>{value || "choose"}</option>}
+        {choices.map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function percent(effect: number | null): string {
+  return effect === null ? "–" : `${effect > 0 ? "+" : effect < 0 ? "−" : ""}${digits(Math.abs(effect) * 100, 3)} %`;
+}
+
+function intervalText({ effect_low, effect_high }: Row): string {
+  return effect_low === null ? "a single pair has no interval" : `${percent(effect_low)} to ${percent(effect_high)}`;
+}

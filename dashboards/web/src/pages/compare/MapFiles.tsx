@@ -1,0 +1,24 @@
+/** A map as a file: SVG, PNG, or its numbers as CSV. */
+
+import { Button } from "../../parts/Button";
+import type { Heat } from "./heat";
+import { type Form, saveMap } from "./mapFile";
+
+interface Props {
+  heat: Heat;
+  x: string;
+  y: string;
+  measure: string;
+  title: string;
+  file: string;
+}
+
+const FORMS: readonly Form[] = ["svg", "png", "csv"];
+
+export function MapFiles({ file, ...map }: Props) {
+  return FORMS.map((form) => (
+    <Button key={form} kind="quiet" onClick={() => void saveMap(form, file, map)}>
+      {form.toUpperCase()}
+    </Button>
+  ));
+}

@@ -1,0 +1,148 @@
+/** A sweep as a heat map: two of what is swept across and down, a measure as colour; a press on a cell shows its runs. */
+import { useQuery } from "@tanstack/react-query";
+import { answered, api } from "../../api/client";
+import { LinkButton } from "../../parts/Button";
+import { Empty } from "../../parts/Empty";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Panel } from "../../parts/Panel";
+import { Waiting } from "../../parts/Waiting";
+import { linkTo } from "../../shell/route";
+import { text, useViewState } from "../../shell/viewState";
+import { CellRuns } from "./CellRuns";
+import styles from "./Compare.module.css";
+import { HeatGrid } from "./HeatGrid";
+import { heatOf, type RunValue } from "./heat";
+import { MapFiles } from "./MapFiles";
+import { measureText } from "./measures";
+
+const VIEW = { x: text(), y: text(), of: text(), cell: text() };
+
+export function SweepMap({ experiment }: { experiment: string }) {
+  const [view, setView] = useViewState(VIEW);
+  const about = useQuery({
+    queryKey: ["experiment", experiment],
+    queryFn: () => answered(api.GET("/api/v1/experiments/{id}", { params: { path: { id: experiment } } })),
+  });
+  const [measure = "", flow = ""] = view.of.split("@");
+  const found = useQuery({
+    queryKey: ["values", experiment, measure, flow],
+    placeholderData: (before) => before,
+    queryFn: async () => {
+      const path = { id: experiment };
+      const first = await answered(
+        api.GET("/api/v1/experiments/{id}/values", { params: { path, query: measure ? { measure, flow } : {} } }),
+      );
+      const chosen = measure ? undefined : firstOf(first.measures);
+      if (chosen === undefined) return first;
+      const query = { measure: chosen.measure, ...(chosen.flow ? { flow: chosen.flow } : {}) };
+      return answered(api.GET("/api/v1/experiments/{id}/values", { params: { path, query } }));
+    },
+  });
+  if (found.error ?? about.error) return <ErrorNote error={found.error ?? about.error} />;
+  if (found.data === undefined || about.data === undefined) return <Waiting label="Reading the sweep" height="30rem" />;
+  const values = found.data.values as RunValue[];
+  const swept = [...new Set(values.flatMap(({ point }) => Object.keys(point)))];
+  const x = swept.includes(view.x) ? view.x : (swept[1] ?? swept[0] ?? "");
+  const y = swept.includes(view.y) && view.y !== x ? view.y : (swept.find((path) => path !== x) ?? "");
+  if (x === "") {
+    return (
+      <Empty title="It sweeps nothing">
+        <p>
+          <a href={linkTo(["experiments", experiment])}>{about.data.name}</a> has one point: a map needs an experiment
+          that sweeps something.
+        </p>
+      </Empty>
+    );
+  }
+  const heat = heatOf(values, x, y);
+  const now = { measure: found.data.measure, flow: found.data.flow ?? "" };
+  const title = `${measureText(now.measure)}${now.flow && ` of ${now.flow}`}`;
+  const [column = "", row = ""] = view.cell.split("|");
+  const cell = heat.cells[heat.rows.indexOf(row)]?.[heat.columns.indexOf(column)];
+  return (
+    <Panel
+      title={`${about.data.name}: ${title}`}
+      actions={
+        <>
+          <MapFiles
+            heat={heat}
+            x={x}
+            y={y}
+            measure={now.measure}
+            title={title}
+            file={`${about.data.name}-${now.measure}`}
+          />
+          <LinkButton href={linkTo(["experiments", experiment])}>Experiment</LinkButton>
+        </>
+      }
+    >
+      <div className={styles.controls}>
+        <Choice label="Colour" value={`${now.measure}@${now.flow}`} onChange={(of) => setView({ of })}>
+          {found.data.measures.map((one) => (
+            <option key={`${one.measure}@${one.flow ?? ""}`} value={`${one.measure}@${one.flow ?? ""}`}>
+              {measureText(one.measure)}
+              {one.flow ? ` of ${one.flow}` : ""}
+            </option>
+          ))}
+        </Choice>
+        <Choice label="Across" value={x} onChange={(path) => setView({ x: path, y: path === y ? x : y, cell: "" })}>
+          {swept.map((path) => (
+            <option key={path}>{path}</option>
+          ))}
+        </Choice>
+        {swept.length > 1 && (
+          <Choice label="Down" value={y} onChange={(path) => setView({ y: path, x: path === x ? y : x, cell: "" })}>
+            {swept.map((path) => (
+              <option key={path}>{path}</option>
+            ))}
+          </Choice>
+        )}
+        <a href={linkTo(["compare"], "show=map")}>Another sweep</a>
+      </div>
+      <HeatGrid
+        heat={heat}
+        x={x}
+        y={y}
+        measure={now.measure}
+        title={title}
+        chosen={view.cell}
+        onChoose={(key) => setView({ cell: key === view.cell ? "" : key })}
+      />
+      {cell !== undefined && view.cell !== "" && (
+        <div className={styles.below}>
+          <CellRuns cell={cell} measure={now.measure} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+/** What people look for first in a map of pairs: who gets how much. */
+function firstOf(measures: readonly { flow: string | null; measure: string }[]) {
+  return (
+    measures.find((one) => one.measure === "share" && one.flow) ??
+    measures.find((one) => one.measure === "goodput_bps" && one.flow) ??
+    measures[0]
+  );
+}
+
+function Choice({
+  label,
+  value,
+  onChange,
+  children,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  children: React.ReactNode;
+}) {
+  return (
+    <label>
+      {label}{" "}
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        {children}
+      </select>
+    </label>
+  );
+}

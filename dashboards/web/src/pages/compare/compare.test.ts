@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
+import { mapCsv, mapSvg } from "./mapFile";
+import { measureText, sayMeasure } from "./measures";
+import { jain, mean } from "./statistics";
+
+test("Jain's index is 1 for equals and 1/n where one has all", () => {
+  expect(jain([5, 5, 5, 5])).toBe(1);
+  expect(jain([7, 0, 0, 0])).toBe(0.25);
+  expect(jain([0, 0])).toBe(1);
+  expect(mean([1, null, 3])).toBe(2);
+  expect(mean([null])).toBeNull();
+});
+
+const value = (a: string, b: string, seed: number, of: number | null): RunValue => ({
+  run: `${a}${b}${seed}`,
+  point: { "flows.a.cc": a, "flows.b.cc": b },
+  seed,
+  status: "done",
+  value: of,
+});
+const VALUES = [
+  value("x", "x", 1, 1),
+  value("x", "y", 1, 2),
+  value("y", "x", 1, 4),
+  value("x", "x", 2, 3),
+  value("y", "y", 1, null),
+];
+
+test("a cell is the mean of its runs, where the sweep has it", () => {
+  const heat = heatOf(VALUES, "flows.b.cc", "flows.a.cc");
+  expect(heat.columns).toEqual(["x", "y"]);
+  expect(heat.rows).toEqual(["x", "y"]);
+  expect(heat.cells.map((row) => row.map((cell) => cell.value))).toEqual([
+    [2, 2],
+    [4, null],
+  ]);
+  expect([heat.least, heat.greatest]).toEqual([2, 4]);
+  expect(heatOf(VALUES, "flows.a.cc", "").cells.map((row) => row.map((cell) => cell.runs.length))).toEqual([[3, 2]]);
+});
+
+test("a map's files hold every run, and every cell", () => {
+  const map = {
+    heat: heatOf(VALUES, "flows.b.cc", "flows.a.cc"),
+    x: "flows.b.cc",
+    y: "flows.a.cc",
+    measure: "jain",
+    title: "t",
+  };
+  expect(mapCsv(map).trim().split("\n")).toHaveLength(6);
+  expect(mapSvg(map).match(/<rect /g)).toHaveLength(5);
+});
+
+test("a whole flow that is swept is called by its congestion control", () => {
+  expect(shortValue("{name: first, cc: htcp_be}")).toBe("htcp_be");
+  expect(shortValue('{"name": "first", "cc": "bbr"}')).toBe("bbr");
+  expect(shortValue("32 ms")).toBe("32 ms");
+});
+
+test("text on a colour can be read", () => {
+  const luminance = (colour: string): number => {
+    const [r = 0, g = 0, b = 0] = (
+      colour.startsWith("#")
+        ? [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
+        : (colour.match(/\d+/g) ?? []).map(Number)
+    ).map((one) => (one / 255 <= 0.03928 ? one / 255 / 12.92 : ((one / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  for (let share = 0; share <= 1; share += 0.02) {
+    const { ground, text } = colourAt(share);
+    const [light, dark] = [luminance(ground), luminance(text)].sort((a, b) => b - a) as [number, number];
+    expect((light + 0.05) / (dark + 0.05), `at ${share}`).toBeGreaterThan(4.5);
+  }
+});
+
+test("measures are named and written by their kind, as both documents have them", () => {
+  expect(measureText("rtt_ms.p95")).toBe("rtt, 95 %");
+  expect(measureText("rtt_p95")).toBe("rtt, 95 %");
+  expect(measureText("queue_packets.mean")).toBe("queue, mean");
+  expect(sayMeasure("goodput_bps", 1e8)).toBe("100 Mbit/s");
+  expect(sayMeasure("rtt_mean", 40)).toBe("40 ms");
+  expect(sayMeasure("share", 0.5)).toBe("50 %");
+  expect(sayMeasure("completion_s", 2.5)).toBe("2.5 s");
+  expect(sayMeasure("retransmits", 12345)).toBe("12,345");
+});

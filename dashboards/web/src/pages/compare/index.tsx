@@ -1,0 +1,71 @@
+/** Compare: runs laid over each other, their differences, how quantities are spread, and sweeps as maps. */
+import { Segments } from "../../parts/Segments";
+import { list, oneOf, text, useViewState } from "../../shell/viewState";
+import { Chooser } from "./Chooser";
+import styles from "./Compare.module.css";
+import { Differences } from "./Differences";
+import { Distributions } from "./Distributions";
+import { Fairness } from "./Fairness";
+import { Multiples } from "./Multiples";
+import { Nothing } from "./Nothing";
+import { Overlay } from "./Overlay";
+import { SweepMap } from "./SweepMap";
+import { useCompared } from "./useCompared";
+
+const SHOWS = [
+  ["overlay", "Overlay"],
+  ["multiples", "Side by side"],
+  ["differences", "Differences"],
+  ["spread", "Distributions"],
+  ["fairness", "Fairness"],
+  ["map", "Map of a sweep"],
+] as const;
+
+type Show = (typeof SHOWS)[number][0];
+
+export const COMPARE_VIEW = {
+  runs: list(),
+  experiment: text(),
+  show: oneOf<Show>(
+    SHOWS.map(([word]) => word),
+    "overlay",
+  ),
+  measure: text(),
+};
+
+export default function Compare() {
+  const [view, setView] = useViewState(COMPARE_VIEW);
+  const compared = useCompared(view.runs);
+  const needsRuns = view.show !== "map";
+  return (
+    <div className={styles.page}>
+      <header className={styles.head}>
+        <h1>Compare</h1>
+        <div className={styles.strip}>
+          <Segments
+            label="What is shown"
+            choices={SHOWS}
+            value={view.show}
+            onChange={(show) => setView({ show }, { push: true })}
+          />
+        </div>
+      </header>
+      {(needsRuns || view.experiment === "") && (
+        <Chooser runs={view.runs} experiment={view.experiment} compared={compared} onView={setView} />
+      )}
+      {needsRuns && view.runs.length === 0 ? (
+        <Nothing />
+      ) : (
+        <>
+          {view.show === "overlay" && <Overlay compared={compared} />}
+          {view.show === "multiples" && <Multiples compared={compared} />}
+          {view.show === "differences" && <Differences runs={view.runs} compared={compared} />}
+          {view.show === "spread" && <Distributions compared={compared} />}
+          {view.show === "fairness" && <Fairness compared={compared} />}
+          {view.show === "map" &&
+            (view.experiment === "" ? <Nothing map /> : <SweepMap experiment={view.experiment} />)}
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+/** Measures of runs by their names, as comparisons (`rtt_mean`) and summaries (`rtt_ms.mean`) have them: how one is called and written. */
+import { count, digits, duration, NONE, packets, plain, rate, share, size } from "../../units";
+
+const SHARES = new Set(["loss_ratio", "pdr", "share", "rate_error", "utilisation", "efficiency"]);
+const COUNTS = new Set(["retransmits", "drops", "marks"]);
+const NAMES: Readonly<Record<string, string>> = {
+  goodput_cv: "goodput, variation",
+  tpp: "TPP",
+  pdr: "delivered share",
+  loss_ratio: "loss",
+  rate_error: "rate error",
+  jain: "Jain’s index",
+  completion_s: "completion",
+  convergence_s: "convergence",
+  recovery_ratio: "recovery",
+  stability_sd: "goodput, deviation",
+};
+
+/** "rtt_ms.p95" -> "rtt, 95 %"; what is not known stays legible. */
+export function measureText(measure: string): string {
+  const known = NAMES[measure];
+  if (known !== undefined) return known;
+  const bare = measure.replace(/_(bps|ms|packets)(?=\.|$)/, "").replace(/_s$/, "");
+  const [, name = bare, of = ""] = /^(.*?)[._](mean|min|max|p\d+)$/.exec(bare) ?? [];
+  const words = name.replaceAll("_", " ");
+  if (of === "") return words;
+  return `${words}, ${of.startsWith("p") ? `${of.slice(1)} %` : of}`;
+}
+
+/** A value of it with its unit. */
+export function sayMeasure(measure: string, value: number | null | undefined): string {
+  if (value == null) return NONE;
+  if (measure.endsWith("_cv")) return plain(value);
+  if (/_bps$|^(goodput|throughput|stability_sd)/.test(measure)) return rate(value);
+  if (SHARES.has(measure)) return share(value);
+  if (COUNTS.has(measure)) return count(value);
+  if (measure === "bytes") return size(value);
+  if (/^(rtt|queue_delay)/.test(measure)) return duration(value / 1000);
+  if (/^(cwnd|queue)/.test(measure) && !measure.endsWith("_s")) return packets(value);
+  if (/_s$|^fct/.test(measure)) return duration(value);
+  return digits(value);
+}
+
+/** Whether more (1) or less (-1) of it is better; 0 where neither is by itself. */
+export function betterWay(measure: string): number {
+  if (
+    /^(goodput_cv|stability_sd|loss_ratio|rate_error|completion_s|rtt|queue_delay|fct|convergence_s|retransmits|drops)/.test(
+      measure,
+    )
+  )
+    return -1;
+  return /^(goodput|throughput|pdr|tpp|bytes|utilisation|efficiency|jain|recovery_ratio)/.test(measure) ? 1 : 0;
+}

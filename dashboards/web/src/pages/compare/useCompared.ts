@@ -1,0 +1,118 @@
+/** The runs that are compared: what is known of each, what it is called here, and its series. */
+import { useQueries } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { answered, api } from "../../api/client";
+import { problemOf } from "../../api/problem";
+import { KeptRun, pointsFor } from "../../charts/kept";
+import { Span } from "../../charts/span";
+import { isKept, type Outline, type Run } from "../run/document";
+import { pointText } from "../run/RunHead";
+
+export interface ComparedRun {
+  id: string;
+  /** Short, and different from the others'. */
+  name: string;
+  run: Run;
+  outline: Outline;
+}
+
+export interface Compared {
+  runs: readonly ComparedRun[];
+  /** Those that cannot be drawn, and why. */
+  failed: readonly { id: string; error: unknown }[];
+  pending: boolean;
+}
+
+export function useCompared(ids: readonly string[]): Compared {
+  const found = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ["compared", id],
+      staleTime: 60_000,
+      queryFn: async (): Promise<{ run: Run; outline: Outline }> => {
+        const path = { params: { path: { id } } };
+        const [run, outline] = await Promise.all([
+          answered(api.GET("/api/v1/runs/{id}", path)),
+          answered(api.GET("/api/v1/runs/{id}/outline", path)),
+        ]);
+        if (!isKept(run.status)) throw new Error(`run ${id} is ${run.status}, and has no series yet`);
+        return { run, outline };
+      },
+    })),
+    combine: (results) => ({
+      data: results.map((one) => one.data),
+      errors: results.map((one) => one.error),
+      pending: results.some((one) => one.isPending),
+    }),
+  });
+  const key = JSON.stringify(ids);
+  const { data, errors, pending } = found;
+  return useMemo(() => {
+    const known = (JSON.parse(key) as string[]).map((id, at) => ({ id, of: data[at], error: errors[at] }));
+    const runs = named(known.flatMap(({ id, of }) => (of ? [{ id, ...of }] : [])));
+    return { runs, pending, failed: known.flatMap(({ id, error }) => (error ? [{ id, error }] : [])) };
+  }, [key, data, errors, pending]);
+}
+
+/** By what tells them apart: the experiment, the point, the seed, or at last the id. */
+function named(runs: readonly Omit<ComparedRun, "name">[]): ComparedRun[] {
+  const differ = (of: (run: Run) => string): boolean => new Set(runs.map(({ run }) => of(run))).size > 1;
+  const parts: ((run: Run) => string)[] = [];
+  if (differ((run) => run.experiment)) parts.push((run) => run.experiment);
+  const paths = new Set(runs.flatMap(({ run }) => Object.keys(run.point)));
+  for (const path of paths) {
+    if (differ((run) => run.point[path] ?? "")) parts.push((run) => pointText({ [path]: run.point[path] ?? "–" }));
+  }
+  if (differ((run) => String(run.seed))) parts.push((run) => `seed ${run.seed}`);
+  if (parts.length === 0) parts.push((run) => run.experiment);
+  const names = runs.map(({ run }) =>
+    parts
+      .map((part) => part(run))
+      .filter(Boolean)
+      .join(", "),
+  );
+  return runs.map((one, at) => {
+    const name = names[at] ?? one.id;
+    return {
+      ...one,
+      name: names.indexOf(name) === at && names.lastIndexOf(name) === at ? name : `${name} ${one.id.slice(0, 6)}`,
+    };
+  });
+}
+
+export interface ComparedSeries {
+  span: Span;
+  sources: ReadonlyMap<string, KeptRun>;
+  problem: unknown;
+}
+
+/** Series of all of them on one time axis, as long as the longest. */
+export function useComparedSeries(compared: Compared, measures: readonly string[]): ComparedSeries {
+  const longest = Math.max(1e-3, ...compared.runs.map(({ outline }) => outline.duration_s));
+  const span = useMemo(() => new Span([0, longest]), [longest]);
+  const [state, setState] = useState<{ sources: ReadonlyMap<string, KeptRun>; problem: unknown }>({
+    sources: new Map(),
+    problem: null,
+  });
+  const wanted = measures.join(" ");
+  useEffect(() => {
+    const lines = compared.runs.reduce((sum, { outline }) => sum + outline.flows.length, 0);
+    const sources = compared.runs.map(
+      ({ id, outline }) => new KeptRun(id, [0, outline.duration_s], wanted.split(" "), pointsFor(lines)),
+    );
+    const fail = (error: unknown): void => {
+      if (!(error instanceof DOMException)) setState((now) => ({ ...now, problem: problemOf(error) }));
+    };
+    Promise.all(sources.map((source) => source.open())).then(
+      () => setState({ sources: new Map(sources.map((source) => [source.run, source])), problem: null }),
+      fail,
+    );
+    const forget = span.onSettled(() => {
+      for (const source of sources) void source.look(span.zoom).catch(fail);
+    });
+    return () => {
+      forget();
+      for (const source of sources) source.close();
+    };
+  }, [compared.runs, wanted, span]);
+  return { span, ...state };
+}

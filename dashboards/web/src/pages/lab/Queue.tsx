@@ -1,0 +1,164 @@
+/** What runs and where, what comes next, and who has how much of it. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { answered, api, type Schemas } from "../../api/client";
+import { Badge } from "../../parts/Badge";
+import { Empty } from "../../parts/Empty";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Panel } from "../../parts/Panel";
+import { type Column, Table } from "../../parts/Table";
+import { Waiting } from "../../parts/Waiting";
+import { linkTo } from "../../shell/hash";
+import { count, wait } from "../../units";
+import { listOf } from "../runs/view";
+import { Figures } from "./Figures";
+import styles from "./Lab.module.css";
+
+type Task = Schemas["Task"];
+
+const LOOK_AGAIN_MS = 2000;
+
+export function Queue() {
+  const asked = useQuery({
+    queryKey: ["queue"],
+    queryFn: () => answered(api.GET("/api/v1/queue", { params: { query: { limit: 20 } } })),
+    refetchInterval: LOOK_AGAIN_MS,
+    placeholderData: keepPreviousData,
+  });
+  if (asked.isError && asked.data === undefined) return <ErrorNote error={asked.error} />;
+  if (asked.isPending) return <Waiting height="60vh" />;
+  const queue = asked.data;
+  const there = queue.workers.filter((worker) => worker.there);
+  const running = queue.owners.reduce((sum, owner) => sum + owner.running, 0);
+  return (
+    <div className={styles.grid}>
+      <Figures
+        figures={[
+          ["waiting", count(queue.waiting)],
+          ["running", count(running)],
+          ["slots", count(there.reduce((sum, worker) => sum + worker.slots, 0))],
+          ["oldest waits", queue.waiting > 0 ? wait(queue.oldest_s) : "–"],
+        ]}
+      />
+      <Panel title="Running">
+        {queue.running.length > 0 ? (
+          <Table label="Running" columns={RUNNING} rows={queue.running} rowKey={(task) => task.run} />
+        ) : (
+          <p className={styles.none}>Nothing runs at the moment.</p>
+        )}
+      </Panel>
+      {queue.owners.length > 0 && (
+        <Panel title="Whose">
+          <Table label="Whose" columns={OWNERS} rows={queue.owners} rowKey={(owner) => owner.owner} />
+        </Panel>
+      )}
+      <Panel title="Workers">
+        {queue.workers.length > 0 ? (
+          <Table label="Workers" columns={WORKERS} rows={queue.workers} rowKey={(worker) => worker.name} />
+        ) : (
+          <Empty title="Nobody carries runs out">
+            <p>
+              <code>longhaul serve</code> starts a dispatcher beside the API; with <code>LONGHAUL_DASK</code> set,
+              machines join by <code>longhaul worker</code>. What is queued waits until one is there.
+            </p>
+          </Empty>
+        )}
+      </Panel>
+      <Panel title="Next">
+        {queue.next.length > 0 ? (
+          <>
+            <Table label="Next" columns={NEXT} rows={queue.next} rowKey={(task) => task.run} />
+            {queue.waiting > queue.next.length && (
+              <p className={styles.none}>
+                and {count(queue.waiting - queue.next.length)} more,{" "}
+                <a href={listOf({ status: "queued" })}>all of them</a>
+              </p>
+            )}
+          </>
+        ) : (
+          <p className={styles.none}>
+            Nothing waits. Higher priority comes first, then whoever has the fewest runs running, then who came first.
+          </p>
+        )}
+      </Panel>
+    </div>
+  );
+}
+
+function TaskName({ task }: { task: Task }) {
+  const point = Object.entries(task.point).map(([field, value]) => `${field.replace(/^.*\./, "")} ${value}`);
+  return (
+    <>
+      <a href={linkTo(["runs", task.run])}>{task.experiment}</a>{" "}
+      <span className={styles.faint}>{point.join(", ")}</span>
+    </>
+  );
+}
+
+const NAME: Column<Task> = { key: "run", name: "Run", cell: (task) => <TaskName task={task} /> };
+const OWNER: Column<Task> = { key: "owner", name: "Owner", cell: (task) => task.owner };
+const NEEDS: Column<Task> = {
+  key: "needs",
+  name: "Needs",
+  cell: (task) =>
+    ({ sandbox: "a slot", programs: "a slot", alone: "a machine", root: "a machine's root" })[task.needs] ?? task.needs,
+};
+
+const RUNNING: readonly Column<Task>[] = [
+  NAME,
+  OWNER,
+  {
+    key: "progress",
+    name: "Virtual time",
+    cell: (task) => (
+      <span className={styles.progress}>
+        <progress value={task.progress_s} max={task.virtual_s} aria-label={`Progress of ${task.run}`} />
+        {wait(task.progress_s)} of {wait(task.virtual_s)}
+        {task.cancel && <Badge tone="warn">being cancelled</Badge>}
+      </span>
+    ),
+  },
+  {
+    key: "since",
+    name: "For",
+    number: true,
+    cell: (task) => (task.started_at ? wait(Math.max(0, (Date.now() - Date.parse(task.started_at)) / 1000)) : "–"),
+  },
+  { key: "attempts", name: "Attempt", number: true, cell: (task) => task.attempts },
+  NEEDS,
+  { key: "by", name: "By", cell: (task) => task.by ?? "–" },
+];
+
+const NEXT: readonly Column<Task>[] = [
+  NAME,
+  OWNER,
+  { key: "priority", name: "Priority", number: true, cell: (task) => task.priority },
+  { key: "waits", name: "Waits", number: true, cell: (task) => wait(Math.max(0, Date.now() / 1000 - task.queued_s)) },
+  NEEDS,
+];
+
+const OWNERS: readonly Column<Schemas["Share"]>[] = [
+  {
+    key: "owner",
+    name: "Owner",
+    cell: (one) => <a href={listOf({ owner: one.owner })}>{one.owner}</a>,
+    by: (one) => one.owner,
+  },
+  { key: "running", name: "Running", number: true, cell: (one) => count(one.running), by: (one) => one.running },
+  { key: "waiting", name: "Waiting", number: true, cell: (one) => count(one.waiting), by: (one) => one.waiting },
+  { key: "priority", name: "Priority up to", number: true, cell: (one) => one.priority, by: (one) => one.priority },
+];
+
+const WORKERS: readonly Column<Schemas["Worker"]>[] = [
+  { key: "name", name: "Worker", cell: (one) => one.name },
+  { key: "machine", name: "Machine", cell: (one) => one.machine, by: (one) => one.machine },
+  {
+    key: "state",
+    name: "State",
+    cell: (one) =>
+      one.there ? <Badge tone="good">there</Badge> : <Badge tone="bad">{`quiet for ${wait(one.quiet_s)}`}</Badge>,
+  },
+  { key: "slots", name: "Slots", number: true, cell: (one) => one.slots, by: (one) => one.slots },
+  { key: "needs", name: "Takes", cell: (one) => one.needs.join(", ") },
+  { key: "since", name: "Since", number: true, cell: (one) => wait(Math.max(1, Date.now() / 1000 - one.since_s)) },
+  { key: "version", name: "Version", cell: (one) => one.version },
+];

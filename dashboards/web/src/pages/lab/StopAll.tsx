@@ -1,0 +1,57 @@
+/** The red button: every experiment on real hosts is given up, and what runs there ends within seconds. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answered, api } from "../../api/client";
+import { useMay } from "../../api/session";
+import { Button } from "../../parts/Button";
+import { Dialog } from "../../parts/Dialog";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { count, wait } from "../../units";
+import styles from "./Lab.module.css";
+
+export function StopAll() {
+  const may = useMay("run");
+  const client = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const stop = useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/hosts/stop", { body: { hosts: [] } })),
+    onSettled: () => client.invalidateQueries(),
+  });
+  if (!may) return null;
+  const close = (): void => {
+    setAsking(false);
+    stop.reset();
+  };
+  return (
+    <>
+      <Button kind="danger" onClick={() => setAsking(true)}>
+        Stop all
+      </Button>
+      {asking && (
+        <Dialog title="Stop everything on real hosts?" onClose={close}>
+          {stop.data ? (
+            <p role="status">
+              {count(stop.data.cancelled.length)} {stop.data.cancelled.length === 1 ? "experiment" : "experiments"}{" "}
+              given up on {stop.data.hosts.join(", ") || "no host"}; nothing begins there for {wait(stop.data.closed_s)}
+              .
+            </p>
+          ) : (
+            <p>
+              Every experiment on them is given up, whosever it is, and their leases end. Traffic stops within seconds,
+              and each host puts back what was changed. Runs in guests go on.
+            </p>
+          )}
+          {stop.isError && <ErrorNote error={stop.error} />}
+          <div className={styles.asks}>
+            <Button onClick={close}>{stop.data ? "Close" : "Leave them"}</Button>
+            {!stop.data && (
+              <Button kind="danger" busy={stop.isPending} onClick={() => stop.mutate()}>
+                Stop all
+              </Button>
+            )}
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

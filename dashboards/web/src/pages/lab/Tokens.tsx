@@ -1,0 +1,195 @@
+/** Tokens, for admins: who may do what, until when. A new one is shown once, and the page keeps it nowhere. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { answered, api, type Schemas } from "../../api/client";
+import { SCOPES, type Scope, useSession } from "../../api/session";
+import { Badge } from "../../parts/Badge";
+import { Button } from "../../parts/Button";
+import { Dialog } from "../../parts/Dialog";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Field, TextField } from "../../parts/Field";
+import { Panel } from "../../parts/Panel";
+import { type Column, Table } from "../../parts/Table";
+import { Waiting } from "../../parts/Waiting";
+import { ago, moment, wait } from "../../units";
+import styles from "./Lab.module.css";
+
+type Token = Schemas["Token"];
+
+const MAY: Record<Scope, string> = {
+  read: "look",
+  run: "also submit, and cancel and delete what is theirs",
+  admin: "do everything",
+};
+
+export function Tokens() {
+  const [revoking, setRevoking] = useState<Token | null>(null);
+  const [shown, setShown] = useState<Schemas["ShownToken"] | null>(null);
+  const asked = useQuery({ queryKey: ["tokens"], queryFn: () => answered(api.GET("/api/v1/tokens")) });
+  if (asked.isError) return <ErrorNote error={asked.error} />;
+  if (asked.isPending) return <Waiting height="60vh" />;
+  const rows = [...asked.data].sort((a, b) => Number(!inForce(a)) - Number(!inForce(b)));
+  return (
+    <div className={styles.grid}>
+      <Panel title="A new token">
+        <NewToken onMade={setShown} />
+      </Panel>
+      <Panel title="Tokens">
+        <Table label="Tokens" columns={columns(setRevoking)} rows={rows} rowKey={(token) => token.id} />
+      </Panel>
+      {shown && <Shown token={shown} onClose={() => setShown(null)} />}
+      {revoking && <Revoke token={revoking} onClose={() => setRevoking(null)} />}
+    </div>
+  );
+}
+
+function inForce(token: Token): boolean {
+  return token.revoked_at === null && (token.expires_s === null || token.expires_s > Date.now() / 1000);
+}
+
+function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
+  return [
+    { key: "name", name: "Name", cell: (token) => <strong>{token.name}</strong>, by: (token) => token.name },
+    { key: "scope", name: "Scope", cell: (token) => token.scope, by: (token) => SCOPES.indexOf(token.scope as Scope) },
+    {
+      key: "state",
+      name: "State",
+      cell: (token) =>
+        inForce(token) ? (
+          <Badge tone="good">in force</Badge>
+        ) : (
+          <Badge tone="neutral">{token.revoked_at ? "revoked" : "expired"}</Badge>
+        ),
+    },
+    {
+      key: "created",
+      name: "Made",
+      cell: (token) => <span title={moment(token.created_at)}>{ago(token.created_at)}</span>,
+      by: (token) => token.created_at,
+    },
+    {
+      key: "expires",
+      name: "Ends",
+      cell: (token) =>
+        token.expires_s === null ? "never" : inForce(token) ? `in ${wait(token.expires_s - Date.now() / 1000)}` : "–",
+      by: (token) => token.expires_s,
+    },
+    { key: "id", name: "Id", cell: (token) => <code>{token.id}</code> },
+    {
+      key: "revoke",
+      name: "End it",
+      cell: (token) =>
+        token.revoked_at === null && (
+          <Button kind="quiet" onClick={() => onRevoke(token)} aria-label={`Revoke ${token.name}`}>
+            Revoke
+          </Button>
+        ),
+    },
+  ];
+}
+
+function NewToken({ onMade }: { onMade: (token: Schemas["ShownToken"]) => void }) {
+  const client = useQueryClient();
+  const [name, setName] = useState("");
+  const [scope, setScope] = useState<Scope>("run");
+  const [days, setDays] = useState("90");
+  const make = useMutation({
+    mutationFn: () =>
+      answered(
+        api.POST("/api/v1/tokens", { body: { name: name.trim(), scope, days: days === "" ? null : Number(days) } }),
+      ),
+    onSuccess: (token) => {
+      onMade(token);
+      setName("");
+      void client.invalidateQueries({ queryKey: ["tokens"] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    make.mutate();
+  };
+  return (
+    <form className={styles.inline} onSubmit={submit}>
+      <TextField
+        label="Name"
+        placeholder="whose, or what for"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Field label="Scope" help={`may ${MAY[scope]}`}>
+        {(wiring) => (
+          <select
+            {...wiring}
+            value={scope}
+            onChange={(event) => setScope(SCOPES.find((one) => one === event.target.value) ?? "read")}
+          >
+            {SCOPES.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <TextField
+        label="Days"
+        type="number"
+        min={1}
+        max={3650}
+        placeholder="for good"
+        value={days}
+        onChange={(event) => setDays(event.target.value)}
+      />
+      <Button kind="primary" type="submit" busy={make.isPending} disabled={name.trim() === ""}>
+        Make
+      </Button>
+      {make.isError && <ErrorNote error={make.error} />}
+    </form>
+  );
+}
+
+function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () => void }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <Dialog title={`The token of ${token.name}`}>
+      <p>It is shown this once: the service keeps a hash alone. Whoever has it may {MAY[token.scope as Scope]}.</p>
+      <code className={styles.secret} data-testid="secret">
+        {token.token}
+      </code>
+      <div className={styles.asks}>
+        <Button onClick={() => void navigator.clipboard.writeText(token.token).then(() => setCopied(true))}>
+          {copied ? "Copied" : "Copy"}
+        </Button>
+        <Button kind="primary" onClick={onClose}>
+          I have it
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
+  const client = useQueryClient();
+  const session = useSession();
+  const revoke = useMutation({
+    mutationFn: () => answered(api.DELETE("/api/v1/tokens/{name}", { params: { path: { name: token.id } } })),
+    onSuccess: () => {
+      void client.invalidateQueries({ queryKey: ["tokens"] });
+      onClose();
+    },
+  });
+  const own = session.kind === "in" && session.name === token.name;
+  return (
+    <Dialog title={`Revoke ${token.name}?`} onClose={onClose}>
+      <p>
+        It ends at once, with every session that was opened with it{own && ": this one of yours too"}. It cannot be
+        undone; what was queued with it goes on.
+      </p>
+      {revoke.isError && <ErrorNote error={revoke.error} />}
+      <div className={styles.asks}>
+        <Button onClick={onClose}>Keep it</Button>
+        <Button kind="danger" busy={revoke.isPending} onClick={() => revoke.mutate()}>
+          Revoke {token.name}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

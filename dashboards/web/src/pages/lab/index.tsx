@@ -1,0 +1,62 @@
+/** The lab itself: what waits and runs, hosts, modules, the service, and for admins tokens and the log of changes. */
+import type { ComponentType } from "react";
+import { type Scope, useMay } from "../../api/session";
+import { Empty } from "../../parts/Empty";
+import { linkTo } from "../../shell/hash";
+import type { PageProps } from "../catalogue";
+import { Audit } from "./Audit";
+import { Hosts } from "./Hosts";
+import styles from "./Lab.module.css";
+import { Modules } from "./Modules";
+import { Queue } from "./Queue";
+import { Service } from "./Service";
+import { Tokens } from "./Tokens";
+
+interface Part {
+  word: string;
+  name: string;
+  scope: Scope;
+  Part: ComponentType;
+}
+
+const PARTS: readonly Part[] = [
+  { word: "queue", name: "Queue", scope: "read", Part: Queue },
+  { word: "hosts", name: "Hosts", scope: "read", Part: Hosts },
+  { word: "modules", name: "Modules", scope: "read", Part: Modules },
+  { word: "service", name: "Service", scope: "read", Part: Service },
+  { word: "tokens", name: "Tokens", scope: "admin", Part: Tokens },
+  { word: "audit", name: "Audit", scope: "admin", Part: Audit },
+];
+
+export default function Lab({ path: [word = "queue"] }: PageProps) {
+  const admin = useMay("admin");
+  const shown = PARTS.filter((part) => part.scope !== "admin" || admin);
+  const part = PARTS.find((one) => one.word === word);
+  return (
+    <>
+      <h1 className="unseen">Lab</h1>
+      <nav className={styles.parts} aria-label="Parts of the lab">
+        {shown.map((one) => (
+          <a key={one.word} href={linkTo(["lab", one.word])} aria-current={one === part ? "page" : undefined}>
+            {one.name}
+          </a>
+        ))}
+      </nav>
+      {part && shown.includes(part) ? <part.Part /> : <Refused known={part !== undefined} />}
+    </>
+  );
+}
+
+function Refused({ known }: { known: boolean }) {
+  return known ? (
+    <Empty title="This is for admins">
+      <p>Your token does not have the scope admin. Ask whoever runs this lab, or log in with another token.</p>
+    </Empty>
+  ) : (
+    <Empty title="Nothing is here">
+      <p>
+        The lab has no such part. <a href={linkTo(["lab"])}>The queue</a>
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,64 @@
+/** What the experiment comes to: the numbers of its first run, its cost, and what is odd about it. */
+import { Panel } from "../../parts/Panel";
+import { bdp, count, digits, duration, packets, rate, size, wait } from "../../units";
+import styles from "./Launch.module.css";
+import type { Preview } from "./preview";
+
+const US = 1e-6;
+
+export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }) {
+  const { numbers } = preview;
+  const rows: readonly (readonly [string, string, string])[] = [
+    [
+      "Bottleneck",
+      rate(numbers.bandwidth_bps),
+      `${count(numbers.packets_per_s)} packets/s of ${numbers.frame_bytes} B`,
+    ],
+    [
+      "Base RTT",
+      duration(numbers.rtt_us * US),
+      `${duration(numbers.forward_us * US)} + ${duration(numbers.reverse_us * US)}`,
+    ],
+    ["BDP", packets(numbers.bdp_packets), size(numbers.bdp_bytes)],
+    [
+      "Buffer",
+      packets(numbers.buffer_packets),
+      `${bdp(numbers.buffer_bdp)}, ${duration(Number((numbers.buffer_us * US).toPrecision(3)))} when full`,
+    ],
+    ["Slow start", duration(numbers.slow_start_us * US), "about, to fill the path"],
+    ["Packets", count(numbers.data_packets), "a run, at most"],
+    ["A run takes", about(numbers.wall_s), `for ${wait(numbers.duration_us * US)}, in ${digits(numbers.memory_mb)} MB`],
+    [
+      "Together",
+      about(preview.wall_estimate_s / Math.max(1, Math.min(preview.slots, preview.runs))),
+      `${count(preview.runs)} ${preview.runs === 1 ? "run" : "runs"}, ${preview.slots} at a time`,
+    ],
+  ];
+  return (
+    <Panel title={preview.points > 1 ? "Numbers of the first point" : "Numbers"}>
+      <dl className={styles.numbers} data-fresh={fresh}>
+        {rows.map(([name, value, more]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {value}
+              <small>{more}</small>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {preview.lint.length > 0 && (
+        <ul className={styles.lint} aria-label="Notes">
+          {preview.lint.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+/** An estimate has two digits. */
+export function about(seconds: number): string {
+  return wait(Number(seconds.toPrecision(2)));
+}

@@ -1,0 +1,80 @@
+/** A link that carries the draft; and what a link brought: a draft, or the name of an experiment that comes with the lab. */
+import { type ReactNode, useEffect, useState } from "react";
+import { problemOf } from "../../api/problem";
+import { Button } from "../../parts/Button";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { linkTo } from "../../shell/route";
+import { text, useViewState, writeView } from "../../shell/viewState";
+import { useStore } from "../../store";
+import { fileOf } from "./catalogue";
+import { draft, FIRST, packed, replaceDraft, replaced, unpacked } from "./draft";
+
+const ARRIVAL = { draft: text(), from: text() };
+const SAID_MS = 2500;
+
+export function Share() {
+  const [said, setSaid] = useState("");
+  const before = useStore(replaced);
+  useEffect(() => {
+    if (said === "") return;
+    const timer = window.setTimeout(() => setSaid(""), SAID_MS);
+    return () => window.clearTimeout(timer);
+  }, [said]);
+  const copy = async (): Promise<void> => {
+    const link = linkTo(["launch"], writeView(ARRIVAL, { draft: await packed(draft.get()) }));
+    const address = new URL(link, window.location.href).href;
+    try {
+      await navigator.clipboard.writeText(address);
+      setSaid("Copied");
+    } catch {
+      // Where the clipboard is closed, the address bar has it.
+      window.history.replaceState(null, "", link);
+      setSaid("It is in the address bar");
+    }
+  };
+  const back = (): void => {
+    if (before !== null) draft.set(before);
+    replaced.set(null);
+  };
+  return (
+    <>
+      {before !== null && (
+        <Button kind="quiet" onClick={back}>
+          Bring back what was here
+        </Button>
+      )}
+      <Button onClick={() => void copy()}>
+        <span aria-live="polite">{said || "Copy link"}</span>
+      </Button>
+    </>
+  );
+}
+
+/** Take in what the address carries, once; what went wrong with that. */
+export function useArrival(): ReactNode {
+  const [arrival, setArrival] = useViewState(ARRIVAL);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    if (arrival.draft === "" && arrival.from === "") return;
+    const carried =
+      arrival.draft === ""
+        ? fileOf(arrival.from).then((file) => ({ ...FIRST, text: file }))
+        : unpacked(arrival.draft).then(
+            (found) => found ?? Promise.reject(new Error("The link carries no experiment.")),
+          );
+    let left = false;
+    carried.then(
+      (found) => {
+        if (left) return;
+        replaceDraft(found);
+        setError(null);
+        setArrival({ draft: "", from: "" });
+      },
+      (reason: unknown) => left || setError(reason),
+    );
+    return () => {
+      left = true;
+    };
+  }, [arrival, setArrival]);
+  return error === null ? null : <ErrorNote error={problemOf(error)} />;
+}

@@ -1,0 +1,62 @@
+/** What an experiment may name, as this page needs it: rows of the catalogue, the schema, where runs can happen. */
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { answered, api, type Schemas } from "../../api/client";
+import { useCatalogue } from "../../api/queries";
+import type { Schema } from "./schema";
+
+export interface Parameter {
+  name: string;
+  default: string;
+  low: string;
+  high: string;
+  about: string;
+  /** Of a congestion control's: what it counts, and whose it is. */
+  unit?: string;
+  of?: "module" | "flow";
+}
+
+export interface Names {
+  experiments: readonly { experiment: string; runs: number; duration: string; about: string }[];
+  topologies: readonly { topology: string; about: string; parameters: readonly Parameter[] }[];
+  modules: readonly { cc: string; also: string; about: string; parameters: readonly Parameter[] }[];
+  measures: readonly { measure: string; of: "flow" | "path" | "run" | "either"; in: string; formula: string }[];
+  presets: readonly { preset: string; cc: string; label: string; about: string }[];
+}
+
+const NOTHING: Names = { experiments: [], topologies: [], modules: [], measures: [], presets: [] };
+
+export function useNames(): Names {
+  const { data } = useCatalogue();
+  return data === undefined ? NOTHING : (data as unknown as Names);
+}
+
+export function useSchema(): Schema | null {
+  const { data } = useQuery({
+    queryKey: ["catalogue", "schema"],
+    queryFn: () => answered(api.GET("/api/v1/catalogue/schema")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (data as Schema | undefined) ?? null;
+}
+
+export type Place = Schemas["Place"];
+
+/** Asked again now and then: what is missing may have been brought. */
+export function usePlaces(kernel: string | null): UseQueryResult<Place[], Error> {
+  const known = kernel === "6.12" || kernel === "6.1" || kernel === "6.12-debug" ? kernel : null;
+  return useQuery({
+    queryKey: ["catalogue", "places", known],
+    queryFn: () => answered(api.GET("/api/v1/catalogue/places", { params: { query: known ? { kernel: known } : {} } })),
+    staleTime: 60_000,
+  });
+}
+
+export async function fileOf(name: string): Promise<string> {
+  const asking = api.GET("/api/v1/catalogue/experiments/file", { params: { query: { name } }, parseAs: "text" });
+  return (await answered(asking)) as unknown as string;
+}
+
+/** The row of a congestion control by its name or another name for it. */
+export function controlOf(names: Names, cc: unknown): Names["modules"][number] | undefined {
+  return names.modules.find((one) => one.cc === cc || one.also.split(", ").includes(String(cc)));
+}

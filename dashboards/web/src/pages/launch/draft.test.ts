@@ -1,0 +1,28 @@
+import { beforeAll, expect, test, vi } from "vitest";
+
+let packed: typeof import("./draft").packed;
+let unpacked: typeof import("./draft").unpacked;
+
+beforeAll(async () => {
+  vi.stubGlobal("window", { localStorage: { getItem: () => null, setItem: () => undefined } });
+  vi.stubGlobal("document", { baseURI: "http://lab.example/prefix/" });
+  ({ packed, unpacked } = await import("./draft"));
+});
+
+test("a draft comes back from its link as it was", async () => {
+  const one = {
+    text: "experiment: ü\n# 300 ms\n".repeat(50),
+    backend: "mininet",
+    where: "guest",
+    clock: null,
+    hosts: ["hk"],
+  } as const;
+  const word = await packed(one);
+  expect(word).toMatch(/^[\w-]+$/);
+  expect(word.length).toBeLessThan(200);
+  expect(await unpacked(word)).toEqual(one);
+});
+
+test.each(["", "x", "%%%", "eNrT0yMAAGTvBe8"])("what is no draft is none: %s", async (word) => {
+  expect(await unpacked(word)).toBeNull();
+});

@@ -1,0 +1,70 @@
+/** The text of the experiment, to be written: CodeMirror, once it is there; whoever types before that types into a plain field. */
+import { useEffect, useRef, useState } from "react";
+import type { EditorHandle } from "./codemirror";
+import type { Known } from "./completion";
+import styles from "./Editor.module.css";
+import type { Mark } from "./marks";
+
+interface Props {
+  text: string;
+  marks: readonly Mark[];
+  known: Known;
+  onText: (text: string) => void;
+  onLaunch: () => void;
+  /** A place to go to: another object, another jump. */
+  shown: { from: number; to: number } | null;
+}
+
+const LABEL = "Experiment as YAML";
+
+export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const handle = useRef<EditorHandle | null>(null);
+  const [ready, setReady] = useState(false);
+  const latest = useRef({ text, known, onText, onLaunch });
+  useEffect(() => {
+    latest.current = { text, known, onText, onLaunch };
+  });
+  useEffect(() => {
+    let left = false;
+    void import("./codemirror").then(({ openEditor }) => {
+      if (left || place.current === null) return;
+      handle.current = openEditor(place.current, {
+        text: latest.current.text,
+        label: LABEL,
+        onText: (next) => latest.current.onText(next),
+        onLaunch: () => latest.current.onLaunch(),
+        known: () => latest.current.known,
+      });
+      setReady(true);
+    });
+    return () => {
+      left = true;
+      handle.current?.close();
+      handle.current = null;
+    };
+  }, []);
+  useEffect(() => {
+    if (ready) handle.current?.setText(text);
+  }, [text, ready]);
+  useEffect(() => {
+    if (ready) handle.current?.setMarks(marks);
+  }, [marks, ready]);
+  useEffect(() => {
+    if (ready && shown !== null) handle.current?.show(shown.from, shown.to);
+  }, [shown, ready]);
+  return (
+    <div className={styles.editor}>
+      <div ref={place} className={ready ? styles.place : styles.unready} />
+      {!ready && (
+        <textarea
+          className={styles.plain}
+          aria-label={LABEL}
+          value={text}
+          spellCheck={false}
+          onChange={(event) => onText(event.target.value)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+/**
+ * The editor itself, loaded when it is first shown. It lives in a shadow root: there its styles are sheets of their own, where a
+ * page with a strict policy takes no style element.
+ */
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { bracketMatching, indentUnit } from "@codemirror/language";
+import { EditorState, Prec, Transaction } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { completionSource, type Known } from "./completion";
+import { look } from "./look";
+import { type Mark, marks, setMarks } from "./marks";
+
+export interface EditorHandle {
+  /** Change what differs, so that the cursor stays where it is; undo takes it back. */
+  setText: (text: string) => void;
+  setMarks: (all: readonly Mark[]) => void;
+  show: (from: number, to: number) => void;
+  close: () => void;
+}
+
+interface Options {
+  text: string;
+  label: string;
+  onText: (text: string) => void;
+  onLaunch: () => void;
+  known: () => Known;
+}
+
+export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch, known }: Options): EditorHandle {
+  const host = parent.appendChild(document.createElement("div"));
+  host.style.height = "100%";
+  // Seen from outside, keys come from the host, which is no text field: the page's own keys would take them.
+  host.addEventListener("keydown", (event) => event.stopPropagation());
+  const root = host.attachShadow({ mode: "open" });
+  const launch = (): boolean => {
+    onLaunch();
+    return true;
+  };
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        Prec.highest(
+          keymap.of([
+            { key: "Mod-Enter", run: launch },
+            { key: "Tab", run: acceptCompletion },
+          ]),
+        ),
+        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
+        history(),
+        yaml(),
+        indentUnit.of("  "),
+        bracketMatching(),
+        closeBrackets(),
+        drawSelection(),
+        lineNumbers(),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        autocompletion({ override: [completionSource(known)], icons: false }),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onText(update.state.doc.toString());
+        }),
+        EditorView.domEventHandlers({ beforeinput: overLines }),
+        marks,
+        look,
+      ],
+    }),
+  });
+  return {
+    setText: (next) => {
+      const before = view.state.doc.toString();
+      if (next === before) return;
+      const { from, to, insert } = difference(before, next);
+      view.dispatch({ changes: { from, to, insert }, annotations: Transaction.userEvent.of("input.form") });
+    },
+    setMarks: (all) => view.dispatch({ effects: setMarks.of(all) }),
+    show: (from, to) => {
+      view.dispatch({
+        selection: { anchor: from, head: to },
+        effects: EditorView.scrollIntoView(from, { y: "center" }),
+      });
+      view.focus();
+    },
+    close: () => {
+      view.destroy();
+      host.remove();
+    },
+  };
+}
+
+/** What is written over several lines at once: the browser would carry their look along as styles, which the page's policy refuses. */
+function overLines(event: InputEvent, view: EditorView): boolean {
+  const { main } = view.state.selection;
+  const { doc } = view.state;
+  if (event.inputType !== "insertText" || event.data === null || event.isComposing) return false;
+  if (doc.lineAt(main.from).number === doc.lineAt(main.to).number && !event.data.includes("\n")) return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  return true;
+}
+
+/** The stretch in which two texts differ. */
+export function difference(before: string, after: string): { from: number; to: number; insert: string } {
+  const most = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < most && before[from] === after[from]) from++;
+  let end = 0;
+  while (end < most - from && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
+  return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
+}

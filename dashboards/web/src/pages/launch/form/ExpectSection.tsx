@@ -1,0 +1,100 @@
+/** The gate: what has to hold, one line each. */
+import { Button } from "../../../parts/Button";
+import { mistakeAt } from "../problems";
+import { type Value, valueAt } from "../yamlText";
+import { flowEntries, textOf, useEdit, write } from "./edit";
+import { FieldAt } from "./FieldAt";
+import styles from "./Form.module.css";
+import { numberOrText } from "./PathSection";
+
+const BOUNDS = { at_least: "at least", at_most: "at most", within: "within" } as const;
+type Bound = keyof typeof BOUNDS;
+
+export function ExpectSection() {
+  const { data, schema, names, mistakes } = useEdit();
+  const found = valueAt(data ?? undefined, ["expect"]);
+  const lines = Array.isArray(found) ? found : [];
+  const whole = mistakeAt(mistakes, ["expect"]);
+  const add = (): void => {
+    const value: Value = { measure: "utilisation", at_least: 0.9 };
+    write(lines.length === 0 ? ["expect"] : ["expect", lines.length], lines.length === 0 ? [value] : value, schema);
+  };
+  return (
+    <section className={styles.section} aria-labelledby="form-expect">
+      <div className={styles.heading}>
+        <h2 id="form-expect">Expectations</h2>
+        <Button onClick={add} disabled={data === null || names.measures.length === 0}>
+          Add expectation
+        </Button>
+      </div>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {lines.map((line, position) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line is its position
+        <Line key={position} line={line} position={position} />
+      ))}
+    </section>
+  );
+}
+
+function Line({ line, position }: { line: Value; position: number }) {
+  const { data, schema, names, mistakes } = useEdit();
+  const at = ["expect", position];
+  const measure = names.measures.find((one) => one.measure === valueAt(line, ["measure"]));
+  const bound: Bound =
+    (Object.keys(BOUNDS) as Bound[]).find((name) => valueAt(line, [name]) !== undefined) ?? "at_least";
+  const ofFlow = measure?.of === "flow" || measure?.of === "either" || valueAt(line, ["flow"]) !== undefined;
+  const whole = mistakeAt(mistakes, at);
+  const rebound = (next: Bound): void => {
+    const now = textOf(valueAt(line, [bound === "within" ? "of" : bound]));
+    const { at_least: _, at_most: __, within: ___, of: ____, ...kept } = line as Record<string, Value>;
+    write(
+      at,
+      { ...kept, ...(next === "within" ? { within: "5 %", of: numberOrText(now) } : { [next]: numberOrText(now) }) },
+      schema,
+    );
+  };
+  return (
+    <fieldset className={styles.flow}>
+      <legend className="unseen">Expectation {position + 1}</legend>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      <div className={styles.row}>
+        <FieldAt
+          at={[...at, "measure"]}
+          choices={names.measures.map((one) => one.measure)}
+          help={measure?.formula ?? ""}
+        />
+        {ofFlow && <FieldAt at={[...at, "flow"]} choices={flowEntries(data).map((flow) => flow.name)} placeholder="" />}
+        <div className={styles.field}>
+          <label htmlFor={`bound-${position}`}>Is</label>
+          <select
+            id={`bound-${position}`}
+            className={styles.control}
+            value={bound}
+            onChange={(event) => rebound(event.target.value as Bound)}
+          >
+            {Object.entries(BOUNDS).map(([name, words]) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </div>
+        <FieldAt
+          at={[...at, bound]}
+          label={bound === "within" ? "Within" : "Value"}
+          read={numberOrText}
+          placeholder=""
+        />
+        {bound === "within" && <FieldAt at={[...at, "of"]} label="Of" read={numberOrText} placeholder="" />}
+        <Button
+          kind="quiet"
+          className={styles.small ?? ""}
+          aria-label={`Remove expectation ${position + 1}`}
+          onClick={() => write(at, undefined, schema)}
+        >
+          Remove
+        </Button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,172 @@
+/** One field of the experiment: its control follows from the schema, its mistake from the service; what it means shows while one is in it. */
+import { useId, useState } from "react";
+import { mistakeAt } from "../problems";
+import { type Schema, schemaAt } from "../schema";
+import { type Location, type Value, valueAt } from "../yamlText";
+import { textOf, useEdit, write } from "./edit";
+import styles from "./Form.module.css";
+
+interface Props {
+  at: Location;
+  label?: string;
+  help?: string;
+  placeholder?: string;
+  /** Instead of what the schema allows. */
+  choices?: readonly string[];
+  /** Words that are offered beside free text. */
+  offers?: readonly string[];
+  /** How the text becomes a value, where the schema does not say. */
+  read?: (text: string) => Value;
+  wide?: boolean;
+}
+
+export function FieldAt({ at, label, help, placeholder, choices, offers, read, wide = false }: Props) {
+  const { data, schema, mistakes } = useEdit();
+  const id = useId();
+  const found = schema && schemaAt(schema, at);
+  const value = valueAt(data ?? undefined, at);
+  const mistake = mistakeAt(mistakes, at, { below: typeof value === "object" });
+  const words = choices ?? choicesOf(found);
+  const initial = placeholder ?? defaultOf(found);
+  const wiring = {
+    id,
+    disabled: data === null,
+    "aria-invalid": mistake !== undefined,
+    "aria-describedby": `${id}-about`,
+    className: styles.control,
+  };
+  const commit = (text: string): void => {
+    write(at, text.trim() === "" ? undefined : (read ?? ((one) => typed(found, one)))(text), schema);
+  };
+  return (
+    <div className={wide ? styles.wide : styles.field}>
+      <label htmlFor={id}>{label ?? labelOf(at)}</label>
+      {words ? (
+        <Choice value={textOf(value)} initial={initial} words={words} onChange={commit} wiring={wiring} />
+      ) : (
+        <TextInput value={textOf(value)} placeholder={initial} onChange={commit} wiring={wiring} offers={offers} />
+      )}
+      <div id={`${id}-about`} className={mistake ? styles.mistake : styles.help}>
+        {mistake ? mistake.message : (help ?? found?.description)}
+        {mistake?.nearest && (
+          <button type="button" className={styles.take} onClick={() => commit(mistake.nearest ?? "")}>
+            Use {mistake.nearest}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface Wiring {
+  id: string;
+  disabled: boolean;
+  "aria-invalid": boolean;
+  "aria-describedby": string;
+  className: string | undefined;
+}
+
+interface ControlProps {
+  value: string;
+  onChange: (text: string) => void;
+  wiring: Wiring;
+}
+
+/** What is being typed stays as it is typed: the text of the experiment has no spaces at the end of a value. */
+export function TextInput({
+  value,
+  placeholder,
+  onChange,
+  wiring,
+  offers,
+}: ControlProps & { placeholder: string; offers?: readonly string[] | undefined }) {
+  const [typing, setTyping] = useState<string | null>(null);
+  const shown = typing !== null && (typing.trim() === value || isSameNumber(typing, value)) ? typing : value;
+  return (
+    <>
+      <input
+        type="text"
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={placeholder}
+        list={offers && `${wiring.id}-offers`}
+        value={shown}
+        onChange={(event) => {
+          setTyping(event.target.value);
+          onChange(event.target.value);
+        }}
+        onBlur={() => setTyping(null)}
+        {...wiring}
+      />
+      {offers && (
+        <datalist id={`${wiring.id}-offers`}>
+          {offers.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+    </>
+  );
+}
+
+/** "5." on the way to 5.5 is 5. */
+function isSameNumber(one: string, other: string): boolean {
+  return one.trim() !== "" && other !== "" && Number(one) === Number(other);
+}
+
+function Choice({
+  value,
+  initial,
+  words,
+  onChange,
+  wiring,
+}: ControlProps & { initial: string; words: readonly string[] }) {
+  return (
+    <select data-default={value === ""} value={value} onChange={(event) => onChange(event.target.value)} {...wiring}>
+      {(initial !== "" || value === "") && <option value="">{initial === "" ? "–" : initial}</option>}
+      {!words.includes(value) && value !== "" && <option value={value}>{value}</option>}
+      {words
+        .filter((word) => word !== initial || word === value)
+        .map((word) => (
+          <option key={word} value={word}>
+            {word}
+          </option>
+        ))}
+    </select>
+  );
+}
+
+/** A text as the schema has it: whole numbers and numbers are none in quotes. */
+export function typed(schema: Schema | null, text: string): Value {
+  const trimmed = text.trim();
+  const type = schema?.type;
+  const number = Number(trimmed);
+  const wantsNumber = type === "integer" || type === "number" || (Array.isArray(type) && type.includes("number"));
+  if (schema?.["x-quantity"] === "switch" && (trimmed === "on" || trimmed === "off")) return trimmed;
+  return wantsNumber && trimmed !== "" && Number.isFinite(number) ? number : trimmed;
+}
+
+function choicesOf(schema: Schema | null): readonly string[] | null {
+  return schema?.enum ? schema.enum.map(String) : null;
+}
+
+function defaultOf(schema: Schema | null): string {
+  const initial = schema?.default;
+  return typeof initial === "object" || initial === undefined ? "" : textOf(initial as Value);
+}
+
+/** "initial_window" -> "Initial window". */
+export function labelOf(at: Location): string {
+  const key = String(at.at(-1) ?? "").replaceAll("_", " ");
+  return ABBREVIATIONS[key] ?? key.charAt(0).toUpperCase() + key.slice(1);
+}
+
+const ABBREVIATIONS: Readonly<Record<string, string>> = {
+  rtt: "RTT",
+  mtu: "MTU",
+  ecn: "ECN",
+  sack: "SACK",
+  cc: "Congestion control",
+  udp: "UDP rate",
+  hystart: "HyStart",
+};

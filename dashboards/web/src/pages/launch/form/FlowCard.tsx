@@ -1,0 +1,181 @@
+/** One entry of the flows: what it sends, when, and with which parameters; the swatch is how charts draw it. */
+import { flowStyle } from "../../../palette";
+import { Button } from "../../../parts/Button";
+import { useTheme } from "../../../shell/theme";
+import { controlOf } from "../catalogue";
+import { mistakeAt } from "../problems";
+import { type Value, valueAt } from "../yamlText";
+import { type FlowEntry, freeName, useEdit, write } from "./edit";
+import { FieldAt } from "./FieldAt";
+import styles from "./Form.module.css";
+import { numberOrText } from "./PathSection";
+
+const KINDS = { tcp: "TCP", udp: "UDP, constant rate", on_off: "UDP in bursts", web: "Web-like TCP" } as const;
+const START: Record<FlowEntry["kind"], Record<string, Value>> = {
+  tcp: { cc: "cubic" },
+  udp: { udp: "10 Mbit/s" },
+  on_off: { on_off: { rate: "10 Mbit/s", on: "1 s", off: "1 s" } },
+  web: { web: { mean: "100 KB", think: "1 s" } },
+};
+const TCP_ONLY = [
+  "rtt",
+  "size",
+  "window",
+  "sack",
+  "ecn",
+  "recovery",
+  "hystart",
+  "initial_window",
+  "delayed_ack",
+  "variant",
+] as const;
+const ANY = ["sender", "receiver", "tool"] as const;
+
+export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly string[] }) {
+  const { names, schema, mistakes } = useEdit();
+  const theme = useTheme();
+  const at = ["flows", entry.position];
+  const style = flowStyle(entry.position, theme);
+  const whole = mistakeAt(mistakes, at);
+  const has = (name: string): boolean => valueAt(entry.value, [name]) !== undefined;
+  const used = [...TCP_ONLY, ...ANY, "spread"].filter(has).length;
+  const hidden = [...TCP_ONLY, ...ANY, "spread"].some((name) => mistakeAt(mistakes, [...at, name], { below: true }));
+  const become = (kind: FlowEntry["kind"]): void => {
+    const kept = Object.fromEntries(
+      ["name", "start", "stop", "count"].filter(has).map((name) => [name, valueAt(entry.value, [name]) ?? null]),
+    );
+    write(at, { ...kept, ...START[kind] }, schema);
+  };
+  const copy = (): void => {
+    const value = { ...(entry.value as Record<string, Value>), name: freeName(taken, [`${entry.name}-copy`]) };
+    write(["flows", taken.length], value, schema);
+  };
+  return (
+    <fieldset className={styles.flow}>
+      <legend className="unseen">Flow {entry.name}</legend>
+      <div className={styles.flowHead}>
+        <svg className={styles.swatch} aria-hidden="true">
+          <line
+            x1="0"
+            y1="5"
+            x2="30"
+            y2="5"
+            stroke={style.variable}
+            strokeWidth="3"
+            strokeDasharray={style.dash.join(" ")}
+          />
+        </svg>
+        <strong>{entry.name}</strong>
+        <span className={styles.spacer} />
+        <Button kind="quiet" className={styles.small ?? ""} onClick={copy} aria-label={`Duplicate flow ${entry.name}`}>
+          Duplicate
+        </Button>
+        <Button
+          kind="quiet"
+          className={styles.small ?? ""}
+          onClick={() => write(at, undefined, schema)}
+          aria-label={`Remove flow ${entry.name}`}
+        >
+          Remove
+        </Button>
+      </div>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      <div className={styles.fields}>
+        <FieldAt at={[...at, "name"]} />
+        <KindField entry={entry} onChange={become} />
+        {(entry.kind === "tcp" || entry.kind === "web") && (
+          <FieldAt
+            at={[...at, "cc"]}
+            choices={names.modules.map((one) => one.cc)}
+            help={controlOf(names, entry.cc)?.about ?? ""}
+          />
+        )}
+        {entry.kind === "udp" && <FieldAt at={[...at, "udp"]} />}
+        {entry.kind === "on_off" &&
+          ["rate", "on", "off"].map((part) => <FieldAt key={part} at={[...at, "on_off", part]} />)}
+        {entry.kind === "web" &&
+          ["mean", "shape", "think"].map((part) => <FieldAt key={part} at={[...at, "web", part]} />)}
+        <FieldAt at={[...at, "start"]} />
+        <FieldAt at={[...at, "stop"]} placeholder="end of the run" />
+        <FieldAt at={[...at, "count"]} />
+      </div>
+      <Parameters entry={entry} />
+      <details className={styles.more} open={hidden || undefined}>
+        <summary>Hosts, size, TCP options{used > 0 ? ` (${used} set)` : ""}</summary>
+        <div className={styles.fields}>
+          <FieldAt at={[...at, "spread"]} />
+          {entry.kind !== "udp" &&
+            entry.kind !== "on_off" &&
+            TCP_ONLY.map((name) => <FieldAt key={name} at={[...at, name]} />)}
+          {ANY.map((name) => (
+            <Hosted key={name} at={[...at, name]} name={name} />
+          ))}
+        </div>
+      </details>
+    </fieldset>
+  );
+}
+
+function KindField({ entry, onChange }: { entry: FlowEntry; onChange: (kind: FlowEntry["kind"]) => void }) {
+  const id = `kind-${entry.position}`;
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>Kind</label>
+      <select
+        id={id}
+        className={styles.control}
+        value={entry.kind}
+        onChange={(event) => onChange(event.target.value as FlowEntry["kind"])}
+      >
+        {Object.entries(KINDS).map(([kind, name]) => (
+          <option key={kind} value={kind}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Hosted({ at, name }: { at: readonly (string | number)[]; name: string }) {
+  const { preview } = useEdit();
+  return name === "tool" ? (
+    <FieldAt at={at} />
+  ) : (
+    <FieldAt at={at} offers={preview?.drawing.hosts ?? []} placeholder="in turn" />
+  );
+}
+
+/** Those of the flow's congestion control, with what the catalogue says of each. */
+function Parameters({ entry }: { entry: FlowEntry }) {
+  const { names } = useEdit();
+  const known = entry.kind === "tcp" || entry.kind === "web" ? (controlOf(names, entry.cc)?.parameters ?? []) : [];
+  const written = Object.keys((valueAt(entry.value, ["params"]) ?? {}) as Record<string, Value>);
+  if (known.length === 0 && written.length === 0) return null;
+  return (
+    <details className={styles.more} open={written.length > 0 || undefined}>
+      <summary>
+        Parameters of {entry.cc || "cubic"}
+        {written.length > 0 ? ` (${written.length} set)` : ` (${known.length})`}
+      </summary>
+      <div className={styles.fields}>
+        {known.map((one) => (
+          <FieldAt
+            key={one.name}
+            at={["flows", entry.position, "params", one.name]}
+            label={one.name}
+            placeholder={one.default}
+            help={`${one.about}; ${one.unit === "switch" ? "on or off" : `${one.low} to ${one.high}`}${one.of === "flow" ? ", of this flow" : ", of all flows of the module"}`}
+            {...(one.unit === "switch" ? { choices: ["on", "off"] } : {})}
+            read={numberOrText}
+          />
+        ))}
+        {written
+          .filter((name) => !known.some((one) => one.name === name))
+          .map((name) => (
+            <FieldAt key={name} at={["flows", entry.position, "params", name]} label={name} read={numberOrText} />
+          ))}
+      </div>
+    </details>
+  );
+}

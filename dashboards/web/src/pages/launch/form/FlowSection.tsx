@@ -1,0 +1,36 @@
+/** The flows: one card each. */
+import { Button } from "../../../parts/Button";
+import { mistakeAt } from "../problems";
+import type { Value } from "../yamlText";
+import { flowEntries, freeName, useEdit, write } from "./edit";
+import { FlowCard } from "./FlowCard";
+import styles from "./Form.module.css";
+
+const NAMES = ["one", "two", "three", "four"];
+
+export function FlowSection() {
+  const { data, schema, mistakes } = useEdit();
+  const entries = flowEntries(data);
+  const taken = entries.map((entry) => entry.name);
+  const whole = mistakeAt(mistakes, ["flows"]);
+  const add = (): void => {
+    const used = new Set(entries.map((entry) => entry.cc));
+    const cc = ["cubic", "bbr", "reno", "htcp"].find((name) => !used.has(name)) ?? "cubic";
+    const value: Value = { name: freeName(taken, NAMES), cc };
+    write(entries.length === 0 ? ["flows"] : ["flows", entries.length], entries.length === 0 ? [value] : value, schema);
+  };
+  return (
+    <section className={styles.section} aria-labelledby="form-flows">
+      <div className={styles.heading}>
+        <h2 id="form-flows">Flows</h2>
+        <Button onClick={add} disabled={data === null}>
+          Add flow
+        </Button>
+      </div>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {entries.map((entry) => (
+        <FlowCard key={entry.position} entry={entry} taken={taken} />
+      ))}
+    </section>
+  );
+}

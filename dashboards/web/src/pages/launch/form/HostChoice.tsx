@@ -1,0 +1,60 @@
+/** Between which hosts: those of the operator's policy, with who has each, and where each may send. */
+import { useQuery } from "@tanstack/react-query";
+import { answered, api, type Schemas } from "../../../api/client";
+import { ErrorNote } from "../../../parts/ErrorNote";
+import { rate } from "../../../units";
+import { change, useDraft } from "../draft";
+import styles from "./Form.module.css";
+
+type Host = Schemas["Host"];
+
+const SIDES = ["From", "To"] as const;
+
+export function HostChoice() {
+  const { hosts: chosen } = useDraft();
+  const hosts = useQuery({ queryKey: ["hosts"], queryFn: () => answered(api.GET("/api/v1/hosts")) });
+  const real = hosts.data?.filter((host) => host.use) ?? [];
+  if (hosts.error) return <ErrorNote error={hosts.error} />;
+  if (hosts.data && real.length === 0) {
+    return (
+      <p className={styles.note}>This lab has no hosts yet: docs/hosts.md takes two machines to their first run.</p>
+    );
+  }
+  const from = real.find((host) => host.id === chosen[0]);
+  return (
+    <div className={styles.fields}>
+      {SIDES.map((side, place) => {
+        const offered = place === 0 || !from ? real : real.filter((host) => host.id in (from.use?.peers ?? {}));
+        const id = `host-${side}`;
+        const now = real.find((host) => host.id === chosen[place]);
+        return (
+          <div key={side} className={styles.field}>
+            <label htmlFor={id}>{side}</label>
+            <select
+              id={id}
+              className={styles.control}
+              value={chosen[place] ?? ""}
+              onChange={(event) => {
+                const next = SIDES.map((_, at) => (at === place ? event.target.value : (chosen[at] ?? "")));
+                change({ hosts: next.filter(Boolean) });
+              }}
+            >
+              <option value="">–</option>
+              {offered.map((host) => (
+                <option key={host.id} value={host.id}>
+                  {host.id}
+                </option>
+              ))}
+            </select>
+            <div className={styles.note}>{now && saidOf(now)}</div>
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function saidOf(host: Host): string {
+  const taken = host.holder ? `${host.holder} has it` : "free";
+  return `${taken}, up to ${rate(host.use?.rate_bps)}`;
+}

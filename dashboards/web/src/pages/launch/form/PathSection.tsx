@@ -1,0 +1,106 @@
+/** The path: the few numbers that every experiment has in sight, the others a press away. */
+import { schemaAt } from "../schema";
+import { type Value, valueAt } from "../yamlText";
+import { useEdit } from "./edit";
+import { FieldAt } from "./FieldAt";
+import styles from "./Form.module.css";
+
+const MORE = [
+  "jitter",
+  "reverse_bandwidth",
+  "reverse_loss",
+  "reorder",
+  "duplicate",
+  "corrupt",
+  "mark_at",
+  "mtu",
+] as const;
+const NESTED = [
+  ["one_way", ["forward", "reverse"]],
+  ["burst", ["p", "r", "good", "bad"]],
+] as const;
+
+export function PathSection() {
+  const { data, names, schema } = useEdit();
+  const topology = String(valueAt(data ?? undefined, ["topology"]) ?? "dumbbell");
+  const row = names.topologies.find((one) => one.topology === topology);
+  const path = valueAt(data ?? undefined, ["path"]);
+  const asymmetric = valueAt(path, ["one_way"]) !== undefined;
+  const used = [...MORE, ...NESTED.map(([name]) => name)].filter((name) => valueAt(path, [name]) !== undefined).length;
+  return (
+    <section className={styles.section} aria-labelledby="form-path">
+      <h2 id="form-path">Path</h2>
+      <div className={styles.fields}>
+        <FieldAt
+          at={["topology"]}
+          choices={names.topologies.map((one) => one.topology)}
+          {...(row ? { help: row.about } : {})}
+        />
+        <FieldAt at={["path", "bandwidth"]} placeholder={hint(row, "bw", "100 Mbit/s")} />
+        {!asymmetric && <FieldAt at={["path", "rtt"]} placeholder={hint(row, "rtt", "40 ms")} />}
+        <FieldAt at={["path", "buffer"]} offers={["1 BDP", "0.5 BDP", "2 BDP", "100 packets"]} />
+        <FieldAt at={["path", "queue"]} />
+        <FieldAt at={["path", "loss"]} placeholder="none" offers={["1e-5", "0.1 %", "1 %"]} />
+        <FieldAt at={["path", "ecn"]} placeholder="off" />
+      </div>
+      <details className={styles.more} open={used > 0 || undefined}>
+        <summary>Delays that differ, jitter, bursts, MTU{used > 0 ? ` (${used} set)` : ""}</summary>
+        <div className={styles.fields}>
+          {NESTED.flatMap(([name, parts]) =>
+            parts.map((part) => (
+              <FieldAt
+                key={`${name} ${part}`}
+                at={["path", name, part]}
+                label={`${name === "one_way" ? "One way," : "Burst"} ${part}`}
+                placeholder=""
+              />
+            )),
+          )}
+          {MORE.map((name) => (
+            <FieldAt
+              key={name}
+              at={["path", name]}
+              placeholder={textOfDefault(schema && schemaAt(schema, ["path", name])?.default)}
+            />
+          ))}
+        </div>
+      </details>
+      {row && topology !== "dumbbell" && (
+        <details className={styles.more} open>
+          <summary>Parameters of {topology}</summary>
+          <div className={styles.fields}>
+            {row.parameters.map((one) => (
+              <FieldAt
+                key={one.name}
+                at={["params", one.name]}
+                label={one.name}
+                placeholder={one.default}
+                help={`${one.about}; ${one.low} to ${one.high}`}
+                read={numberOrText}
+              />
+            ))}
+          </div>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function hint(
+  row: { topology: string; parameters: readonly { name: string; default: string }[] } | undefined,
+  name: string,
+  example: string,
+): string {
+  if (row === undefined || row.topology === "dumbbell") return `as in ${example}`;
+  return row.parameters.find((one) => one.name === name)?.default ?? "";
+}
+
+function textOfDefault(value: unknown): string {
+  return value === undefined || value === null ? "" : String(value);
+}
+
+/** Counts are numbers, quantities are texts. */
+export function numberOrText(text: string): Value {
+  const trimmed = text.trim();
+  return /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
+}

@@ -1,0 +1,28 @@
+/** The experiment as a whole: its name, how long, how often, by which kernel. */
+import { FieldAt } from "./FieldAt";
+import styles from "./Form.module.css";
+
+const MORE = ["seed", "aggregate", "kernel", "sample", "start_jitter", "cc_era"] as const;
+
+export function RunSection() {
+  return (
+    <section className={styles.section} aria-labelledby="form-run">
+      <h2 id="form-run">Experiment</h2>
+      <div className={styles.fields}>
+        <FieldAt at={["experiment"]} label="Name" />
+        <FieldAt at={["duration"]} placeholder="as in 30 s" />
+        <FieldAt at={["warmup"]} placeholder="0 s" />
+        <FieldAt at={["repeats"]} />
+        <FieldAt at={["about"]} wide />
+      </div>
+      <details className={styles.more}>
+        <summary>Seed, kernel, what traces hold</summary>
+        <div className={styles.fields}>
+          {MORE.map((name) => (
+            <FieldAt key={name} at={[name]} />
+          ))}
+        </div>
+      </details>
+    </section>
+  );
+}

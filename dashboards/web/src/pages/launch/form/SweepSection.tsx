@@ -1,0 +1,143 @@
+/** The sweep: fields and the values that they take, every combination a point; and what that comes to. */
+import { useState } from "react";
+import { Button } from "../../../parts/Button";
+import { count } from "../../../units";
+import { about } from "../Numbers";
+import { mistakeAt } from "../problems";
+import { type Schema, schemaAt, sweepable } from "../schema";
+import { type Value, valueAt } from "../yamlText";
+import { flowEntries, textOf, useEdit, write } from "./edit";
+import { TextInput, typed } from "./FieldAt";
+import styles from "./Form.module.css";
+import { steps } from "./steps";
+
+export function SweepSection() {
+  const { data, schema, preview, mistakes } = useEdit();
+  const sweep = valueAt(data ?? undefined, ["sweep"]);
+  const flows = flowEntries(data).map((entry) => entry.name);
+  const axes = typeof sweep === "object" && sweep !== null && !Array.isArray(sweep) ? Object.entries(sweep) : [];
+  const [adding, setAdding] = useState("");
+  const fields = sweepable(schema, flows).filter((field) => !axes.some(([name]) => name === field));
+  const whole = mistakeAt(mistakes, ["sweep"], { below: Array.isArray(sweep) });
+  const add = (field: string): void => {
+    setAdding("");
+    if (field === "") return;
+    const now = valueAt(data ?? undefined, locationOf(field, flows));
+    const first = now === undefined || typeof now === "object" ? exampleOf(schema, field, flows) : now;
+    write(["sweep", field], [first], schema);
+  };
+  return (
+    <section className={styles.section} aria-labelledby="form-sweep">
+      <div className={styles.heading}>
+        <h2 id="form-sweep">Sweep</h2>
+        <select
+          className={`${styles.control} ${styles.add}`}
+          aria-label="Add a field to the sweep"
+          value={adding}
+          disabled={data === null || Array.isArray(sweep)}
+          onChange={(event) => add(event.target.value)}
+        >
+          <option value="">Vary a field …</option>
+          {fields.map((field) => (
+            <option key={field} value={field}>
+              {field}
+            </option>
+          ))}
+        </select>
+      </div>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {Array.isArray(sweep) && (
+        <p className={styles.note}>A list of {count(sweep.length)} points, to be edited in the text.</p>
+      )}
+      {axes.map(([field, values]) => (
+        <Axis key={field} field={field} values={Array.isArray(values) ? values : [values]} flows={flows} />
+      ))}
+      {preview && preview.points > 1 && (
+        <p className={styles.total}>
+          {axes.length > 1 && `${axes.map(([, values]) => (Array.isArray(values) ? values.length : 1)).join(" × ")} = `}
+          {count(preview.points)} points, {count(preview.runs)} runs, about {about(preview.wall_estimate_s)} of
+          computing
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Axis({ field, values, flows }: { field: string; values: readonly Value[]; flows: readonly string[] }) {
+  const { schema, mistakes } = useEdit();
+  const mistake = mistakeAt(mistakes, ["sweep", field], { below: true });
+  const id = `axis-${field}`;
+  const found = schema && schemaAt(schema, locationOf(field, flows));
+  const commit = (text: string): void =>
+    write(
+      ["sweep", field],
+      split(text).map((one) => readValue(found, one, field)),
+      schema,
+    );
+  const filled = steps(textOf(values[0]), textOf(values.at(-1)));
+  const wiring = {
+    id,
+    disabled: false,
+    "aria-invalid": mistake !== undefined,
+    "aria-describedby": `${id}-about`,
+    className: styles.control,
+  };
+  return (
+    <div className={styles.wide}>
+      <label htmlFor={id}>
+        {field} <span className={styles.note}>{values.length} values</span>
+      </label>
+      <div className={styles.axis}>
+        <TextInput
+          value={values.map(textOf).join(", ")}
+          placeholder="values, with commas between"
+          onChange={commit}
+          wiring={wiring}
+        />
+        {values.length === 2 && filled && (
+          <Button
+            className={styles.small ?? ""}
+            onClick={() => write(["sweep", field], filled, schema)}
+            title={filled.join(", ")}
+          >
+            Fill in
+          </Button>
+        )}
+        <Button
+          kind="quiet"
+          className={styles.small ?? ""}
+          aria-label={`Remove ${field} from the sweep`}
+          onClick={() => write(["sweep", field], undefined, schema)}
+        >
+          Remove
+        </Button>
+      </div>
+      <div id={`${id}-about`} className={styles.mistake}>
+        {mistake?.message}
+      </div>
+    </div>
+  );
+}
+
+function split(text: string): string[] {
+  return text
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean);
+}
+
+function locationOf(field: string, flows: readonly string[]): (string | number)[] {
+  const [first = "", second, ...rest] = field.split(".");
+  if (first !== "flows" || second === undefined) return field.split(".");
+  return ["flows", Math.max(0, flows.indexOf(second)), ...rest];
+}
+
+function readValue(schema: Schema | null, text: string, field: string): Value {
+  return field.includes(".params.") && /^\d+$/.test(text) ? Number(text) : typed(schema, text);
+}
+
+function exampleOf(schema: Schema | null, field: string, flows: readonly string[]): Value {
+  const found = schema && schemaAt(schema, locationOf(field, flows));
+  const first = found?.examples?.[0] ?? found?.enum?.[0] ?? found?.default ?? "";
+  return typeof first === "object" ? "" : (first as Value);
+}

@@ -1,0 +1,72 @@
+/** What every part of the form needs: the experiment as it is now, and a way to change a field of its text. */
+import { createContext, useContext } from "react";
+import type { Names } from "../catalogue";
+import { change, draft } from "../draft";
+import type { Preview } from "../preview";
+import type { Mistake } from "../problems";
+import { fieldsOf, type Schema } from "../schema";
+import { type Location, type Parsed, type Value, valueAt, without, withValue } from "../yamlText";
+
+export interface Edit {
+  data: Parsed["data"];
+  schema: Schema | null;
+  names: Names;
+  preview: Preview | null;
+  mistakes: readonly Mistake[];
+}
+
+export const EditContext = createContext<Edit | null>(null);
+
+export function useEdit(): Edit {
+  const edit = useContext(EditContext);
+  if (edit === null) throw new Error("a part of the form stands outside of the form");
+  return edit;
+}
+
+/** Write a value into the text; undefined takes the field out. */
+export function write(location: Location, value: Value | undefined, schema: Schema | null): void {
+  const { text } = draft.get();
+  const order = location.length > 0 ? fieldsOf(schema, location.slice(0, -1)) : [];
+  change({ text: value === undefined ? without(text, location) : withValue(text, location, value, order) });
+}
+
+export interface FlowEntry {
+  position: number;
+  name: string;
+  kind: "tcp" | "udp" | "on_off" | "web";
+  cc: string;
+  value: Value;
+}
+
+/** The entries of the list of flows, as far as they are any. */
+export function flowEntries(data: Parsed["data"]): FlowEntry[] {
+  const flows = valueAt(data ?? undefined, ["flows"]);
+  if (!Array.isArray(flows)) return [];
+  return flows.map((value: Value, position) => {
+    const has = (key: string): boolean => valueAt(value, [key]) !== undefined;
+    return {
+      position,
+      name: textOf(valueAt(value, ["name"])) || `flow ${position + 1}`,
+      kind: has("udp") ? "udp" : has("on_off") ? "on_off" : has("web") ? "web" : "tcp",
+      cc: textOf(valueAt(value, ["cc"])),
+      value,
+    };
+  });
+}
+
+/** A value as a form shows it. */
+export function textOf(value: Value | undefined): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) return value.toExponential();
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A name that none of these is. */
+export function freeName(taken: readonly string[], wanted: readonly string[]): string {
+  const found = wanted.find((name) => !taken.includes(name));
+  if (found) return found;
+  let number = taken.length + 1;
+  while (taken.includes(`flow-${number}`)) number++;
+  return `flow-${number}`;
+}

@@ -1,0 +1,161 @@
+/** Launch: an experiment is written as a form and as text, seen as a picture and as numbers, and started. */
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useMay } from "../../api/session";
+import { Button } from "../../parts/Button";
+import { Panel } from "../../parts/Panel";
+import { Segments } from "../../parts/Segments";
+import { Waiting } from "../../parts/Waiting";
+import { useShortcut } from "../../shell/shortcuts";
+import { oneOf, useViewState } from "../../shell/viewState";
+import { useNames, useSchema } from "./catalogue";
+import { change, useDraft } from "./draft";
+import type { Known } from "./editor/completion";
+import { Editor } from "./editor/Editor";
+import type { Mark } from "./editor/marks";
+import { type Edit, EditContext } from "./form/edit";
+import { Form } from "./form/Form";
+import styles from "./Launch.module.css";
+import { LaunchBar, useLaunch } from "./LaunchBar";
+import { Numbers } from "./Numbers";
+import { Presets } from "./Presets";
+import { Drawing } from "./picture/Drawing";
+import { Timeline } from "./picture/Timeline";
+import { type Asked, usePreview } from "./preview";
+import { Share, useArrival } from "./Share";
+import { type Location, type Parsed, parseText, rangeOf } from "./yamlText";
+
+const VIEW = { pane: oneOf(["form", "text"], "form") };
+
+export default function Launch() {
+  const now = useDraft();
+  const parsed = useMemo(() => parseText(now.text), [now.text]);
+  const asked = useMemo((): Asked | null => {
+    const { backend, where, clock, hosts } = now;
+    return parsed.data && { spec: { ...parsed.data }, backend, where, clock, hosts: [...hosts], set: [], priority: 0 };
+  }, [parsed, now]);
+  const readable = useLastReadable(parsed);
+  const looked = usePreview(asked, parsed.data);
+  const { preview, mistakes, fresh } = looked;
+  const [schema, names] = [useSchema(), useNames()];
+  const [view, setView] = useViewState(VIEW);
+  const [shown, setShown] = useState<{ from: number; to: number } | null>(null);
+  const [choosing, setChoosing] = useState(false);
+  const allowed = useMay("run") && parsed.faults.length === 0 && !(fresh && mistakes.length > 0);
+  const launching = useLaunch(asked, allowed);
+  const trouble = useArrival();
+  useShortcut("p", "Choose a preset", () => setChoosing(true));
+  useShortcut("mod+Enter", "Launch", launching.launch);
+  const wrong = parsed.faults.length > 0 || (fresh && mistakes.length > 0);
+  const edit = useMemo((): Edit => {
+    const fitting = fresh ? mistakes : mistakes.filter((one) => one.location.length > 0);
+    return { data: readable, schema, names, preview, mistakes: parsed.data ? fitting : [] };
+  }, [parsed.data, readable, schema, names, preview, mistakes, fresh]);
+  const marks = useMemo((): Mark[] => {
+    if (parsed.faults.length > 0) return parsed.faults.map((fault) => ({ ...fault, nearest: null }));
+    if (!fresh) return [];
+    return mistakes
+      .filter((one) => one.location.length > 0)
+      .map((one) => ({
+        ...rangeOf(parsed.doc, one.location, one.message.startsWith("Unknown field") ? "key" : "value"),
+        ...one,
+      }));
+  }, [parsed, mistakes, fresh]);
+  const known = useMemo(
+    (): Known => ({
+      schema,
+      names,
+      hosts: preview?.drawing.hosts ?? [],
+      links: preview?.drawing.links.map((link) => link.name) ?? [],
+    }),
+    [schema, names, preview],
+  );
+  const show = useCallback(
+    (location: Location): void => {
+      setView({ pane: "text" });
+      setShown(parsed.faults[0] ?? rangeOf(parsed.doc, location));
+    },
+    [parsed, setView],
+  );
+  // The editor's code is asked for before it is seen.
+  useEffect(() => void import("./editor/codemirror"), []);
+  return (
+    <EditContext.Provider value={edit}>
+      <header className={styles.head}>
+        <h1>Launch</h1>
+        <div className={styles.actions}>
+          <Button onClick={() => setChoosing(true)}>Presets</Button>
+          <Share />
+        </div>
+      </header>
+      {trouble}
+      <div className={styles.panes}>
+        <Segments
+          label="Form or text"
+          choices={[
+            ["form", "Form"],
+            ["text", "Text"],
+          ]}
+          value={view.pane}
+          onChange={(pane) => setView({ pane })}
+        />
+      </div>
+      <div className={styles.columns} data-pane={view.pane}>
+        <div className={styles.formColumn}>
+          <Form unreadable={parsed.data === null} />
+        </div>
+        <div className={styles.side}>
+          <div className={styles.pictureColumn}>
+            <Panel title="Picture">
+              <div className={styles.drawn}>
+                {preview ? (
+                  <Drawing drawing={preview.drawing} fresh={fresh && mistakes.length === 0} />
+                ) : (
+                  <Later wrong={wrong} height="7.5rem" />
+                )}
+              </div>
+            </Panel>
+            <Panel title="Time line">
+              <Timeline />
+            </Panel>
+            {preview ? (
+              <Numbers preview={preview} fresh={fresh && mistakes.length === 0} />
+            ) : (
+              <Later wrong={wrong} height="14rem" />
+            )}
+          </div>
+          <div className={styles.textColumn}>
+            <Editor
+              text={now.text}
+              marks={marks}
+              known={known}
+              onText={(text) => change({ text })}
+              onLaunch={launching.launch}
+              shown={shown}
+            />
+          </div>
+        </div>
+      </div>
+      <LaunchBar looked={looked} faults={parsed.faults.length} onShow={show} launching={launching} />
+      {choosing && <Presets onClose={() => setChoosing(false)} />}
+    </EditContext.Provider>
+  );
+}
+
+/** While a line is half written the form and the time line show what was there before it, rather than nothing. */
+function useLastReadable(parsed: Parsed): Parsed["data"] {
+  const last = useRef<Parsed["data"]>(null);
+  useEffect(() => {
+    if (parsed.data !== null) last.current = parsed.data;
+  }, [parsed]);
+  return parsed.data ?? last.current;
+}
+
+/** In the place of what only a sound experiment has. */
+function Later({ wrong, height }: { wrong: boolean; height: string }) {
+  if (!wrong) return <Waiting height={height} />;
+  return (
+    <p className={styles.later} style={{ minHeight: height }}>
+      It appears as soon as the mistakes are mended.
+    </p>
+  );
+}

@@ -1,0 +1,75 @@
+/** The JSON Schema of an experiment, followed along a path: which fields there are, and what each may hold. */
+import type { Location } from "./yamlText";
+
+export interface Schema {
+  type?: string | readonly string[];
+  title?: string;
+  description?: string;
+  default?: unknown;
+  examples?: readonly string[];
+  enum?: readonly (string | number)[];
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  anyOf?: readonly Schema[];
+  minimum?: number;
+  maximum?: number;
+  $ref?: string;
+  $defs?: Readonly<Record<string, Schema>>;
+  /** rate, duration, size, share, buffer, ...: what kind of quantity a text holds. */
+  "x-quantity"?: string;
+  /** Which part of the catalogue lists the names that are allowed. */
+  "x-catalogue"?: string;
+}
+
+/** A schema without detours: references followed, "or nothing" left out; what is said beside those is kept. */
+export function plain(root: Schema, schema: Schema): Schema {
+  const { $ref, anyOf, ...said } = schema;
+  if ($ref !== undefined) {
+    const found = root.$defs?.[$ref.replace("#/$defs/", "")];
+    return found ? { ...plain(root, found), ...said } : said;
+  }
+  if (anyOf === undefined) return schema;
+  const real = anyOf.find((one) => one.type !== "null");
+  return real ? { ...plain(root, real), ...said } : said;
+}
+
+/** What stands at a place; null where the format has no such field. */
+export function schemaAt(root: Schema, location: Location): Schema | null {
+  let here: Schema | null = plain(root, root);
+  for (const key of location) {
+    if (here === null) return null;
+    const next: Schema | undefined | boolean =
+      typeof key === "number" ? here.items : (here.properties?.[key] ?? here.additionalProperties);
+    here = typeof next === "object" ? plain(root, next) : null;
+  }
+  return here;
+}
+
+/** Its fields in the order of the format. */
+export function fieldsOf(root: Schema | null, location: Location): readonly string[] {
+  const found = root && schemaAt(root, location);
+  return Object.keys(found?.properties ?? {});
+}
+
+/** Every field that a sweep can vary, as people write its path: path.rtt, flows.app.cc. */
+export function sweepable(root: Schema | null, flows: readonly string[]): string[] {
+  const under = (at: Location, words: string): string[] =>
+    fieldsOf(root, at)
+      .filter((name) => name !== "name")
+      .flatMap((name) => {
+        const inner = root && schemaAt(root, [...at, name]);
+        const leads = inner?.properties && name !== "burst" && name !== "one_way";
+        return leads ? under([...at, name], `${words}.${name}`) : [`${words}.${name}`];
+      });
+  return [
+    ...under(["path"], "path"),
+    ...flows.flatMap((flow) => under(["flows", 0], `flows.${flow}`)),
+    "flows",
+    "duration",
+    "kernel",
+    "start_jitter",
+    "warmup",
+  ];
+}

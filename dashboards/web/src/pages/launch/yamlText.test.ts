@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { type Location, parseText, rangeOf, type Value, valueAt, without, withValue } from "./yamlText";
+
+const TEXT = `# Two flows on a slow path.
+experiment: two
+path:
+  bandwidth: 10 Mbit/s   # the line
+  rtt: 40 ms
+
+flows:
+  - {name: app, cc: cubic}   # ours
+  - name: bic
+    cc: bic
+    start: 5 s
+duration: 20 s
+`;
+
+test.each([
+  [["path", "bandwidth"], "622 Mbit/s", "bandwidth: 10 Mbit/s   #", "bandwidth: 622 Mbit/s   #"],
+  [["flows", 0, "cc"], "reno", "cc: cubic}", "cc: reno}"],
+  [["flows", 1, "start"], "7.5 s", "start: 5 s", "start: 7.5 s"],
+  [["flows", 0, "name"], "a, b", "name: app", 'name: "a, b"'],
+  [["experiment"], "6.12", "experiment: two", 'experiment: "6.12"'],
+] satisfies [
+  Location,
+  Value,
+  string,
+  string,
+][])("a value is exchanged in its place: %s", (at, value, before, after) => {
+  expect(TEXT).toContain(before);
+  expect(withValue(TEXT, at, value)).toBe(TEXT.replace(before, after));
+});
+
+test("a new field finds its place, and comments and order stay", () => {
+  const text = withValue(TEXT, ["path", "buffer"], "1 BDP", ["bandwidth", "rtt", "buffer", "loss"]);
+  expect(valueAt(parseText(text).data ?? undefined, ["path", "buffer"])).toBe("1 BDP");
+  expect(text).toContain("# Two flows on a slow path.");
+  expect(text).toContain("# the line");
+  expect(text).toContain("{name: app, cc: cubic}");
+  expect(withValue(text, ["path", "one"], "x", ["one", "bandwidth"])).toMatch(/path:\n {2}one: x\n {2}bandwidth/);
+});
+
+test("a flow is added as a line, and taken away again", () => {
+  const text = withValue(TEXT, ["flows", 2], { name: "udp", udp: "1 Mbit/s" });
+  expect(text).toContain("  - {name: udp, udp: 1 Mbit/s}\n");
+  expect(parseText(without(text, ["flows", 2])).data).toEqual(parseText(TEXT).data);
+});
+
+test("what is empty after a removal goes too", () => {
+  expect(without("experiment: a\nflows: [{name: a, params: {beta: 1}}]\n", ["flows", 0, "params", "beta"])).toBe(
+    "experiment: a\nflows: [{name: a}]\n",
+  );
+  expect(without("a: 1\nsweep:\n  path.rtt: [1 ms]\n", ["sweep", "path.rtt"])).toBe("a: 1\n");
+});
+
+test("an empty text, and a field without a value, take one", () => {
+  expect(withValue("", ["path", "rtt"], "40 ms")).toBe("path:\n  rtt: 40 ms\n");
+  expect(withValue("path:\nduration: 1 s\n", ["path", "rtt"], "40 ms")).toBe("path:\n  rtt: 40 ms\nduration: 1 s\n");
+  expect(withValue("path: {rtt: }\n", ["path", "rtt"], "40 ms")).toBe("path: {rtt: 40 ms}\n");
+});
+
+test("a small share is written as people write one", () => {
+  const text = withValue("path: {rtt: 1 ms}\n", ["path", "loss"], 1e-5);
+  expect(text).toBe("path: {rtt: 1 ms, loss: 1e-5}\n");
+  expect(withValue(text, ["path", "loss"], 2.5e-6)).toBe("path: {rtt: 1 ms, loss: 2.5e-6}\n");
+});
+
+test("what cannot be read is left alone", () => {
+  const text = "path: {rtt: 40 ms\nduration: 1 s\n";
+  const parsed = parseText(text);
+  expect(parsed.data).toBeNull();
+  expect(parsed.faults.length).toBeGreaterThan(0);
+  expect(withValue(text, ["duration"], "2 s")).toBe(text);
+  expect(parseText("- a\n").faults[0]?.message).toContain("not an experiment");
+  expect(parseText("a: &x 1\nb: *x\n").data).toBeNull();
+});
+
+test.each([
+  [["path", "rtt"], "40 ms"],
+  [["flows", 0, "cc"], "cubic"],
+  [["flows", 1], "name: bic"],
+  [["flows", 1, "stop"], "name: bic"],
+  [["path", "loss"], "path"],
+  [["sweep"], ""],
+] satisfies [Location, string][])("a place in the text: %s", (at, found) => {
+  const { from, to } = rangeOf(parseText(TEXT).doc, at);
+  expect(TEXT.slice(from, to)).toBe(found);
+});
+
+test("keys that other readers take for something else are words", () => {
+  expect(parseText("on_off: {on: 1 s, off: 2 s}\n").data).toEqual({ on_off: { on: "1 s", off: "2 s" } });
+});

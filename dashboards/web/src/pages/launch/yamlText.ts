@@ -1,0 +1,213 @@
+/**
+ * The text of an experiment, which is the truth: read, and changed field by field. What a change does not touch stays as it was
+ * written, comments and order too: a value is exchanged in its place; only what adds or removes a field lays the text out anew.
+ */
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  Pair,
+  type ParsedNode,
+  parseDocument,
+  Scalar,
+  stringify,
+  type YAMLMap,
+} from "yaml";
+
+/** Keys and positions, as the service tells them: ["flows", 0, "cc"]. */
+export type Location = readonly (string | number)[];
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
+
+/** Something that is wrong with the text at a place, as offsets. */
+export interface TextFault {
+  from: number;
+  to: number;
+  message: string;
+}
+
+export interface Parsed {
+  doc: Document.Parsed<ParsedNode>;
+  /** Null where the text is no mapping of fields. */
+  data: { readonly [key: string]: Value } | null;
+  faults: readonly TextFault[];
+}
+
+const OPTIONS = { prettyErrors: false, keepSourceTokens: false, uniqueKeys: true, strict: true } as const;
+
+export function parseText(text: string): Parsed {
+  const doc = parseDocument(text, OPTIONS);
+  const faults = doc.errors.map((error) => ({
+    from: error.pos[0],
+    to: Math.max(error.pos[1], error.pos[0] + 1),
+    message: error.message.split("\n")[0] ?? "not YAML",
+  }));
+  if (faults.length > 0) return { doc, data: null, faults };
+  const data = plain(doc);
+  if (data === null) {
+    const message = "not an experiment: a mapping of fields is needed, as in `experiment: my-first`";
+    return { doc, data, faults: [{ from: 0, to: text.length, message }] };
+  }
+  return { doc, data, faults };
+}
+
+function plain(doc: Document.Parsed): Parsed["data"] {
+  try {
+    // The service reads no anchors; without aliases nothing can grow.
+    const data: unknown = doc.toJS({ maxAliasCount: 0 });
+    return typeof data === "object" && data !== null && !Array.isArray(data) ? (data as Parsed["data"]) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What stands at a place; undefined where nothing does. */
+export function valueAt(data: Value | undefined, location: Location): Value | undefined {
+  let here: Value | undefined = data;
+  for (const key of location) {
+    if (typeof here !== "object" || here === null) return undefined;
+    here = (here as { readonly [key: string | number]: Value })[key];
+  }
+  return here;
+}
+
+/** The text with a value at a place. `order`: which keys come in which order, where a new one has to find its place. */
+export function withValue(text: string, location: Location, value: Value, order: readonly string[] = []): string {
+  const { doc, faults } = parseText(text);
+  if (faults.length > 0 && text.trim() !== "") return text;
+  const node = doc.getIn(location, true);
+  if (isScalar(node) && !isObject(value)) return exchanged(text, doc, location, node as Scalar.Parsed, value);
+  put(doc, location, value, order);
+  return written(doc, text);
+}
+
+/** The text without what stands there, and without mappings that are empty after that. */
+export function without(text: string, location: Location): string {
+  const { doc, faults } = parseText(text);
+  if (faults.length > 0 || !doc.hasIn(location)) return text;
+  doc.deleteIn(location);
+  for (let length = location.length - 1; length > 0; length--) {
+    const parent = doc.getIn(location.slice(0, length));
+    if (!isCollection(parent) || parent.items.length > 0) break;
+    doc.deleteIn(location.slice(0, length));
+  }
+  return written(doc, text);
+}
+
+function exchanged(text: string, doc: Document, location: Location, node: Scalar.Parsed, value: Value): string {
+  const [from, to] = node.range;
+  const fresh = new Scalar(value);
+  if (from === to || node.type === Scalar.BLOCK_FOLDED || node.type === Scalar.BLOCK_LITERAL) {
+    doc.setIn(location, fresh);
+    return written(doc, text);
+  }
+  return text.slice(0, from) + scalarText(value, isInFlow(doc, location)) + text.slice(to);
+}
+
+/** As YAML: inside of braces and brackets a comma needs quotes. */
+export function scalarText(value: Value, inFlow: boolean): string {
+  const options = { lineWidth: 0 } as const;
+  if (typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) return value.toExponential();
+  if (!inFlow) return stringify(value, options).trimEnd();
+  return stringify([value], { ...options, collectionStyle: "flow", flowCollectionPadding: false })
+    .trim()
+    .slice(1, -1);
+}
+
+function isInFlow(doc: Document, location: Location): boolean {
+  return location.some((_, length) => {
+    const around = length === 0 ? doc.contents : doc.getIn(location.slice(0, length), true);
+    return isCollection(around) && around.flow === true;
+  });
+}
+
+function put(doc: Document, location: Location, value: Value, order: readonly string[]): void {
+  for (let length = 0; length < location.length; length++) {
+    const at = location.slice(0, length);
+    const around = length === 0 ? doc.contents : doc.getIn(at, true);
+    if (isCollection(around)) continue;
+    const fresh = doc.createNode(typeof location[length] === "number" ? [] : {});
+    if (length === 0) doc.contents = fresh as typeof doc.contents;
+    else insert(doc, at, fresh, order);
+  }
+  insert(doc, location, styled(doc, location, value), order);
+}
+
+function insert(doc: Document, location: Location, node: Node, order: readonly string[]): void {
+  const key = location[location.length - 1];
+  const parent = location.length === 1 ? doc.contents : doc.getIn(location.slice(0, -1), true);
+  if (!isMap(parent) || parent.has(key)) {
+    doc.setIn(location, node);
+    return;
+  }
+  const rank = order.indexOf(String(key));
+  const after = rank < 0 ? -1 : parent.items.findIndex((pair) => order.indexOf(keyText(pair)) > rank);
+  const pair = new Pair(doc.createNode(key), node);
+  if (after < 0) (parent as YAMLMap).items.push(pair);
+  else (parent as YAMLMap).items.splice(after, 0, pair);
+}
+
+/** A flow, a change, an expectation is one line, as its neighbours are; so is a short list. */
+function styled(doc: Document, location: Location, value: Value): Node {
+  const node = doc.createNode(value);
+  // A share of packets is written as the field writes it: 1e-5.
+  if (isScalar(node) && typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) node.format = "EXP";
+  if (!isCollection(node)) return node;
+  const siblings = doc.getIn(location.slice(0, -1), true);
+  const first = isSeq(siblings) ? siblings.items[0] : undefined;
+  const inList = typeof location[location.length - 1] === "number";
+  if (inList && (first === undefined || !isCollection(first) || first.flow === true)) node.flow = true;
+  if (isSeq(node) && node.items.every((item) => isScalar(item))) node.flow = true;
+  else if (isSeq(node)) for (const item of node.items) if (isCollection(item)) item.flow = true;
+  return node;
+}
+
+function written(doc: Document, before: string): string {
+  const indentSeq = !/^[\w-]+:[^\n]*\n- /m.test(before);
+  return doc.toString({ lineWidth: 0, flowCollectionPadding: false, indentSeq });
+}
+
+/** Where a field stands in the text: its value, or its key; where it is not there, the nearest field around it. */
+export function rangeOf(doc: Document, location: Location, part: "key" | "value" = "value"): TextRange {
+  let here: unknown = doc.contents;
+  let range: TextRange = { from: 0, to: 0 };
+  for (const key of location) {
+    if (isMap(here)) {
+      const pair = here.items.find((one) => keyText(one) === String(key));
+      if (pair === undefined) return range;
+      range = rangeOfNode(pair.key) ?? range;
+      here = pair.value;
+    } else if (isSeq(here) && typeof key === "number" && key < here.items.length) {
+      here = here.items[key];
+      range = firstLine(rangeOfNode(here), here) ?? range;
+    } else return range;
+  }
+  return part === "value" && isScalar(here) && here.value !== null ? (rangeOfNode(here) ?? range) : range;
+}
+
+export interface TextRange {
+  from: number;
+  to: number;
+}
+
+function rangeOfNode(node: unknown): TextRange | null {
+  const range = (node as Node | null)?.range;
+  return range ? { from: range[0], to: range[1] } : null;
+}
+
+/** Of an item of a list, its first field. */
+function firstLine(range: TextRange | null, node: unknown): TextRange | null {
+  const first = isMap(node) ? node.items[0] : undefined;
+  const key = first && rangeOfNode(first.key);
+  return key && range ? { from: range.from, to: Math.min(range.to, rangeOfNode(first.value)?.to ?? key.to) } : range;
+}
+
+function keyText(pair: { key: unknown }): string {
+  return String(isScalar(pair.key) ? pair.key.value : pair.key);
+}
+
+function isObject(value: Value): boolean {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,137 @@
+/** Every paper with its figures: what is claimed, and what this lab says to it. Figures are looked up as they come into sight. */
+import { useEffect, useRef, useState } from "react";
+import { Empty } from "../../parts/Empty";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Segments } from "../../parts/Segments";
+import { Waiting } from "../../parts/Waiting";
+import { linkTo } from "../../shell/hash";
+import { useShortcut } from "../../shell/shortcuts";
+import { oneOf, text, useViewState } from "../../shell/viewState";
+import styles from "./Papers.module.css";
+import { Progress, Runner } from "./Progress";
+import { type Figure, type FigureRow, type PaperRow, usePaper, usePapers } from "./standing";
+import { VerdictCounts } from "./Verdicts";
+
+const VIEW = { kind: oneOf(["paper", "pack"], "paper"), q: text() };
+
+export function Gallery() {
+  const papers = usePapers();
+  const [view, setView] = useViewState(VIEW);
+  const search = useRef<HTMLInputElement>(null);
+  useShortcut("/", "Search", () => search.current?.focus());
+  if (papers.isError) return <ErrorNote error={papers.error} />;
+  if (papers.isPending) return <Waiting height="60vh" />;
+  const shown = papers.data
+    .filter((paper) => paper.kind === view.kind)
+    .map((paper) => ({ ...paper, figures: paper.figures.filter((figure) => matches(paper, figure, view.q)) }))
+    .filter((paper) => paper.figures.length > 0);
+  return (
+    <>
+      <header className={styles.top}>
+        <h1>{view.kind === "paper" ? "Papers, figure by figure" : "Packs: what any congestion control is asked"}</h1>
+        <Segments
+          label="What is shown"
+          choices={[
+            ["paper", "Papers"],
+            ["pack", "Packs"],
+          ]}
+          value={view.kind}
+          onChange={(kind) => setView({ kind })}
+        />
+        <input
+          ref={search}
+          type="search"
+          aria-label="Search"
+          placeholder="Search figures"
+          value={view.q}
+          onChange={(event) => setView({ q: event.target.value })}
+        />
+      </header>
+      <p className={styles.lead}>
+        {view.kind === "paper"
+          ? "What was published, held against what real Linux TCP does here. A figure that was never run says so: one press runs the fewest points that still decide it."
+          : "Questions that drafts and RFCs ask of a congestion control, as experiments with a verdict each."}
+      </p>
+      {shown.map((paper) => (
+        <Paper key={paper.paper} paper={paper} />
+      ))}
+      {shown.length === 0 && (
+        <Empty title="No figure matches">
+          <p>Search by the name of a paper or a figure, or by what it is about.</p>
+        </Empty>
+      )}
+    </>
+  );
+}
+
+function Paper({ paper }: { paper: PaperRow }) {
+  const place = useRef<HTMLElement>(null);
+  const seen = useSeen(place);
+  const found = usePaper(paper.paper, seen);
+  const known = new Map(found.data?.map((figure) => [figure.figure, figure]));
+  return (
+    <section ref={place} className={styles.paper} aria-labelledby={`paper-${paper.paper}`}>
+      <header className={styles.citation}>
+        <h2 id={`paper-${paper.paper}`}>{paper.paper}</h2>
+        <p>{paper.citation}</p>
+      </header>
+      {found.isError && <ErrorNote error={found.error} />}
+      <ul className={styles.cards}>
+        {paper.figures.map((figure) => (
+          <Card key={figure.figure} paper={paper.paper} row={figure} figure={known.get(figure.figure)} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Card({ paper, row, figure }: { paper: string; row: FigureRow; figure: Figure | undefined }) {
+  return (
+    <li className={styles.card}>
+      <h3>
+        <a href={linkTo(["papers", paper, row.figure])}>{row.figure}</a>
+      </h3>
+      <p className={styles.about}>{row.about}</p>
+      <div className={styles.state}>
+        {figure === undefined ? (
+          <span className={styles.faint}>…</span>
+        ) : (
+          <>
+            <Standing figure={figure} />
+            <Runner figure={figure} brief />
+          </>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Standing({ figure }: { figure: Figure }) {
+  if (figure.quick.live + figure.full.live > 0) return <Progress figure={figure} />;
+  if (figure[figure.extent].kept === 0) return <span className={styles.faint}>not run here</span>;
+  return <VerdictCounts claims={figure.claims} />;
+}
+
+function matches(paper: PaperRow, figure: FigureRow, q: string): boolean {
+  const text =
+    `${paper.paper} ${paper.citation} ${figure.figure} ${figure.about} ${figure.experiments.join(" ")}`.toLowerCase();
+  return q
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+/** Whether it was ever in sight, or nearly. */
+function useSeen(place: React.RefObject<HTMLElement | null>): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || seen) return;
+    const watch = new IntersectionObserver((found) => found.some((one) => one.isIntersecting) && setSeen(true), {
+      rootMargin: "300px",
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [place, seen]);
+  return seen;
+}

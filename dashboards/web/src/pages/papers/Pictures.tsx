@@ -1,0 +1,82 @@
+/**
+ * The pictures of a figure as the service draws them, over the paper's axes. They are shown as images, whose styles are their
+ * own business, so the colours that the service leaves open are filled in here from the page's theme.
+ */
+import { useMemo } from "react";
+import type { Schemas } from "../../api/client";
+import { flowStyle } from "../../palette";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Waiting } from "../../parts/Waiting";
+import { colourOf, type Theme, useTheme } from "../../shell/theme";
+import styles from "./Papers.module.css";
+import { type Figure, usePictures } from "./standing";
+
+type Picture = Schemas["Picture"];
+
+const OPEN = /var\(--([a-z]+)(?:-(\d+))?, (#[0-9a-f]{6})\)/g;
+
+export function Pictures({ figure }: { figure: Figure }) {
+  const asked = usePictures(figure);
+  if (figure[figure.extent].kept === 0) return null;
+  if (asked.isError) return <ErrorNote error={asked.error} />;
+  if (asked.isPending) return <Waiting label="Drawing" height="20rem" />;
+  return (
+    <div className={styles.pictures}>
+      {asked.data.map((picture, place) => (
+        <Drawn
+          // biome-ignore lint/suspicious/noArrayIndexKey: their order is the paper's
+          key={place}
+          picture={picture}
+          name={`${figure.paper}-${figure.figure}-${place + 1}`}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Drawn({ picture, name }: { picture: Picture; name: string }) {
+  const theme = useTheme();
+  const csv = useMemo(() => `data:text/csv;charset=utf-8,${encodeURIComponent(picture.csv)}`, [picture.csv]);
+  return (
+    <figure className={picture.wide ? styles.wide : styles.picture}>
+      {picture.title && <figcaption>{picture.title}</figcaption>}
+      {picture.plates.map((plate) => (
+        <Plate key={plate.svg.slice(0, 300)} plate={plate} theme={theme} />
+      ))}
+      <p className={styles.faint}>
+        The numbers as{" "}
+        <a href={csv} download={`${name}.csv`}>
+          CSV
+        </a>
+      </p>
+    </figure>
+  );
+}
+
+function Plate({ plate, theme }: { plate: Schemas["Plate"]; theme: Theme }) {
+  const source = useMemo(
+    () => `data:image/svg+xml;utf8,${encodeURIComponent(inTheme(plate.svg, theme))}`,
+    [plate, theme],
+  );
+  const told = /aria-label="([^"]*)"/.exec(plate.svg)?.[1] ?? plate.title;
+  return <img src={source} alt={told} className={styles.plate} />;
+}
+
+const TOKENS: Readonly<Record<string, `--${string}`>> = { ink: "--text", faint: "--text-3", rule: "--line" };
+
+function inTheme(svg: string, theme: Theme): string {
+  const found = new Map<string, string>();
+  return svg.replace(OPEN, (_, name: string, place: string | undefined, fallback: string) => {
+    const key = `${name}${place ?? ""}`;
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const token = TOKENS[name];
+    const colour = token
+      ? colourOf(token)
+      : name === "line" && place
+        ? flowStyle(Number(place), theme).colour
+        : fallback;
+    found.set(key, colour);
+    return colour;
+  });
+}

@@ -1,0 +1,58 @@
+/** How far the runs of a figure are, and the ways to carry them out. */
+import { useMay } from "../../api/session";
+import { Button } from "../../parts/Button";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { count, wait } from "../../units";
+import styles from "./Papers.module.css";
+import { type Extent, type Figure, useReproduce } from "./standing";
+
+const WORDS: Record<Extent, string> = { quick: "Run the quick form", full: "Run it in full" };
+
+/** `brief`: one button, for a card. */
+export function Runner({ figure, brief = false }: { figure: Figure; brief?: boolean }) {
+  const may = useMay("run");
+  const reproduce = useReproduce(figure.paper, figure.figure);
+  const same = figure.quick.runs === figure.full.runs;
+  const extents: readonly Extent[] = same ? ["full"] : brief ? ["quick"] : ["quick", "full"];
+  const offered = extents.filter((extent) => !figure[extent].complete && figure[extent].live === 0);
+  if (!may) return null;
+  return (
+    <>
+      {offered.map((extent) => (
+        <Button
+          key={extent}
+          kind={brief ? "plain" : extent === offered[0] ? "primary" : "plain"}
+          busy={reproduce.isPending && reproduce.variables === extent}
+          onClick={() => reproduce.mutate(extent)}
+          title={estimate(figure, extent)}
+        >
+          {brief ? "Run" : same ? "Run it" : WORDS[extent]}
+          {!brief && <span className={styles.cost}>{estimate(figure, extent)}</span>}
+        </Button>
+      ))}
+      {reproduce.isError && <ErrorNote error={reproduce.error} />}
+    </>
+  );
+}
+
+export function Progress({ figure }: { figure: Figure }) {
+  const now: Extent =
+    figure.quick.live > 0 && !figure.full.complete && figure.full.live <= figure.quick.live ? "quick" : "full";
+  const { runs, kept, live, failed } = figure[figure.full.live > 0 ? now : figure.extent];
+  if (live === 0) return null;
+  return (
+    <div className={styles.progress} role="status">
+      <progress value={kept + failed} max={runs} aria-label="Runs that have ended" />
+      {count(kept + failed)} of {count(runs)} runs
+    </div>
+  );
+}
+
+/** "4 runs, about 38 s": on one processor, as the service estimates it. */
+export function estimate(figure: Figure, extent: Extent): string {
+  const { runs, kept, wall_estimate_s } = figure[extent];
+  const left = runs - kept;
+  const some = `${count(left)} ${left === 1 ? "run" : "runs"}`;
+  if (wall_estimate_s === null || runs === 0) return some;
+  return `${some}, about ${wait(Math.max(1, Math.round((wall_estimate_s * left) / runs)))}`;
+}

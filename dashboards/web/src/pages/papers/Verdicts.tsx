@@ -1,0 +1,19 @@
+/** Verdicts at a glance: a strip of as many parts as there are claims, and how many of each there are, in words. */
+import { Badge } from "../../parts/Badge";
+import styles from "./Papers.module.css";
+import { type Claim, countVerdicts, TONES, type Verdict } from "./standing";
+
+export function VerdictBadge({ verdict }: { verdict: Verdict }) {
+  return <Badge tone={TONES[verdict]}>{verdict}</Badge>;
+}
+
+export function VerdictCounts({ claims }: { claims: readonly Claim[] }) {
+  if (claims.length === 0) return <span className={styles.faint}>nothing is claimed, only drawn</span>;
+  return (
+    <span className={styles.counts}>
+      {countVerdicts(claims).map(([verdict, number]) => (
+        <Badge key={verdict} tone={TONES[verdict]}>{`${number} ${verdict}`}</Badge>
+      ))}
+    </span>
+  );
+}

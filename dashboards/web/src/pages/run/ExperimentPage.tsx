@@ -1,0 +1,128 @@
+/** One experiment: how far it is, its runs, and any of them live. */
+import { useQuery } from "@tanstack/react-query";
+import { idOf } from "../../api/address";
+import { answered, api, type Schemas } from "../../api/client";
+import { useMay, useSession } from "../../api/session";
+import { StatusBadge } from "../../parts/Badge";
+import { Button, LinkButton } from "../../parts/Button";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Panel } from "../../parts/Panel";
+import { Waiting } from "../../parts/Waiting";
+import { linkTo } from "../../shell/route";
+import { text, useViewState } from "../../shell/viewState";
+import { ago, count, moment } from "../../units";
+import { isOver } from "./document";
+import { ExperimentRuns } from "./ExperimentRuns";
+import { ExperimentSummary } from "./ExperimentSummary";
+import { Progress } from "./Progress";
+import { CopyLink, pointText } from "./RunHead";
+import styles from "./RunPage.module.css";
+import { RunWatch } from "./RunWatch";
+import { type Experiment, useCancel, useChanges, useExperiment, useOutline, useRun } from "./runQueries";
+
+export type RunRow = Schemas["RunRow"];
+
+const VIEW = { run: text() };
+// More than this are found by the list of runs, which filters.
+const MOST_ROWS = 200;
+
+export function ExperimentPage({ id }: { id: string }) {
+  const experiment = useExperiment(id);
+  const over = experiment.data !== undefined && isOver(experiment.data.status);
+  const version = JSON.stringify(experiment.data?.progress ?? null);
+  const runs = useQuery({
+    queryKey: ["experiment", id, "runs"],
+    queryFn: () =>
+      answered(api.GET("/api/v1/runs", { params: { query: { experiment_id: id, limit: MOST_ROWS, sort: "oldest" } } })),
+  });
+  useChanges("experiment", id, experiment.data === undefined || over);
+  const [view, setView] = useViewState(VIEW);
+  if (experiment.error) return <ErrorNote error={experiment.error} />;
+  if (experiment.data === undefined || runs.data === undefined) {
+    return <Waiting label="Opening the experiment" height="70vh" />;
+  }
+  const order = new Map(experiment.data.runs.map((href, at) => [idOf(href), at]));
+  const rows = [...runs.data.items].sort((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
+  const chosen = rows.find((row) => row.id === view.run) ?? rows.find((row) => row.status === "running") ?? rows[0];
+  return (
+    <div className={styles.page}>
+      <ExperimentHead experiment={experiment.data} rows={rows} />
+      <Progress experiment={experiment.data} />
+      {runs.error && <ErrorNote error={runs.error} />}
+      {rows.length > 1 && (
+        <Panel title={`${count(experiment.data.progress.total)} runs`}>
+          <ExperimentRuns rows={rows} shown={chosen?.id ?? ""} onShow={(run) => setView({ run })} />
+          {runs.data.next && (
+            <p>
+              The first {MOST_ROWS} are shown.{" "}
+              <a href={linkTo(["runs"], `experiment=${experiment.data.name}`)}>All of them</a>
+            </p>
+          )}
+        </Panel>
+      )}
+      {chosen && <Shown key={chosen.id} id={chosen.id} alone={rows.length === 1} />}
+      <ExperimentSummary id={id} version={version} points={rows} />
+    </div>
+  );
+}
+
+function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: readonly RunRow[] }) {
+  const cancel = useCancel(experiment.id);
+  const mayRun = useMay("run");
+  const session = useSession();
+  const isMine = useMay("admin") || ("name" in session && session.name === experiment.owner);
+  const swept = Object.keys(rows[0]?.point ?? {}).length;
+  const ended = rows.some((row) => row.status === "done" || row.status === "missed");
+  // The record calls it so from its first run's end on.
+  const begun = experiment.status === "queued" && rows.some((row) => row.status !== "queued");
+  return (
+    <header className={styles.head}>
+      <div className={styles.title}>
+        <p className={styles.crumbs}>Experiment</p>
+        <h1>
+          {experiment.name} <StatusBadge status={begun ? "running" : experiment.status} />
+        </h1>
+        {experiment.about && <p>{experiment.about}</p>}
+        <p className={styles.about}>
+          <span>{experiment.owner}</span>
+          <span title={moment(experiment.created_at)}>{ago(experiment.created_at)}</span>
+          <code>{experiment.id}</code>
+        </p>
+      </div>
+      <div className={styles.actions}>
+        {ended && rows.length > 1 && (
+          <LinkButton href={linkTo(["compare"], `experiment=${experiment.id}${swept > 0 ? "&show=map" : ""}`)}>
+            {swept > 0 ? "Heat map" : "Compare its runs"}
+          </LinkButton>
+        )}
+        <CopyLink />
+        {mayRun && isMine && !isOver(experiment.status) && (
+          <Button kind="danger" busy={cancel.isPending} onClick={() => cancel.mutate()}>
+            Cancel
+          </Button>
+        )}
+      </div>
+      {cancel.error && <ErrorNote error={cancel.error} />}
+    </header>
+  );
+}
+
+/** The run that is looked at, with its charts. */
+function Shown({ id, alone }: { id: string; alone: boolean }) {
+  const run = useRun(id);
+  const outline = useOutline(id);
+  if (run.error) return <ErrorNote error={run.error} />;
+  if (run.data === undefined || outline.isPending) return <Waiting label="Opening the run" height="40rem" />;
+  const title = alone ? "Its run" : `Run: ${pointText(run.data.point) || `seed ${run.data.seed}`}`;
+  return (
+    <Panel bare title={title} actions={<LinkButton href={linkTo(["runs", id])}>Open the run</LinkButton>}>
+      {outline.data ? (
+        <RunWatch run={run.data} outline={outline.data} onEnd={() => void run.refetch()} />
+      ) : (
+        <p>
+          It is {run.data.status}, and there is nothing to draw. <a href={linkTo(["runs", id])}>Why</a>
+        </p>
+      )}
+    </Panel>
+  );
+}

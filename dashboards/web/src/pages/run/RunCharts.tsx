@@ -1,0 +1,84 @@
+/** The charts of one run, on one time base, with the tools that go for all of them. */
+import { useEffect, useMemo } from "react";
+import { Chart } from "../../charts/Chart";
+import { QUANTITIES } from "../../charts/quantities";
+import type { Source } from "../../charts/source";
+import type { Span } from "../../charts/span";
+import { useShortcut } from "../../shell/shortcuts";
+import { useTheme } from "../../shell/theme";
+import { flag, list, range, useViewState } from "../../shell/viewState";
+import type { Outline } from "./document";
+import { dropsOf, linesOf, marksOf, PANELS } from "./panels";
+import styles from "./RunCharts.module.css";
+import { Tools } from "./Tools";
+
+export const CHARTS_VIEW = { flows: list(), at: range(), log: flag(), dashes: flag() };
+
+interface Props {
+  run: string;
+  outline: Outline;
+  source: Source;
+  span: Span;
+}
+
+export function RunCharts({ run, outline, source, span }: Props) {
+  const theme = useTheme();
+  const [view, setView] = useViewState(CHARTS_VIEW);
+  const [from, to] = view.at ?? [null, null];
+  useEffect(() => {
+    const now = span.zoom;
+    if (now?.[0] !== (from ?? undefined) || now?.[1] !== (to ?? undefined))
+      span.show(from === null || to === null ? null : [from, to]);
+  }, [span, from, to]);
+  useEffect(() => span.onSettled(() => setView({ at: rounded(span.zoom) })), [span, setView]);
+  const names = view.flows.join("\n");
+  const shown = useMemo(
+    () => new Set(names === "" ? outline.flows.map((flow) => flow.name) : names.split("\n")),
+    [names, outline],
+  );
+  const panels = useMemo(
+    () =>
+      PANELS.map((panel) => ({
+        panel,
+        lines: linesOf(panel, outline, source, shown, theme, view.dashes),
+        rug: panel.measure === "queue" ? dropsOf(source, outline.links[0]?.name ?? "") : undefined,
+      })),
+    [outline, source, shown, theme, view.dashes],
+  );
+  const marks = useMemo(() => marksOf(outline, shown, theme), [outline, shown, theme]);
+  useShortcut("+", "Zoom in", () => span.scale(0.5));
+  useShortcut("-", "Zoom out", () => span.scale(2));
+  useShortcut("ArrowLeft", "Earlier", () => span.move(-0.25));
+  useShortcut("ArrowRight", "Later", () => span.move(0.25));
+  useShortcut("0", "Show all of the run", () => span.show(null));
+  useShortcut("l", "Logarithmic axes, or not", () => setView({ log: !view.log }));
+  useShortcut("d", "Dashes, or colours alone", () => setView({ dashes: !view.dashes }));
+  return (
+    <>
+      <Tools outline={outline} span={span} shown={shown} view={view} onView={setView} />
+      <div className={styles.grid}>
+        {panels.map(({ panel, lines, rug }) => (
+          <Chart
+            key={panel.measure}
+            title={QUANTITIES[panel.measure].name}
+            file={`${run}-${panel.measure}`}
+            y={QUANTITIES[panel.measure]}
+            span={span}
+            lines={lines}
+            marks={marks}
+            log={view.log && panel.log}
+            onMore={source.onMore}
+            {...(rug ? { rug } : {})}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** To a ten-thousandth of what is shown: an address is to be read. */
+function rounded(window: readonly [number, number] | null): readonly [number, number] | null {
+  if (window === null) return null;
+  const decimals = Math.max(0, Math.ceil(4 - Math.log10(window[1] - window[0])));
+  return [Number(window[0].toFixed(decimals)), Number(window[1].toFixed(decimals))];
+}

@@ -1,0 +1,52 @@
+/** What a run came to, as the service tells it (docs/results.md): the parts of it that the page shows. */
+import type { Schemas } from "../../api/client";
+
+export type Run = Schemas["Run"];
+export type Outline = Schemas["Outline"];
+type Spread = { min: number; mean: number; p50: number; p95: number; p99: number };
+
+export interface FlowNumbers {
+  name: string;
+  cc: string | null;
+  goodput_bps: number | null;
+  throughput_bps: number | null;
+  share?: number | null;
+  rtt_ms: Spread | null;
+  cwnd_packets: { mean: number; max: number } | null;
+  retransmits: number | null;
+  loss_ratio: number | null;
+  bytes: number | null;
+  completion_s: number | null;
+}
+
+export interface Check {
+  name: string;
+  ok: boolean;
+  text: string;
+}
+
+export interface RunDocument {
+  clock?: string;
+  wall_s?: number;
+  cached?: boolean;
+  trace_sha256?: string;
+  flows?: FlowNumbers[];
+  path?: {
+    utilisation: number | null;
+    drops: number;
+    marks: number;
+    queue_packets: { mean: number; p95: number; max: number };
+  };
+  jain?: number | null;
+  fidelity?: { ok: boolean; checks: Check[] };
+  expect?: { ok: boolean; text: string }[];
+  error?: Record<string, string>;
+  rerun?: { run: string; identical: boolean; differences: string[] };
+}
+
+export function documentOf(run: Run): RunDocument {
+  return (run.document ?? {}) as RunDocument;
+}
+
+export const isOver = (status: Run["status"]): boolean => status !== "queued" && status !== "running";
+export const isKept = (status: Run["status"]): boolean => status === "done" || status === "missed";

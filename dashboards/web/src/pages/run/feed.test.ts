@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { Feed } from "./feed";
+
+const told = (from: number, to: number, t_ms: number[]) => ({
+  id: `v.${to}`,
+  event: "samples",
+  data: JSON.stringify({ from_ms: from, to_ms: to, series: [{ measure: "cwnd", of: "a", t_ms, value: t_ms }] }),
+});
+const event = (kind: string, data: object) => ({ id: "x", event: kind, data: JSON.stringify(data) });
+
+test("samples are taken in their order, once, also where the stream was broken", () => {
+  const feed = new Feed();
+  feed.hear(event("begin", { from_ms: 0 }));
+  feed.hear(told(0, 200, [10, 120]));
+  // The connection broke before this one was said to have come: the service tells it again.
+  feed.hear(told(200, 300, [210]));
+  feed.hear(event("begin", { from_ms: 200 }));
+  feed.hear(told(200, 400, [210, 320]));
+  expect([...feed.samples("cwnd", "a").t]).toEqual([0.01, 0.12, 0.21, 0.32]);
+  expect(feed.frontS).toBe(0.4);
+});
+
+test("another attempt by the real clock begins from nothing", () => {
+  const feed = new Feed();
+  feed.hear(told(0, 200, [10, 120]));
+  feed.hear(event("begin", { from_ms: 0 }));
+  expect(feed.samples("cwnd", "a").t.length).toBe(0);
+});
+
+test("it says how the run stands, and which event is the last", () => {
+  const feed = new Feed();
+  expect(feed.hear(event("state", { state: "starting" }))).toBe(false);
+  expect(feed.state).toBe("starting");
+  expect(feed.hear(event("end", { status: "done" }))).toBe(true);
+  expect(feed.state).toBe("ended");
+});

@@ -1,0 +1,103 @@
+/** What the pages of runs and experiments ask for, and what they change. */
+import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-query";
+import { useCallback, useRef } from "react";
+import { idOf } from "../../api/address";
+import { answered, api, type Schemas } from "../../api/client";
+import { useEvents } from "../../api/events";
+import { queries } from "../../api/queries";
+import type { ServerEvent } from "../../api/sse";
+import { go, linkTo } from "../../shell/route";
+import { isOver, type Outline, type Run } from "./document";
+
+export type Experiment = Schemas["Experiment"];
+
+export function useRun(id: string): UseQueryResult<Run, Error> {
+  return useQuery({ queryKey: ["run", id], queryFn: () => answered(api.GET("/api/v1/runs/{id}", at(id))) });
+}
+
+/** What there is to draw; a run that has come to nothing has none. */
+export function useOutline(id: string): UseQueryResult<Outline | null, Error> {
+  return useQuery({
+    queryKey: ["outline", id],
+    queryFn: async () => {
+      const answer = await api.GET("/api/v1/runs/{id}/outline", at(id));
+      return answer.response.status === 404 ? null : answered(Promise.resolve(answer));
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function useExperiment(id: string): UseQueryResult<Experiment, Error> {
+  return useQuery({
+    queryKey: ["experiment", id],
+    queryFn: () => answered(api.GET("/api/v1/experiments/{id}", at(id))),
+  });
+}
+
+/** What an experiment has come to so far. */
+export function useSummary(id: string, version: string): UseQueryResult<Schemas["Result"], Error> {
+  return useQuery({
+    queryKey: ["summary", id, version],
+    queryFn: () => answered(api.GET("/api/v1/experiments/{id}/summary", at(id))),
+    placeholderData: (before) => before,
+  });
+}
+
+// A sweep of quick runs has many events a second; nobody reads that fast.
+const ASK_AGAIN_MS = 400;
+
+/** Ask again about a run, or an experiment and its runs, soon after something happens to it, until it is over. */
+export function useChanges(noun: "run" | "experiment", id: string, over: boolean): void {
+  const due = useRef({ timer: 0, keys: new Set<string>() });
+  const hear = useCallback(
+    ({ event, data }: ServerEvent) => {
+      if (event === "run.progress") return;
+      const { run } = JSON.parse(data) as { run: string | null };
+      const waiting = due.current;
+      waiting.keys.add(`${noun} ${id}`);
+      if (run !== null) waiting.keys.add(`run ${run}`);
+      if (waiting.timer !== 0) return;
+      waiting.timer = window.setTimeout(() => {
+        waiting.timer = 0;
+        for (const key of waiting.keys) void queries.invalidateQueries({ queryKey: key.split(" ") });
+        waiting.keys.clear();
+      }, ASK_AGAIN_MS);
+    },
+    [noun, id],
+  );
+  const isLast = useCallback((event: ServerEvent) => event.event === `${noun}.finished`, [noun]);
+  useEvents(over ? null : `/api/v1/${noun}s/${id}/events`, hear, isLast);
+}
+
+export function useCancel(experiment: string) {
+  return useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/experiments/{id}/cancel", at(experiment))),
+    onSettled: () => queries.invalidateQueries(),
+  });
+}
+
+/** Once more, from the manifest; then to the run that this makes. */
+export function useRerun(run: string) {
+  return useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/runs/{id}/rerun", at(run))),
+    onSuccess: (made) => go(linkTo(["runs", idOf(made.runs[0] ?? "")])),
+  });
+}
+
+export function usePin(run: Run) {
+  return useMutation({
+    mutationFn: () =>
+      answered(
+        run.pinned ? api.DELETE("/api/v1/runs/{id}/pin", at(run.id)) : api.PUT("/api/v1/runs/{id}/pin", at(run.id)),
+      ),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["run", run.id] }),
+  });
+}
+
+export function mayEnd(run: { status: Run["status"] }): boolean {
+  return !isOver(run.status);
+}
+
+function at(id: string) {
+  return { params: { path: { id } } };
+}

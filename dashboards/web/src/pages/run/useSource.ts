@@ -1,0 +1,64 @@
+/** The series of a run for its charts: told live while it goes on, then what is kept, without a moment of nothing between the two. */
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { useEvents } from "../../api/events";
+import { problemOf } from "../../api/problem";
+import type { ServerEvent } from "../../api/sse";
+import { KeptRun, pointsFor } from "../../charts/kept";
+import type { Source } from "../../charts/source";
+import { Span } from "../../charts/span";
+import { isKept, isOver, type Outline, type Run } from "./document";
+import { Feed } from "./feed";
+
+export const SHOWN = ["cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops"] as const;
+
+export interface Watched {
+  span: Span;
+  /** Null until there is anything to ask. */
+  source: Source | null;
+  /** While the run goes on. */
+  feed: Feed | null;
+  /** Whether the stream is being taken up again. */
+  broken: boolean;
+  problem: unknown;
+}
+
+const always = (event: ServerEvent): boolean => event.event === "end";
+
+export function useSource(run: Run, outline: Outline, onEnd: () => void): Watched {
+  const span = useMemo(() => new Span([0, outline.duration_s]), [outline.duration_s]);
+  const lines = outline.flows.length;
+  const [feed] = useState(() => (isOver(run.status) ? null : new Feed()));
+  const [kept, setKept] = useState<KeptRun | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const hear = useCallback((event: ServerEvent) => void (feed?.hear(event) && onEnd()), [feed, onEnd]);
+  const following = useEvents(feed === null ? null : `/api/v1/runs/${run.id}/live`, hear, always);
+  useEffect(() => {
+    if (feed === null || kept !== null) {
+      span.grow(null);
+      return;
+    }
+    span.grow(feed.frontS);
+    return feed.onMore(() => span.grow(feed.frontS));
+  }, [feed, kept, span]);
+  const keeps = isKept(run.status);
+  useEffect(() => {
+    if (!keeps) return;
+    const reading = new KeptRun(run.id, span.whole, SHOWN, pointsFor(lines));
+    const fail = (error: unknown): void => {
+      if (!(error instanceof DOMException)) setProblem(problemOf(error));
+    };
+    reading.open().then(() => setKept(reading), fail);
+    const forget = span.onSettled(() => void reading.look(span.zoom).catch(fail));
+    return () => {
+      forget();
+      reading.close();
+    };
+  }, [keeps, run.id, span, lines]);
+  return {
+    span,
+    source: kept ?? feed,
+    feed,
+    broken: following.state === "waiting",
+    problem: problem ?? following.problem,
+  };
+}

@@ -1,0 +1,209 @@
+/** What is looked for: a line of words first, then the few things that lists are narrowed by most; the rest behind "More". */
+import { useEffect, useId, useRef, useState } from "react";
+import type { Schemas } from "../../api/client";
+import { useCatalogue } from "../../api/queries";
+import { useSession } from "../../api/session";
+import { Button } from "../../parts/Button";
+import { Segments } from "../../parts/Segments";
+import { useShortcut } from "../../shell/shortcuts";
+import styles from "./Filters.module.css";
+import { BACKENDS, isFiltered, NOTHING, SELDOM, STATUSES, type View } from "./view";
+
+// Who types is asked for no more than what they have written when they pause.
+const PAUSE_MS = 180;
+
+interface Props {
+  view: View;
+  change: (change: Partial<View>) => void;
+}
+
+export function Filters({ view, change }: Props) {
+  const search = useRef<HTMLInputElement>(null);
+  const [more, setMore] = useState(SELDOM.some((name) => view[name] !== ""));
+  const narrowed = SELDOM.filter((name) => view[name] !== "").length;
+  const moreId = useId();
+  useShortcut("/", "Search", () => search.current?.focus());
+  return (
+    <search className={styles.filters}>
+      <div className={styles.row}>
+        <Segments
+          label="What is listed"
+          choices={[
+            ["runs", "Runs"],
+            ["experiments", "Experiments"],
+          ]}
+          value={view.what}
+          onChange={(what) => change({ what, picked: [] })}
+        />
+        <Words refers={search} value={view.q} onChange={(q) => change({ q })} />
+        <Choice label="Status" value={view.status} words={STATUSES} onChange={(status) => change({ status })} />
+        <Controls value={view.cc} onChange={(cc) => change({ cc })} />
+        {view.what === "runs" && (
+          <label className={styles.check}>
+            <input
+              type="checkbox"
+              checked={view.pinned}
+              onChange={(event) => change({ pinned: event.target.checked })}
+            />
+            Pinned
+          </label>
+        )}
+        <Button kind="quiet" aria-expanded={more} aria-controls={moreId} onClick={() => setMore(!more)}>
+          More{narrowed > 0 && ` (${narrowed})`}
+        </Button>
+        {isFiltered(view) && (
+          <Button kind="quiet" onClick={() => change(NOTHING)}>
+            Clear
+          </Button>
+        )}
+      </div>
+      <div id={moreId} className={styles.row} hidden={!more}>
+        <Choice label="Backend" value={view.backend} words={BACKENDS} onChange={(backend) => change({ backend })} />
+        <Owner value={view.owner} onChange={(owner) => change({ owner })} />
+        <Typed label="From" type="date" value={view.from} onChange={(from) => change({ from })} />
+        <Typed label="Before" type="date" value={view.to} onChange={(to) => change({ to })} />
+        {view.what === "runs" && (
+          <>
+            <Typed label="RTT" placeholder="300 ms" value={view.rtt} onChange={(rtt) => change({ rtt })} />
+            <Typed
+              label="Bandwidth"
+              placeholder="622 Mbit/s"
+              value={view.bandwidth}
+              onChange={(bandwidth) => change({ bandwidth })}
+            />
+            <Typed
+              label="Topology"
+              placeholder="dumbbell"
+              value={view.topology}
+              onChange={(topology) => change({ topology })}
+            />
+          </>
+        )}
+      </div>
+      {(view.of || view.name) && (
+        <p className={styles.of}>
+          Of {view.of ? <a href={`#/experiments/${view.of}`}>experiment {view.of}</a> : <strong>{view.name}</strong>}
+          <Button kind="quiet" onClick={() => change({ of: "", name: "" })}>
+            Show all
+          </Button>
+        </p>
+      )}
+    </search>
+  );
+}
+
+/** Takes effect when one pauses; what the address says comes back into it. */
+function useTyped(value: string, onChange: (value: string) => void): [string, (value: string) => void, () => void] {
+  const [typed, setTyped] = useState(value);
+  const latest = useRef(onChange);
+  useEffect(() => {
+    latest.current = onChange;
+  });
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = window.setTimeout(() => latest.current(typed), PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, [typed, value]);
+  return [typed, setTyped, () => latest.current(typed)];
+}
+
+interface WordsProps {
+  refers: React.RefObject<HTMLInputElement | null>;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Words({ refers, value, onChange }: WordsProps) {
+  const [typed, setTyped, now] = useTyped(value, onChange);
+  return (
+    <input
+      ref={refers}
+      type="search"
+      className={styles.words}
+      aria-label="Search"
+      placeholder="Search: a name, an id, 300 ms, cc=bbr …"
+      spellCheck={false}
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== "Escape") return;
+        now();
+        event.currentTarget.blur();
+      }}
+    />
+  );
+}
+
+interface TypedProps {
+  label: string;
+  type?: "text" | "date";
+  placeholder?: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Typed({ label, type = "text", placeholder, value, onChange }: TypedProps) {
+  const [typed, setTyped] = useTyped(value, onChange);
+  return (
+    <label className={styles.labelled}>
+      {label}
+      <input
+        type={type}
+        spellCheck={false}
+        placeholder={placeholder}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+    </label>
+  );
+}
+
+function Owner({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const session = useSession();
+  const mine = session.kind === "in" ? session.name : "";
+  return (
+    <>
+      <Typed label="Owner" placeholder="anybody" value={value} onChange={onChange} />
+      {mine !== "" && value !== mine && (
+        <Button kind="quiet" onClick={() => onChange(mine)}>
+          Mine
+        </Button>
+      )}
+    </>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  value: T | "";
+  words: readonly T[];
+  onChange: (value: T | "") => void;
+}
+
+function Choice<T extends string>({ label, value, words, onChange }: ChoiceProps<T>) {
+  return (
+    <label className={styles.labelled}>
+      {label}
+      <select value={value} onChange={(event) => onChange(words.find((word) => word === event.target.value) ?? "")}>
+        <option value="">any</option>
+        {words.map((word) => (
+          <option key={word}>{word}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Controls({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const modules = useCatalogue().data?.modules as readonly Pick<Schemas["Module"], "cc">[] | undefined;
+  const names = modules?.map((module) => module.cc) ?? [];
+  return (
+    <Choice
+      label="CC"
+      value={value}
+      words={names.includes(value) || !value ? names : [value, ...names]}
+      onChange={onChange}
+    />
+  );
+}

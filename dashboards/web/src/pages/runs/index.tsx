@@ -1,0 +1,177 @@
+/** Runs and experiments: one list with everything that was ever asked for; what is shown of it is in the address. */
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import { Button, LinkButton } from "../../parts/Button";
+import { Empty } from "../../parts/Empty";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Waiting } from "../../parts/Waiting";
+import { linkTo } from "../../shell/hash";
+import { useShortcut } from "../../shell/shortcuts";
+import { useViewState } from "../../shell/viewState";
+import { count } from "../../units";
+import { Bulk } from "./Bulk";
+import { useCursor } from "./cursor";
+import { ExperimentRows } from "./ExperimentRows";
+import { Filters } from "./Filters";
+import { type Listed, useExperiments, useRuns } from "./lists";
+import { RunRows } from "./RunRows";
+import styles from "./Runs.module.css";
+import { type ExperimentRow, isFiltered, MOST_PICKED, NOTHING, type RunRow, VIEW, type View } from "./view";
+
+type Change = (change: Partial<View>, options?: { push?: boolean }) => void;
+
+export default function Runs() {
+  const [view, setView] = useViewState(VIEW);
+  return (
+    <>
+      <h1 className="unseen">Runs</h1>
+      <Filters view={view} change={setView} />
+      {view.what === "runs" ? (
+        <AllRuns view={view} change={setView} />
+      ) : (
+        <AllExperiments view={view} change={setView} />
+      )}
+    </>
+  );
+}
+
+function AllRuns({ view, change }: { view: View; change: Change }) {
+  const listed = useRuns(view);
+  return (
+    <List view={view} change={change} listed={listed}>
+      {(shared) => <RunRows {...shared} rows={listed.rows} />}
+    </List>
+  );
+}
+
+function AllExperiments({ view, change }: { view: View; change: Change }) {
+  const listed = useExperiments(view);
+  return (
+    <List view={view} change={change} listed={listed}>
+      {(shared) => <ExperimentRows {...shared} rows={listed.rows} />}
+    </List>
+  );
+}
+
+interface Shared {
+  picked: ReadonlySet<string>;
+  cursor: string | null;
+  onPick: (id: string) => void;
+  onPickAll: () => void;
+}
+
+interface Props<R> {
+  view: View;
+  change: Change;
+  listed: Listed<R>;
+  children: (shared: Shared) => React.ReactNode;
+}
+
+function List<R extends RunRow | ExperimentRow>({ view, change, listed, children }: Props<R>) {
+  const { rows, asked, fresh, showFresh, again } = listed;
+  const picked = useMemo(() => new Set(view.picked), [view.picked]);
+  const latest = useRef(view.picked);
+  useEffect(() => {
+    latest.current = view.picked;
+  });
+  const pick = useCallback(
+    (id: string) => {
+      const now = latest.current;
+      change({ picked: now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST_PICKED) });
+    },
+    [change],
+  );
+  const ids = useMemo(() => rows.map((row) => row.id), [rows]);
+  const pickAll = (): void => {
+    change({ picked: ids.every((id) => picked.has(id)) ? [] : ids.slice(0, MOST_PICKED) });
+  };
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = asked;
+  const onward = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const linkOf = (id: string): string => linkTo([view.what, id]);
+  const cursor = useCursor({ ids, linkOf, onPick: pick, onPickAll: pickAll, onNoneLeft: onward });
+  useShortcut("Escape", "Pick none", () => change({ picked: [] }), { group: "List", enabled: picked.size > 0 });
+  if (asked.isError) return <ErrorNote error={asked.error} action={<Button onClick={again}>Try again</Button>} />;
+  if (asked.isPending) return <Waiting height="50vh" />;
+  if (rows.length === 0) return <Nothing view={view} change={change} fresh={fresh} onFresh={showFresh} />;
+  return (
+    <>
+      <div className={styles.above}>
+        <p role="status">
+          {count(rows.length)}
+          {hasNextPage && "+"} {view.what}
+          {isFiltered(view) && " that match"}, {view.sort} first
+        </p>
+        {fresh > 0 && (
+          <Button kind="quiet" onClick={showFresh}>
+            {count(fresh)} new: show
+          </Button>
+        )}
+        <Button kind="quiet" onClick={() => change({ sort: view.sort === "newest" ? "oldest" : "newest" })}>
+          {view.sort === "newest" ? "Oldest first" : "Newest first"}
+        </Button>
+      </div>
+      <div className={styles.list} data-old={asked.isPlaceholderData}>
+        {children({ picked, cursor, onPick: pick, onPickAll: pickAll })}
+      </div>
+      <More waits={hasNextPage} onward={onward} />
+      {picked.size > 0 && <Bulk what={view.what} picked={view.picked} rows={rows} change={change} again={again} />}
+    </>
+  );
+}
+
+/** Comes into sight when somebody scrolls on: the next page is asked for before they are there. */
+function More({ waits, onward }: { waits: boolean; onward: () => void }) {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = end.current;
+    if (element === null || !waits) return;
+    const watch = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && onward(), {
+      rootMargin: "800px",
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [waits, onward]);
+  return (
+    <div ref={end} className={styles.end}>
+      {waits ? "Loading more …" : ""}
+    </div>
+  );
+}
+
+interface NothingProps {
+  view: View;
+  change: Change;
+  fresh: number;
+  onFresh: () => void;
+}
+
+function Nothing({ view, change, fresh, onFresh }: NothingProps) {
+  const come = fresh > 0 && <Button onClick={onFresh}>{count(fresh)} new: show</Button>;
+  if (isFiltered(view)) {
+    return (
+      <Empty
+        title={`No ${view.what} match`}
+        action={come || <Button onClick={() => change(NOTHING)}>Clear the filters</Button>}
+      >
+        <p>
+          Every word of a search has to occur: in a name, an id, an owner, a swept value. <code>cc=bbr</code>,{" "}
+          <code>300 ms</code> or <code>rtt=300ms</code> are words too.
+        </p>
+      </Empty>
+    );
+  }
+  const first = (
+    <LinkButton kind="primary" href={linkTo(["launch"])}>
+      Launch an experiment
+    </LinkButton>
+  );
+  return (
+    <Empty title="Nothing has been run here yet" action={come || first}>
+      <p>
+        Every run of this lab will be listed here: by whom, over which path, what came of it. Launch one of the shipped
+        experiments, or reproduce a figure of a <a href={linkTo(["papers"])}>paper</a>; either takes seconds.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,132 @@
+/** The two lists, page by page, kept true while they are looked at: states change in place, and what is new is only counted. */
+import {
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+  useInfiniteQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { answered, api } from "../../api/client";
+import type { Status } from "../../parts/Badge";
+import { type Change, useChanges } from "./live";
+import { type ExperimentRow, experimentsQuery, type RunRow, runsQuery, type View } from "./view";
+
+export interface Listed<R> {
+  rows: readonly R[];
+  asked: UseInfiniteQueryResult<InfiniteData<{ items: R[]; next: string | null }>>;
+  /** How many came since that the list does not show yet. */
+  fresh: number;
+  showFresh: () => void;
+  /** Read rows again: something was done to them. */
+  again: () => void;
+}
+
+// Of more than so many that ended at once only the state is told, until the list is read again.
+const MOST_READ = 12;
+
+const BECOMES: Record<string, Status> = {
+  "run.queued": "queued",
+  "run.started": "running",
+  "run.retried": "running",
+};
+
+export function useRuns(view: View): Listed<RunRow> {
+  const question = useMemo(() => runsQuery(view), [view]);
+  const key = useMemo(() => ["runs", question], [question]);
+  const listed = useList<RunRow>(key, (cursor) =>
+    answered(api.GET("/api/v1/runs", { params: { query: { ...question, ...(cursor && { cursor }) } } })),
+  );
+  const { patch, ids, count } = listed;
+  useChanges((changes) => {
+    const states = new Map<string, Status>();
+    for (const change of changes) {
+      if (change.run === null) continue;
+      const state = statusOf(change);
+      if (state !== null) states.set(change.run, state);
+    }
+    count(changes.flatMap(({ kind, run }) => (kind === "run.queued" && run !== null && !ids.has(run) ? [run] : [])));
+    const mine = [...states].filter(([run]) => ids.has(run));
+    patch((row) => (states.has(row.id) ? { ...row, status: states.get(row.id) ?? row.status } : row));
+    const ended = mine.filter(([, state]) => !["queued", "running"].includes(state));
+    for (const [id] of [...ended, ...mine.filter(([, state]) => state === "running")].slice(0, MOST_READ)) {
+      answered(api.GET("/api/v1/runs/{id}", { params: { path: { id } } })).then(
+        ({ document: _, links: __, ...fresh }) => patch((row) => (row.id === id ? fresh : row)),
+        () => undefined,
+      );
+    }
+  });
+  return listed;
+}
+
+export function useExperiments(view: View): Listed<ExperimentRow> {
+  const question = useMemo(() => experimentsQuery(view), [view]);
+  const key = useMemo(() => ["experiments", question], [question]);
+  const listed = useList<ExperimentRow>(key, (cursor) =>
+    answered(api.GET("/api/v1/experiments", { params: { query: { ...question, ...(cursor && { cursor }) } } })),
+  );
+  const { patch, ids, count, rows } = listed;
+  useChanges((changes) => {
+    const named = new Set(changes.flatMap((change) => change.experiment ?? []));
+    count(
+      changes
+        .flatMap(({ kind, experiment }) => (kind === "experiment.queued" && experiment !== null ? [experiment] : []))
+        .filter((one) => !ids.has(one)),
+    );
+    // A run says nothing about whose it is: whatever goes on may have come further.
+    const live = rows.filter((row) => ["queued", "running"].includes(row.status)).map((row) => row.id);
+    for (const id of [...new Set([...named, ...live])].filter((one) => ids.has(one)).slice(0, MOST_READ)) {
+      answered(api.GET("/api/v1/experiments/{id}", { params: { path: { id } } })).then(
+        ({ spec: _, lint: __, asked: ___, runs: ____, links: _____, ...fresh }) =>
+          patch((row) => (row.id === id ? fresh : row)),
+        () => undefined,
+      );
+    }
+  });
+  return listed;
+}
+
+function statusOf(change: Change): Status | null {
+  if (change.kind === "run.finished") return (change.data.status as Status | undefined) ?? null;
+  return BECOMES[change.kind] ?? null;
+}
+
+function useList<R extends { id: string; href: string }>(
+  key: readonly unknown[],
+  read: (cursor: string) => Promise<{ items: R[]; next: string | null }>,
+) {
+  const client = useQueryClient();
+  const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
+  const asked = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam }) => read(pageParam),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next,
+    // While another question is asked, the last answer stays: nothing jumps.
+    placeholderData: (before) => before,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnMount: "always",
+    refetchOnWindowFocus: false,
+  });
+  const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.items) ?? [], [asked.data]);
+  const ids = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another question, another count
+  useEffect(() => setUnseen(new Set()), [key]);
+  const patch = useCallback(
+    (change: (row: R) => R) =>
+      client.setQueryData<InfiniteData<{ items: R[]; next: string | null }>>(
+        key,
+        (known) =>
+          known && { ...known, pages: known.pages.map((page) => ({ ...page, items: page.items.map(change) })) },
+      ),
+    [client, key],
+  );
+  const count = useCallback((found: readonly string[]) => {
+    if (found.length > 0) setUnseen((now) => new Set([...now, ...found]));
+  }, []);
+  const { refetch } = asked;
+  const again = useCallback(() => {
+    setUnseen(new Set());
+    void refetch();
+  }, [refetch]);
+  return { rows, ids, asked, fresh: unseen.size, showFresh: again, again, patch, count };
+}

@@ -1,0 +1,34 @@
+/**
+ * What happens in the lab while a list is looked at: asked for every two seconds, from where the last answer ended, and only
+ * while the page is in sight. The question costs the service next to nothing, so a list is never read again just to be sure.
+ */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { answered, api, type Schemas } from "../../api/client";
+
+export type Change = Schemas["Change"];
+
+const ASK_MS = 2000;
+
+export function useChanges(onChanges: (changes: readonly Change[]) => void): void {
+  const last = useRef<number | undefined>(undefined);
+  const latest = useRef(onChanges);
+  useEffect(() => {
+    latest.current = onChanges;
+  });
+  const { data } = useQuery({
+    queryKey: ["changes"],
+    queryFn: () =>
+      answered(
+        api.GET("/api/v1/changes", { params: { query: last.current === undefined ? {} : { after: last.current } } }),
+      ),
+    refetchInterval: ASK_MS,
+    staleTime: 0,
+    gcTime: 0,
+  });
+  useEffect(() => {
+    if (data === undefined) return;
+    last.current = data.last;
+    if (data.items.length > 0) latest.current(data.items);
+  }, [data]);
+}

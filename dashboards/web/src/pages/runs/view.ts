@@ -1,0 +1,83 @@
+/** What of the list is shown, as the address has it, and the question that the service is asked for it. */
+import type { Schemas } from "../../api/client";
+import type { Status } from "../../parts/Badge";
+import { flag, list, oneOf, text, type ViewOf, writeView } from "../../shell/codecs";
+import { linkTo } from "../../shell/hash";
+
+export const STATUSES: readonly Status[] = ["queued", "running", "done", "missed", "failed", "cancelled"];
+export const BACKENDS = ["sandbox", "mininet", "hosts"] as const;
+
+export const VIEW = {
+  what: oneOf(["runs", "experiments"], "runs"),
+  q: text(),
+  status: oneOf(["", ...STATUSES], ""),
+  cc: text(),
+  backend: oneOf(["", ...BACKENDS], ""),
+  owner: text(),
+  rtt: text(),
+  bandwidth: text(),
+  topology: text(),
+  from: text(),
+  to: text(),
+  pinned: flag(),
+  // Of one experiment: by its name, or the very one.
+  name: text(),
+  of: text(),
+  sort: oneOf(["newest", "oldest"], "newest"),
+  picked: list(),
+};
+
+export type View = ViewOf<typeof VIEW>;
+export type RunRow = Schemas["RunRow"];
+export type ExperimentRow = Schemas["ExperimentRow"];
+
+export const PAGE = 60;
+/** So many at most are picked: the address holds them. */
+export const MOST_PICKED = 100;
+
+/** Filters that lie behind "More". */
+export const SELDOM = ["backend", "owner", "rtt", "bandwidth", "topology", "from", "to"] as const;
+export const NOTHING: Partial<View> = {
+  q: "", status: "", cc: "", backend: "", owner: "", rtt: "", bandwidth: "", topology: "", from: "", to: "",
+  pinned: false, name: "", of: "",
+}; // biome-ignore format: one look
+
+export function isFiltered(view: View): boolean {
+  return Object.entries(NOTHING).some(([name, empty]) => view[name as keyof View] !== empty);
+}
+
+/** Of both lists. */
+function common(view: View) {
+  return {
+    limit: PAGE,
+    sort: view.sort,
+    ...(view.q.trim() && { text: view.q.trim() }),
+    ...(view.status && { status: view.status }),
+    ...(view.cc && { cc: view.cc.split(" ").filter(Boolean).slice(0, 5) }),
+    ...(view.backend && { backend: view.backend }),
+    ...(view.owner && { owner: view.owner }),
+    ...(view.from && { from: view.from }),
+    ...(view.to && { to: view.to }),
+  };
+}
+
+export function runsQuery(view: View) {
+  return {
+    ...common(view),
+    ...(view.rtt && { rtt: view.rtt.trim() }),
+    ...(view.bandwidth && { bandwidth: view.bandwidth.trim() }),
+    ...(view.topology && { topology: view.topology.trim() }),
+    ...(view.pinned && { pinned: true }),
+    ...(view.name && { experiment: view.name }),
+    ...(view.of && { experiment_id: view.of }),
+  };
+}
+
+export function experimentsQuery(view: View) {
+  return { ...common(view), ...(view.name && { name: view.name }) };
+}
+
+/** The list with these filters and no others, for `href`. */
+export function listOf(wanted: Partial<View>): string {
+  return linkTo(["runs"], writeView(VIEW, wanted));
+}

@@ -1,0 +1,60 @@
+/** Where one arrives: what goes on, what was done last, and where the papers stand; for a lab without runs, what to do first. */
+import { useQuery } from "@tanstack/react-query";
+import { answered, api } from "../../api/client";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Panel } from "../../parts/Panel";
+import { Waiting } from "../../parts/Waiting";
+import { linkTo } from "../../shell/hash";
+import { writeView } from "../../shell/viewState";
+import { listOf, VIEW } from "../runs/view";
+import { FirstSteps } from "./FirstSteps";
+import { Latest } from "./Latest";
+import { PapersState } from "./PapersState";
+import styles from "./Start.module.css";
+
+const LATEST = 8;
+const LIVE_AGAIN_MS = 2000;
+const AGAIN_MS = 15_000;
+
+export default function Start() {
+  const { data, error } = useQuery({
+    queryKey: ["experiments", "latest"],
+    queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: LATEST } } })),
+    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? LIVE_AGAIN_MS : AGAIN_MS),
+  });
+  if (error) return <ErrorNote error={error} />;
+  if (data === undefined) return <Waiting height="60vh" />;
+  if (data.items.length === 0) return <FirstSteps />;
+  const live = data.items.filter(isLive);
+  return (
+    <div className={styles.start}>
+      <h1 className="unseen">The lab now</h1>
+      <Panel title="Going on" actions={<a href={linkTo(["lab"])}>The queue</a>}>
+        {live.length > 0 ? (
+          <Latest label="Experiments that go on" rows={live} />
+        ) : (
+          <p className={styles.quiet}>
+            Nothing runs and nothing waits. <a href={linkTo(["launch"])}>Launch an experiment</a>
+          </p>
+        )}
+      </Panel>
+      <Panel
+        title="Latest experiments"
+        actions={<a href={linkTo(["runs"], writeView(VIEW, { what: "experiments" }))}>All of them</a>}
+      >
+        <Latest label="Latest experiments" rows={data.items.filter((row) => !isLive(row))} />
+      </Panel>
+      <Panel title="Papers" actions={<a href={linkTo(["papers"])}>Figure by figure</a>}>
+        <PapersState />
+      </Panel>
+      <p className={styles.quiet}>
+        <a href={listOf({ status: "failed" })}>Runs that failed</a> ·{" "}
+        <a href={listOf({ status: "missed" })}>Runs that missed what was expected</a>
+      </p>
+    </div>
+  );
+}
+
+function isLive({ status }: { status: string }): boolean {
+  return status === "queued" || status === "running";
+}

@@ -1,0 +1,32 @@
+/** Colours of flows against their ground, and against each other as people with every kind of colour vision see them. */
+import { expect, test } from "vitest";
+import { apart, contrast } from "./colourMath";
+import { DASHES, flowStyle, PALETTE } from "./palette";
+
+const GROUNDS = { light: "#ffffff", dark: "#16191c" } as const;
+
+test.each(["light", "dark"] as const)("%s: lines stand out from their ground", (theme) => {
+  for (const colour of PALETTE[theme]) expect(contrast(colour, GROUNDS[theme]), colour).toBeGreaterThanOrEqual(3);
+});
+
+test.each(["light", "dark"] as const)("%s: any two are told apart, with any colour vision", (theme) => {
+  const near: string[] = [];
+  for (const vision of ["normal", "protan", "deutan", "tritan"] as const) {
+    PALETTE[theme].forEach((one, place) => {
+      for (const other of PALETTE[theme].slice(place + 1)) {
+        const distance = apart(one, other, vision);
+        // Differences of 0.02 in OKLab are just noticed side by side.
+        if (distance < 0.07) near.push(`${one} ${other} ${vision} ${distance.toFixed(3)}`);
+      }
+    });
+  }
+  expect(near).toEqual([]);
+});
+
+test("no two of the first 48 flows are drawn alike", () => {
+  const drawn = Array.from({ length: 48 }, (_, place) => {
+    const style = flowStyle(place, "dark");
+    return `${style.colour} ${style.dash}`;
+  });
+  expect(new Set(drawn).size).toBe(PALETTE.dark.length * DASHES.length);
+});

@@ -1,0 +1,45 @@
+/** A labelled control with its help and its mistake; whoever cannot see hears both. The child gets its id from the render function. */
+import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+import styles from "./Field.module.css";
+
+interface About {
+  label: string;
+  help?: ReactNode;
+  /** What is wrong with what is there. */
+  mistake?: string | null | undefined;
+}
+
+interface Wiring {
+  id: string;
+  "aria-describedby": string;
+  "aria-invalid": boolean;
+  className: string;
+}
+
+export function Field({ label, help, mistake, children }: About & { children: (wiring: Wiring) => ReactNode }) {
+  const id = useId();
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id} className={styles.label}>
+        {label}
+      </label>
+      {children({
+        id,
+        "aria-describedby": `${id}-about`,
+        "aria-invalid": Boolean(mistake),
+        className: styles.control ?? "",
+      })}
+      <div id={`${id}-about`} className={mistake ? styles.mistake : styles.help} aria-live="polite">
+        {mistake || help}
+      </div>
+    </div>
+  );
+}
+
+export function TextField({ label, help, mistake, ...input }: About & InputHTMLAttributes<HTMLInputElement>) {
+  return (
+    <Field label={label} help={help} mistake={mistake}>
+      {(wiring) => <input type="text" spellCheck={false} autoComplete="off" {...input} {...wiring} />}
+    </Field>
+  );
+}

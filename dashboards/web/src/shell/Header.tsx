@@ -1,0 +1,90 @@
+/** The header: the pages, whether the service answers, who is logged in, and how it looks. */
+import { useState } from "react";
+import { connection } from "../api/connection";
+import { logOut } from "../api/entrance";
+import { useSession } from "../api/session";
+import { outdated } from "../api/upgrade";
+import { PAGES } from "../pages/catalogue";
+import { Button } from "../parts/Button";
+import { ErrorNote } from "../parts/ErrorNote";
+import { useStore } from "../store";
+import styles from "./Header.module.css";
+import { Mark } from "./Mark";
+import { Menu } from "./Menu";
+import { linkTo, useRoute } from "./route";
+import { ShortcutSheet } from "./ShortcutSheet";
+import { useShortcut } from "./shortcuts";
+import { ThemeSwitch } from "./ThemeSwitch";
+
+export function Header() {
+  const [word] = useRoute().path;
+  const [sheet, setSheet] = useState(false);
+  useShortcut("?", "Show the keys", () => setSheet(true), { group: "Everywhere" });
+  return (
+    <header className={styles.header}>
+      <button type="button" className={styles.skip} onClick={() => document.getElementById("page")?.focus()}>
+        Skip to the page
+      </button>
+      <a className={styles.home} href={linkTo([])} aria-current={word === undefined ? "page" : undefined}>
+        <Mark />
+        Longhaul
+      </a>
+      <nav aria-label="Pages" className={styles.pages}>
+        {PAGES.map((page) => (
+          <a
+            key={page.word}
+            href={linkTo([page.word])}
+            aria-current={isShown(page.word, word) ? "page" : undefined}
+            onPointerEnter={() => void page.load().catch(() => undefined)}
+          >
+            {page.name}
+          </a>
+        ))}
+      </nav>
+      <Reach />
+      <Who onKeys={() => setSheet(true)} />
+      {sheet && <ShortcutSheet onClose={() => setSheet(false)} />}
+    </header>
+  );
+}
+
+function isShown(page: string, word: string | undefined): boolean {
+  return page === (word === "experiments" ? "runs" : word);
+}
+
+function Reach() {
+  const away = useStore(connection) === "away";
+  const old = useStore(outdated);
+  return (
+    <div role="status" className={styles.reach}>
+      {away && "Service away, trying again …"}
+      {old && !away && (
+        <Button kind="quiet" onClick={() => window.location.reload()}>
+          Longhaul was upgraded: reload
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Who({ onKeys }: { onKeys: () => void }) {
+  const session = useSession();
+  const [error, setError] = useState<unknown>(null);
+  if (session.kind !== "in" && session.kind !== "ended") return null;
+  return (
+    <Menu label={`${session.name}, scope ${session.scope}`} name={session.name}>
+      <p className={styles.who}>
+        <strong>{session.name}</strong>
+        <span>scope {session.scope}</span>
+      </p>
+      <ThemeSwitch />
+      <Button kind="quiet" onClick={onKeys}>
+        Keys <kbd>?</kbd>
+      </Button>
+      <Button kind="quiet" onClick={() => void logOut().catch(setError)}>
+        Log out
+      </Button>
+      {error !== null && <ErrorNote error={error} />}
+    </Menu>
+  );
+}

@@ -1,0 +1,62 @@
+/** The first thing that a visitor sees: a token, and where one comes from. */
+import { type FormEvent, useState } from "react";
+import { logIn } from "../api/entrance";
+import { Button } from "../parts/Button";
+import { ErrorNote } from "../parts/ErrorNote";
+import { TextField } from "../parts/Field";
+import styles from "./Login.module.css";
+import { Mark } from "./Mark";
+import { ThemeSwitch } from "./ThemeSwitch";
+
+export function Login() {
+  return (
+    <main className={styles.login}>
+      <h1 className={styles.name}>
+        <Mark /> Longhaul
+      </h1>
+      <p className={styles.about}>
+        A congestion-control laboratory: plan an experiment, run it on real Linux TCP, watch it, compare it.
+      </p>
+      <LoginForm />
+      <p className={styles.about}>
+        No token yet? The service showed its first one when it was started; whoever runs it makes more with{" "}
+        <code>longhaul token add NAME --scope run</code>.
+      </p>
+      <ThemeSwitch />
+    </main>
+  );
+}
+
+export function LoginForm() {
+  const [token, setToken] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      await logIn(token.trim());
+    } catch (refused) {
+      setError(refused);
+      setBusy(false);
+    }
+  }
+  return (
+    <form className={styles.form} onSubmit={(event) => void submit(event)}>
+      <TextField
+        label="Token"
+        type="password"
+        autoComplete="current-password"
+        placeholder="lh_…"
+        value={token}
+        onChange={(event) => setToken(event.target.value)}
+        autoFocus
+      />
+      <Button kind="primary" type="submit" busy={busy} disabled={token.trim() === ""}>
+        Log in
+      </Button>
+      {error !== null && <ErrorNote error={error} />}
+    </form>
+  );
+}

@@ -1,0 +1,86 @@
+/** What is round every page: who may see it, the header, keys that work everywhere, and what is shown when a page breaks. */
+import { Suspense, useEffect, useState } from "react";
+import { onReturn } from "../api/connection";
+import { askWho } from "../api/entrance";
+import { problemOf } from "../api/problem";
+import { useSession } from "../api/session";
+import { PAGES, pageAt } from "../pages/catalogue";
+import { Dialog } from "../parts/Dialog";
+import { Empty } from "../parts/Empty";
+import { ErrorNote } from "../parts/ErrorNote";
+import { Waiting } from "../parts/Waiting";
+import { Crash } from "./Crash";
+import { Header } from "./Header";
+import { Login, LoginForm } from "./Login";
+import { go, linkTo, useRoute } from "./route";
+import styles from "./Shell.module.css";
+import { useShortcut } from "./shortcuts";
+
+export function Shell() {
+  const session = useSession();
+  const [refused, setRefused] = useState<unknown>(null);
+  useEffect(() => {
+    const ask = (): void => {
+      askWho().then(() => setRefused(null), setRefused);
+    };
+    ask();
+    return onReturn(ask);
+  }, []);
+  if (session.kind === "out") return <Login />;
+  if (session.kind === "asking") {
+    return <main className={styles.page}>{refused ? <ErrorNote error={problemOf(refused)} /> : <Waiting />}</main>;
+  }
+  return (
+    <>
+      <Header />
+      <Shown />
+      {session.kind === "ended" && (
+        <Dialog title="Your session has ended">
+          <p>Log in again and go on where you were.</p>
+          <LoginForm />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function Shown() {
+  const route = useRoute();
+  const shown = pageAt(route);
+  const title = shown?.entry.name ?? "Nothing here";
+  const here = route.path.join("/");
+  useEffect(() => {
+    document.title = `${title} · Longhaul`;
+  }, [title]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins at its top
+  useEffect(() => {
+    // It gives a promise, which an effect must not.
+    void window.scrollTo(0, 0);
+  }, [here]);
+  return (
+    <main id="page" tabIndex={-1} className={styles.page}>
+      <PageKey keys="g h" name="Start" word="" />
+      {PAGES.map((page) => (
+        <PageKey key={page.word} keys={`g ${page.key}`} name={page.name} word={page.word} />
+      ))}
+      {shown === null ? (
+        <Empty title="Nothing is here">
+          <p>
+            No page has the address <code>#/{here}</code>. <a href={linkTo(["runs"])}>All runs</a>
+          </p>
+        </Empty>
+      ) : (
+        <Crash key={here}>
+          <Suspense fallback={<Waiting height="60vh" />}>
+            <shown.entry.Page path={shown.path} />
+          </Suspense>
+        </Crash>
+      )}
+    </main>
+  );
+}
+
+function PageKey({ keys, name, word }: { keys: string; name: string; word: string }) {
+  useShortcut(keys, `Go to ${name}`, () => go(linkTo(word ? [word] : [])), { group: "Everywhere" });
+  return null;
+}

@@ -1,0 +1,56 @@
+/** The keys that work now. */
+import { Fragment } from "react";
+import { Button } from "../parts/Button";
+import { Dialog } from "../parts/Dialog";
+import styles from "./ShortcutSheet.module.css";
+import { type Shortcut, useShortcuts } from "./shortcuts";
+
+const MOD = /Mac/.test(navigator.userAgent) ? "⌘ " : "Ctrl ";
+
+export function ShortcutSheet({ onClose }: { onClose: () => void }) {
+  const groups = grouped(useShortcuts());
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      {groups.map(([group, shortcuts]) => (
+        <section key={group}>
+          <h3 className={styles.group}>{group}</h3>
+          <dl className={styles.keys}>
+            {shortcuts.map((one) => (
+              <Fragment key={one.keys}>
+                <dt>
+                  <Keys keys={one.keys} />
+                </dt>
+                <dd>{one.about}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </section>
+      ))}
+      <div>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Keys({ keys }: { keys: string }) {
+  const [first = "", second] = keys.split(" ");
+  return (
+    <>
+      <kbd>{first.replace("mod+", MOD)}</kbd>
+      {second && (
+        <>
+          {" then "}
+          <kbd>{second}</kbd>
+        </>
+      )}
+    </>
+  );
+}
+
+/** This page's first. */
+function grouped(all: readonly Shortcut[]): [string, Shortcut[]][] {
+  const groups = new Map<string, Shortcut[]>();
+  for (const one of all) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  return [...groups].sort(([a], [b]) => Number(a === "Everywhere") - Number(b === "Everywhere"));
+}

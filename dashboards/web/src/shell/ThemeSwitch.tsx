@@ -1,0 +1,13 @@
+/** Light, dark, or as the system has it. */
+import { Segments } from "../parts/Segments";
+import { type Choice, chooseTheme, useThemeChoice } from "./theme";
+
+const NAMES: readonly (readonly [Choice, string])[] = [
+  ["system", "System"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+export function ThemeSwitch() {
+  return <Segments label="Theme" choices={NAMES} value={useThemeChoice()} onChange={chooseTheme} />;
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { flag, list, number, oneOf, range, readView, text, writeView } from "./codecs";
+import { linkTo, parseRoute } from "./hash";
+
+const VIEW = {
+  flows: list(),
+  log: flag(),
+  lit: flag(true),
+  at: number(null),
+  points: number(2000),
+  zoom: range(),
+  measure: text("cwnd"),
+  theme: oneOf(["one", "two"], "one"),
+};
+const INITIAL = {
+  flows: [],
+  log: false,
+  lit: true,
+  at: null,
+  points: 2000,
+  zoom: null,
+  measure: "cwnd",
+  theme: "one",
+};
+
+test("what is at its default is not in the address", () => {
+  expect(readView(VIEW, "")).toEqual(INITIAL);
+  expect(writeView(VIEW, INITIAL as never)).toBe("");
+});
+
+test("what is written is read again, whatever characters it has", () => {
+  const shown = {
+    flows: ["app,1", "b c", "ü&=?#", "a/b@c"],
+    log: true,
+    lit: false,
+    at: -2.5,
+    points: 10,
+    zoom: [0.25, 30] as const,
+    measure: "a+b c%20",
+    theme: "two" as const,
+  };
+  const query = writeView(VIEW, shown);
+  expect(readView(VIEW, query)).toEqual(shown);
+  expect(parseRoute(linkTo(["runs", "a/b"], query))).toEqual({ path: ["runs", "a/b"], query });
+});
+
+test("the address stays legible", () => {
+  expect(linkTo(["runs", "5d41"], writeView(VIEW, { flows: ["app", "bic"], zoom: [1, 2.5] }))).toBe(
+    "#/runs/5d41?flows=app,bic&zoom=1~2.5",
+  );
+});
+
+test("a change leaves the rest alone, also what another view wrote", () => {
+  expect(writeView(VIEW, { log: true }, "measure=rtt&other=x")).toBe("measure=rtt&other=x&log=1");
+  expect(writeView(VIEW, { measure: "cwnd" }, "measure=rtt&other=x")).toBe("other=x");
+});
+
+test.each([
+  "at=x&zoom=3~1&theme=no&points=",
+  "zoom=1&at=NaN",
+  "zoom=1~Infinity&points=1e999",
+  "zoom=1~2~3",
+])("what cannot be read is at its default: %s", (query) => {
+  expect(readView(VIEW, query)).toEqual(INITIAL);
+});

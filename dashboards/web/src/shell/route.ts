@@ -1,0 +1,36 @@
+/**
+ * Where one is: the hash of the address, which holds all that a view shows. A copied address restores it, under any prefix.
+ *
+ *     #/runs/5d41402abc4b2a769e07?flows=app,bic&from=2.5
+ *       path: ["runs", "5d41..."]  query: "flows=app,bic&from=2.5"
+ */
+import { Store, useStore } from "../store";
+import { linkTo, parseRoute, type Route } from "./hash";
+
+export { linkTo, type Route } from "./hash";
+
+const route = new Store<Route>(parseRoute(window.location.hash));
+window.addEventListener("hashchange", readAgain);
+window.addEventListener("popstate", readAgain);
+
+function readAgain(): void {
+  route.set(parseRoute(window.location.hash));
+}
+
+export function useRoute(): Route {
+  return useStore(route);
+}
+
+/** Go to a view; `replace` where Back should not lead to what was shown before. */
+export function go(link: string, { replace = false }: { replace?: boolean } = {}): void {
+  if (replace) window.history.replaceState(null, "", link);
+  else window.history.pushState(null, "", link);
+  readAgain();
+}
+
+/** Change the query of the view that is shown now. */
+export function replaceQuery(change: (query: string) => string, options: { replace: boolean }): void {
+  const now = route.get();
+  const query = change(now.query);
+  if (query !== now.query) go(linkTo(now.path, query), options);
+}

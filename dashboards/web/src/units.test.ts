@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { ago, bdp, count, duration, packets, plain, rate, share, size, wait } from "./units";
+
+test.each([
+  [rate(622_080_000), "622.1 Mbit/s"],
+  [rate(622e6), "622 Mbit/s"],
+  [rate(999_990_000), "1 Gbit/s"],
+  [rate(0), "0 bit/s"],
+  [rate(512), "512 bit/s"],
+  [duration(0.3), "300 ms"],
+  [duration(0.000_05), "50 µs"],
+  [duration(60), "60 s"],
+  [duration(0), "0 s"],
+  [size(23_325_000), "23.32 MB"],
+  [size(1500), "1.5 KB"],
+  [packets(15_550), "15,550 packets"],
+  [packets(1), "1 packet"],
+  [packets(23.456), "23.46 packets"],
+  [bdp(1), "1 BDP"],
+  [share(0.954), "95.4 %"],
+  [share(1), "100 %"],
+  [share(1e-5), "1e-5"],
+  [share(0), "0 %"],
+  [plain(0.99996), "1"],
+  [plain(1234.5), "1235"],
+  [count(12_345), "12,345"],
+  [wait(0.25), "250 ms"],
+  [wait(3.21), "3.2 s"],
+  [wait(95), "1 min 35 s"],
+  [wait(7320), "2 h 2 min"],
+  [rate(null), "–"],
+  [rate(Number.NaN), "–"],
+])("%s", (written, expected) => {
+  expect(written).toBe(expected);
+});
+
+test("how long ago", () => {
+  const now = Date.parse("2031-05-17T09:00:00Z");
+  expect(ago("2031-05-17T08:59:30Z", now)).toBe("just now");
+  expect(ago("2031-05-17T08:56:00Z", now)).toBe("4 min ago");
+  expect(ago("2031-05-17T04:00:00Z", now)).toBe("5 h ago");
+  expect(ago("2031-05-14T09:00:00Z", now)).toBe("3 d ago");
+  expect(ago(null, now)).toBe("–");
+});

@@ -1,0 +1,139 @@
+/**
+ * Numbers as the field writes them, one formatter a quantity: 622 Mbit/s, 300 ms, 1 BDP, 15,550 packets. Rates and sizes are
+ * powers of 1000. Measured values are shown to four digits; `null` and what is no number become a dash.
+ */
+
+export const NONE = "–";
+
+type Units = readonly (readonly [factor: number, name: string])[];
+
+const RATES: Units = [
+  [1e9, "Gbit/s"],
+  [1e6, "Mbit/s"],
+  [1e3, "kbit/s"],
+  [1, "bit/s"],
+];
+const DURATIONS: Units = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+];
+const SIZES: Units = [
+  [1e12, "TB"],
+  [1e9, "GB"],
+  [1e6, "MB"],
+  [1e3, "KB"],
+  [1, "B"],
+];
+
+type Value = number | null | undefined;
+
+/** 622080000 -> "622.1 Mbit/s" */
+export function rate(bps: Value): string {
+  return scaled(bps, RATES);
+}
+
+/** 0.04 -> "40 ms"; for times on the scale of a path. */
+export function duration(seconds: Value): string {
+  return scaled(seconds, DURATIONS);
+}
+
+/** 23325000 -> "23.32 MB" */
+export function size(bytes: Value): string {
+  return scaled(bytes, SIZES);
+}
+
+/** 15550 -> "15,550 packets" */
+export function packets(count: Value): string {
+  return isNumber(count) ? `${digits(count)} ${count === 1 ? "packet" : "packets"}` : NONE;
+}
+
+/** 0.5 -> "0.5 BDP" */
+export function bdp(multiple: Value): string {
+  return isNumber(multiple) ? `${digits(multiple)} BDP` : NONE;
+}
+
+/** 0.954 -> "95.4 %", 1e-5 -> "1e-5": a share of packets is small, and is written so. */
+export function share(part: Value): string {
+  if (!isNumber(part)) return NONE;
+  return part !== 0 && Math.abs(part) < 1e-3 ? part.toExponential(2).replace(/\.?0+e/, "e") : `${digits(part * 100)} %`;
+}
+
+/** A number without a unit: Jain's index, a coefficient. */
+export function plain(value: Value): string {
+  return isNumber(value) ? digits(value) : NONE;
+}
+
+/** 12345 -> "12,345" */
+export function count(whole: Value): string {
+  return isNumber(whole) ? Math.round(whole).toLocaleString("en") : NONE;
+}
+
+/** How long people wait: 3.2 -> "3.2 s", 95 -> "1 min 35 s", 7300 -> "2 h 2 min". */
+export function wait(seconds: Value): string {
+  if (!isNumber(seconds)) return NONE;
+  if (seconds < 60) return seconds < 1 ? duration(seconds) : `${digits(seconds, 2)} s`;
+  const whole = Math.round(seconds);
+  const parts: [number, string][] =
+    whole < 3600
+      ? [
+          [Math.floor(whole / 60), "min"],
+          [whole % 60, "s"],
+        ]
+      : whole < 86_400
+        ? [
+            [Math.floor(whole / 3600), "h"],
+            [Math.floor((whole % 3600) / 60), "min"],
+          ]
+        : [
+            [Math.floor(whole / 86_400), "d"],
+            [Math.floor((whole % 86_400) / 3600), "h"],
+          ];
+  return parts
+    .filter(([value]) => value > 0)
+    .map(([value, unit]) => `${value} ${unit}`)
+    .join(" ");
+}
+
+/** When something was, from now: "just now", "4 min ago", "3 d ago". */
+export function ago(at: string | null | undefined, nowMs = Date.now()): string {
+  const seconds = at ? (nowMs - Date.parse(at)) / 1000 : Number.NaN;
+  if (!Number.isFinite(seconds)) return NONE;
+  if (seconds < 45) return "just now";
+  const [value, unit] =
+    seconds < 3570 ? [seconds / 60, "min"] : seconds < 84_600 ? [seconds / 3600, "h"] : [seconds / 86_400, "d"];
+  return `${Math.round(value)} ${unit} ago`;
+}
+
+/** A moment in the reader's own time zone: "2031-05-17 09:00:12". */
+export function moment(at: string | null | undefined): string {
+  const date = at ? new Date(at) : null;
+  if (date === null || Number.isNaN(date.getTime())) return NONE;
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** So many digits at most, thousands grouped from 10,000 on. */
+export function digits(value: number, most = 4): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-4) return value.toExponential(most - 1).replace(/\.?0+e/, "e");
+  const decimals = Math.max(0, most - 1 - Math.floor(Math.log10(size)));
+  const rounded = Number(value.toFixed(Math.min(20, decimals)));
+  return Math.abs(rounded) >= 10_000 ? rounded.toLocaleString("en", { maximumFractionDigits: 0 }) : String(rounded);
+}
+
+function scaled(value: Value, units: Units): string {
+  if (!isNumber(value)) return NONE;
+  const smallest = units[units.length - 1] ?? [1, ""];
+  const size = Math.abs(value);
+  // What rounds up to the next unit is written in it: 1 Gbit/s, not 1000 Mbit/s.
+  const [factor, name] = value === 0 ? smallest : (units.find(([one]) => size >= one * 0.99995) ?? smallest);
+  if (value === 0) return `0 ${units === DURATIONS ? "s" : name}`;
+  return `${digits(value / factor)} ${name}`;
+}
+
+function isNumber(value: Value): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
