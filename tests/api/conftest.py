@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from tests.api.serving import Service, served
@@ -23,3 +24,17 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         running.experiment = ended["id"]
         running.run = ended["runs"][0].rpartition("/")[2]
         yield running
+
+
+@pytest.fixture(scope="module")
+def admin(service: Service) -> Iterator[httpx.Client]:
+    """Who may do everything."""
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture
+def still_well(admin: httpx.Client) -> Iterator[None]:
+    """Whatever was sent, the service goes on."""
+    yield
+    assert admin.get("/readyz").status_code == 200

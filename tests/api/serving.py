@@ -45,6 +45,12 @@ class Service:
         """Where it listens."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """Of the process that answers."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Start it, at the port that it had if it had one, and wait until it is ready."""
         self.home.mkdir(parents=True, exist_ok=True)
@@ -53,7 +59,7 @@ class Service:
         with self.log.open("a") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         assert self._process.stdout is not None
-        match = re.match(r"Longhaul at http://127\.0\.0\.1:(\d+),", self._process.stdout.readline())
+        match = re.match(r"Longhaul at http://127\.0\.0\.1:(\d+)[,/]", self._process.stdout.readline())
         assert match is not None, self.log.read_text()
         self.port = int(match[1])
         if not self.tokens:
@@ -144,9 +150,9 @@ class Service:
 
 
 @contextlib.contextmanager
-def served(home: Path, **settings: str) -> Iterator[Service]:
-    """The service on a free port, with a token of every scope."""
-    service = Service(home, settings)
+def served(home: Path, port: int = 0, **settings: str) -> Iterator[Service]:
+    """The service on this port or any that is free, with a token of every scope."""
+    service = Service(home, settings, port)
     try:
         service.start()
         for scope in SCOPES[:2]:

@@ -14,8 +14,10 @@ from api.reading import Reading
 from tests.api.operations import Operation, ids_of, operations, the_app
 from tests.api.serving import ROOT, SCOPES, Service
 
+# The web page, which holds nothing of the lab.
+PAGE = {"GET /", "GET /assets/{name}"}
 # What anybody may do who reaches the port, and nothing else.
-PUBLIC = {"GET /healthz", "GET /readyz", "GET /metrics", f"GET {ROOT}/openapi.json", f"POST {ROOT}/session"}
+PUBLIC = PAGE | {"GET /healthz", "GET /readyz", "GET /metrics", f"GET {ROOT}/openapi.json", f"POST {ROOT}/session"}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 GUARDED = [one for one in operations() if one.name not in PUBLIC]
 PROBLEM = "application/problem+json"
@@ -43,7 +45,7 @@ def test_every_operation_needs_a_scope_or_is_known_to_be_public() -> None:
 
 
 def test_every_operation_is_in_the_reference_and_looks_before_it_reads() -> None:
-    assert [one.name for one in operations() if not one.said] == [f"GET {ROOT}/openapi.json"]
+    assert {one.name for one in operations() if not one.said} == PAGE | {f"GET {ROOT}/openapi.json"}
     for route in iter_route_contexts(the_app().routes):
         if str(route.path).startswith(ROOT) and route.path != f"{ROOT}/openapi.json":
             assert isinstance(route.original_route, Reading), route.path
@@ -51,7 +53,7 @@ def test_every_operation_is_in_the_reference_and_looks_before_it_reads() -> None
 
 def test_what_changes_something_needs_more_than_looking() -> None:
     changing = {one.name for one in GUARDED if one.method != "GET" and one.scope == "read"}
-    assert changing == {f"POST {ROOT}/plans", f"DELETE {ROOT}/session"}
+    assert changing == {f"POST {ROOT}/plans", f"POST {ROOT}/plans/preview", f"DELETE {ROOT}/session"}
 
 
 @pytest.mark.parametrize("operation", GUARDED, ids=lambda one: one.name)
@@ -127,10 +129,12 @@ def test_a_scope_opens_what_it_covers_and_nothing_else(
 @pytest.mark.parametrize("path", sorted({one.path for one in operations()}))
 def test_a_method_that_is_not_there_is_405_and_says_which_are(path: str, service: Service) -> None:
     known = {one.method for one in operations() if one.path == path}
+    # A host might be called so, and be read; none is (orchestrator/policy.py).
+    elsewhere = {"GET"} if path == f"{ROOT}/hosts/stop" else set()
     place = path.replace("{id}", "0" * 16).replace("{name}", "x").replace("{noun}", "measures")
     with service.client() as client:
         for method in METHODS:
-            if method not in known:
+            if method not in known | elsewhere:
                 answer = client.request(method, place)
                 assert answer.status_code == 405, (method, answer.text)
                 assert set(answer.headers["allow"].split(", ")) - {"HEAD"} == known
@@ -139,7 +143,18 @@ def test_a_method_that_is_not_there_is_405_and_says_which_are(path: str, service
 
 
 def test_where_nothing_is_nothing_is_told(service: Service) -> None:
-    for place in ("/", "/api", "/api/v1", "/api/v2/runs", "/docs", "/redoc", "/static/x", "/api/v1/runs/"):
+    for place in (
+        "/api",
+        "/api/v1",
+        "/api/v2/runs",
+        "/docs",
+        "/redoc",
+        "/static/x",
+        "/assets/x.js",
+        "/assets/..%2fapi",
+        "/index.html",
+        "/api/v1/runs/",
+    ):
         with service.client(None) as client:
             answer = client.get(place)
         assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM), place

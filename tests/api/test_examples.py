@@ -54,10 +54,16 @@ def _a_baseline(service: Service, admin: httpx.Client, ids: dict[str, str]) -> d
     return {}
 
 
+def _a_run(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    made = service.wait(service.submit({"shipped": "quick", "seed": 4711})["id"])
+    return {"runs.id": made["runs"][0].rpartition("/")[2]}
+
+
 # What has to be there, or must not be, before an operation's example means something.
 BEFORE: dict[str, Preparation] = {
     "cancel_experiment": _an_experiment,
     "delete_experiment": _an_ended_experiment,
+    "delete_run": _a_run,
     "make_token": _no_token,
     "revoke_token": _a_token,
     "give_host_back": _a_lease,
@@ -77,12 +83,6 @@ ALONG = {"read_series": {"flow": "app"}, "read_series link": {"measure": "queue"
 @pytest.fixture(scope="module")
 def said() -> schemathesis.schemas.BaseSchema:
     return schemathesis.openapi.from_dict(document())
-
-
-@pytest.fixture(scope="module")
-def admin(service: Service) -> Iterator[httpx.Client]:
-    with service.client() as client:
-        yield client
 
 
 @pytest.fixture(autouse=True, scope="module")

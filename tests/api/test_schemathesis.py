@@ -18,4 +18,4 @@ def test_nothing_breaks_the_service_or_its_reference(tmp_path: Path, request: py
         faults = [line for line in service.log_lines() if line["level"] in ("error", "critical")]
     assert found.returncode == 0, found.stdout + found.stderr
     assert faults == []
-    assert "Tested: " in found.stdout and "0 generated" not in found.stdout, found.stdout
+    assert "Tested: " in found.stdout and " 0 generated" not in found.stdout, found.stdout

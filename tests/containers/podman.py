@@ -15,6 +15,7 @@ import pytest
 from orchestrator.settings import load_settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PAGE = REPOSITORY / "dashboards/web/dist"
 BASE = "debian:bookworm-slim"
 TARGETS = ("runtime", "postgres", "prometheus")
 # Nobody's index needs it; it must be in no image.
@@ -66,14 +67,15 @@ def image(target: str) -> str:
 
 
 def build(target: str) -> None:
-    """An image of the Dockerfile, with the kernels of this machine's cache where they are the ones that are wanted."""
+    """An image of the Dockerfile, with the page of `make web`, and with the kernels of this machine's cache where they are the ones that are wanted."""
     certificates = f"{_CERTIFICATES}:{_CERTIFICATES}:ro"
     secret = state() / "pip.conf"
     secret.write_text(_pip_configuration())
     limits = [f"--ulimit={limit}" for limit in os.environ["CONTAINERS_LIMITS"].split()]
     fetching = ("--isolation=chroot", "--network=host", "--volume", certificates, "--secret", f"id=pip,src={secret}")
     kernels = ("--build-context", f"kernels={load_settings().cache / 'kernels'}/")
-    words = ("podman", "build", "--format=docker", "--layers", *fetching, *limits, *kernels, "--target", target)
+    page = ("--build-context", f"built-page={PAGE}/")
+    words = ("podman", "build", "--format=docker", "--layers", *fetching, *limits, *kernels, *page, "--target", target)
     outside(*words, "--tag", image(target), ".", cwd=REPOSITORY)
     secret.unlink()
 

@@ -12,7 +12,7 @@ import pytest
 from tests.command import longhaul
 from tests.containers.conftest import Brought
 from tests.containers.lab import API, PROMETHEUS, ROOT, Lab, query, wait_for
-from tests.containers.podman import inspect, podman, start
+from tests.containers.podman import PAGE, inspect, podman, start
 
 SERVICES = ("api", "worker", "scheduler", "postgres", "prometheus")
 # Where each may write; nothing else of its file system.
@@ -30,6 +30,15 @@ def test_a_run_has_the_bytes_that_it_has_on_this_machine(brought: Brought, tmp_p
     assert here.returncode == 0, here.stderr
     (run,) = json.loads(here.stdout)["runs"]
     assert brought.document["trace_sha256"] == run["trace_sha256"]
+
+
+def test_the_page_is_served_as_it_was_built(brought: Brought) -> None:
+    assert brought.lab.token
+    page = httpx.get(f"{API}/")
+    assert page.text == (PAGE / "index.html").read_text()
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    for file in sorted((PAGE / "assets").iterdir()):
+        assert httpx.get(f"{API}/assets/{file.name}").content == file.read_bytes(), file.name
 
 
 def test_its_series_are_in_prometheus(brought: Brought) -> None:

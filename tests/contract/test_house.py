@@ -25,11 +25,17 @@ PYTHON = [file for file in TRACKED if file.suffix == ".py" and "tests" not in fi
 
 # Where a third party may be imported: everywhere else the module that wraps it is used.
 CONFINED = {
-    "subprocess": {"orchestrator/process.py", "orchestrator/backends/mininet_net.py"},
+    "subprocess": {
+        "orchestrator/process.py",
+        "orchestrator/backends/mininet_net.py",
+        # It travels to hosts alone.
+        "playbooks/module_utils/longhaul_host.py",
+    },
     "os.environ": {"orchestrator/settings.py", "orchestrator/process.py"},
     "sqlalchemy": {"orchestrator/results"},
     "pyarrow": {
         "orchestrator/results/traces.py",
+        "orchestrator/results/shared_columns.py",
         "orchestrator/results/conversion.py",
         "orchestrator/analysis/drawings/drawn.py",
     },
@@ -37,6 +43,8 @@ CONFINED = {
     "optuna": {"orchestrator/sampling.py"},
     "distributed": {"orchestrator/cluster"},
     "dask": {"orchestrator/cluster"},
+    "ansible": {"playbooks/library"},
+    "ansible_runner": {"orchestrator/deployment.py"},
     "httpx": {"api/connection.py", "orchestrator/live/remote_write.py", "orchestrator/annotations.py"},
     "cramjam": {"orchestrator/live/remote_write.py"},
     "grafana_foundation_sdk": {"dashboards/grafana/boards"},

@@ -14,7 +14,7 @@ from orchestrator.errors import ResultsError
 from orchestrator.results.database import Database
 from orchestrator.results.events import EventLog, say
 from orchestrator.results.leases import Leases
-from tests.unit.test_work import Lab, document
+from tests.unit.test_work import RUN, Lab, document
 
 _PROCESSES, _THREADS = 3, 3
 _RUNS = 500
@@ -49,7 +49,7 @@ def _drain(url: str, process: int) -> list[tuple[str, int, str]]:
                     assert lab.work.end(claim.run_id, claim.fence, "failed", {"error": {"what": "chance"}})
                     end = "failed"
                 else:
-                    lab.catalog.add(claim.run_id, document(claim.run_id, end))
+                    lab.catalog.add(claim.run_id, document(claim.run_id, end), RUN)
                 got.append((claim.run_id, claim.fence, end))
         return got
 

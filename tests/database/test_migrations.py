@@ -18,6 +18,8 @@ from alembic.script import ScriptDirectory
 import orchestrator.results
 from orchestrator.results.catalog import Catalog
 from orchestrator.results.database import Database
+from orchestrator.results.experiments import Experiments
+from orchestrator.results.filters import Filter
 from orchestrator.results.tables import HEAD, METADATA
 from tests.unit.test_work import RUN, Lab, document
 
@@ -32,12 +34,26 @@ def _config() -> Config:
 
 EARLIER = [one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions() if one.revision != HEAD]
 
+
+def _kept(run: str) -> dict[str, Any]:
+    return document(run) | {"flows": [{"name": "app", "cc": "htcp", "goodput_bps": 1.5}], "path": {"utilisation": 0.5}}
+
+
 # What each revision's own programs would have written, in the words of its own tables.
 _RUN = (
     "INSERT INTO runs (id, experiment, status, backend, kernel, seed, created_at, virtual_s, wall_s, trace_sha256, point, document)"
     " VALUES (:id, 'old', :status, 'sandbox', '6.12.1', 1, '2026-01-01T00:00:00.000+00:00', 3.0, 0.1, 't', '{}', :document)"
 )
 _MEASURE = "INSERT INTO measures (run_id, flow, measure, value) VALUES (:id, 'app', 'goodput_bps', 1.5)"
+_UTILISATION = "INSERT INTO measures (run_id, flow, measure, value) VALUES (:id, '', 'utilisation', 0.5)"
+_EXPERIMENT_2 = (
+    "INSERT INTO experiments (id, name, about, owner, status, priority, created_at, total, cached, done, missed, failed, cancelled,"
+    " aggregate, spec, lint, asked, asked_sha256, first_event) VALUES ('old', 'old', 'Of before', 'ada', 'running', 5,"
+    " '2026-01-02T00:00:00.000+00:00', 2, 1, 1, 0, 0, 0, 'mean', '{}', '[]', '{}', 's', 0)"
+)
+_ITS_RUN_2 = (
+    "INSERT INTO experiment_runs (experiment_id, position, run_id, cached) VALUES ('old', :position, :id, :cached)"
+)
 _RUN_2 = (
     "INSERT INTO runs (id, experiment, status, backend, kernel, seed, created_at, virtual_s, wall_s, trace_sha256, point)"
     " VALUES (:id, 'old', :status, 'sandbox', '6.12.1', 1, '2026-01-01T00:00:00.000+00:00', 3.0, 0.1, 't', '{}')"
@@ -54,16 +70,21 @@ _WORK_2 = (
 _PACKED_2 = zlib.compress(json.dumps({"run": RUN, "spec": {}, "rerun_of": None}).encode(), 1)
 ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "0001": [
-        (_RUN, {"id": "a" * 20, "status": "done", "document": json.dumps(document("a" * 20))}),
+        (_RUN, {"id": "a" * 20, "status": "done", "document": json.dumps(_kept("a" * 20))}),
         (_RUN, {"id": "b" * 20, "status": "missed", "document": json.dumps(document("b" * 20, "missed"))}),
         (_MEASURE, {"id": "a" * 20}),
+        (_UTILISATION, {"id": "a" * 20}),
     ],
     "0002": [
         (_RUN_2, {"id": "a" * 20, "status": "done"}),
-        (_DOCUMENT_2, {"id": "a" * 20, "document": json.dumps(document("a" * 20))}),
+        (_DOCUMENT_2, {"id": "a" * 20, "document": json.dumps(_kept("a" * 20))}),
         (_RUN_2, {"id": "b" * 20, "status": "missed"}),
         (_DOCUMENT_2, {"id": "b" * 20, "document": json.dumps(document("b" * 20, "missed"))}),
         (_MEASURE, {"id": "a" * 20}),
+        (_UTILISATION, {"id": "a" * 20}),
+        (_EXPERIMENT_2, {}),
+        (_ITS_RUN_2, {"position": 0, "id": "a" * 20, "cached": True}),
+        (_ITS_RUN_2, {"position": 1, "id": "q" * 20, "cached": False}),
         (_QUEUED_2, {"id": "q" * 20}),
         (_WORK_2, {"id": "q" * 20, "run": _PACKED_2, "cancel": False}),
     ],
@@ -71,6 +92,8 @@ ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 # No table changed but the width of a column; a lease that somebody had.
 _LEASE_3 = "INSERT INTO leases (name, holder, fence, until_s, about) VALUES ('root@lab', 'ada', 4, 4e9, 'tests')"
 ROWS["0003"] = [*ROWS["0002"], (_LEASE_3, {})]
+# What was added then stands apart.
+ROWS["0004"] = ROWS["0003"]
 
 
 def make_earlier(url: str, revision: str) -> None:
@@ -90,12 +113,20 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     make_earlier(url, revision)
     database = Database(url)
     catalog = Catalog(database)
-    assert catalog.document("a" * 20) == document("a" * 20)
-    assert [row["id"] for row in catalog.page(10, status="missed")] == ["b" * 20]
+    assert catalog.document("a" * 20) == _kept("a" * 20)
+    assert [row["id"] for row in catalog.page(10, Filter(status="missed"))] == ["b" * 20]
     assert catalog.values("goodput_bps", "app", "old") == [("a" * 20, 1.5)]
     row = catalog.run("a" * 20)
     assert row is not None
     assert (row["wall_s"], row["measured_by"], row["owner"], row["pinned"]) == (0.1, None, None, False)
+    # Lists find what it is by, as far as its record tells.
+    assert [one["id"] for one in catalog.page(10, Filter(controls=("htcp",)))] == ["a" * 20]
+    assert (row["controls"], row["utilisation"], row["jain"], row["rtt_us"]) == ("htcp", 0.5, None, None)
+    if revision > "0001":
+        (waits,) = catalog.page(10, Filter(rtt_us=10_000, owner="ada"))
+        assert (waits["id"], waits["topology"], waits["controls"]) == ("q" * 20, "dumbbell", "cubic")
+        (old,) = Experiments(database).page(10, Filter(controls=("htcp", "cubic"), backend="sandbox", text="before"))
+        assert old["id"] == "old"
     # It is worked with like any other: a run that is kept is not run again, and deleting one takes its rows along.
     lab = Lab(url)
     lab.submit("e", ["a" * 20, "c"])
@@ -106,10 +137,10 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     # Where runs lie in Prometheus, and leases from before, have their places.
     assert lab.spans.place("s", 1000, 10, 3600).end_ms < time.time() * 1000
     held = lab.leases.get("root@lab")
-    assert (held is not None and (held["holder"], held["since_s"]) == ("ada", 0.0)) == (revision == "0003")
+    assert (held is not None and (held["holder"], held["since_s"]) == ("ada", 0.0)) == (revision >= "0003")
     # A seed of 32 bits without a sign finds room.
-    lab.catalog.add("d", document("d") | {"seed": 2**32 - 1})
-    assert lab.catalog.page(1, status="done")[0]["seed"] == 2**32 - 1
+    lab.catalog.add("d", document("d") | {"seed": 2**32 - 1}, RUN)
+    assert lab.catalog.page(1, Filter(status="done"))[0]["seed"] == 2**32 - 1
     assert lab.counted.all() == {"virtual_s": 3.0, "wall_s": 0.1}
     for one in (database, lab.database):
         one.close()
@@ -137,6 +168,6 @@ def test_many_who_open_an_earlier_record_migrate_it_once(url: str, revision: str
     databases = [Database(url) for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda one: Catalog(one).document("a" * 20), databases))
-    assert found == [document("a" * 20)] * 8
+    assert found == [_kept("a" * 20)] * 8
     for one in databases:
         one.close()

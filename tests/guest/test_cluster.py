@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -26,6 +27,7 @@ from orchestrator.results.events import EventLog
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.store import Store
 from orchestrator.results.work import Wanted
+from orchestrator.results.workers import Workers
 from orchestrator.settings import Settings
 from orchestrator.spec import load_experiment
 from orchestrator.submission import Desk
@@ -136,6 +138,18 @@ def test_a_worker_with_nothing_gets_what_a_run_is_made_of(lab: Lab, pipeline: Pi
     for one in there:
         assert lab.store.find(one["run"]) is not None
         assert lab.store.trace(one["run"]).acks.tobytes() == pipeline.store.trace(one["run"]).acks.tobytes()
+
+
+def test_who_carries_runs_out_is_told_and_is_gone_with_its_dispatcher(lab: Lab) -> None:
+    workers = Workers(lab.store.database)
+    lab.worker(slots=2)
+    with lab.dispatching():
+        wait_for(lambda: len(workers.all()) == 1)
+        (worker,) = workers.all()
+        assert worker["name"].startswith("tcp://127.0.0.1:")
+        assert (worker["slots"], worker["there"], worker["machine"]) == (2, True, socket.gethostname())
+        assert {"sandbox", "programs", "alone"} <= set(worker["needs"])
+    assert workers.all() == []
 
 
 def test_a_worker_killed_mid_run_costs_only_its_own_runs_again(lab: Lab) -> None:

@@ -69,7 +69,7 @@ def test_a_text_leads_back_to_the_service_and_is_no_html_otherwise() -> None:
     experiment = load_experiment("quick", ["experiment=a-b"])
     run = compile_plan(experiment).runs[0]
     text = start_of(run, RUN_ID, 0, "https://lab.example/a&b").text
-    assert text == f'<a href="https://lab.example/a&amp;b/api/v1/runs/{RUN_ID}">a-b seed 1</a> starts'
+    assert text == f'<a href="https://lab.example/a&amp;b/#/runs/{RUN_ID}">a-b seed 1</a> starts'
 
 
 def test_marks_are_posted_as_the_api_has_it_and_in_order(grafana: Grafana, heard: Heard) -> None:

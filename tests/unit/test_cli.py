@@ -45,7 +45,7 @@ def test_the_version_is_the_installed_one(tmp_path: Path) -> None:
         (["run", "nowhere"], 2, "neither a file nor a shipped experiment"),
         (["plan", "quick", "--set", "path.rtt=4"], 2, "path.rtt"),
         (["plan", "quick", "--backend", "moon"], 2, "moon"),
-        (["run", "quick", "--backend", "moon"], 2, "known: mininet, sandbox"),
+        (["run", "quick", "--backend", "moon"], 2, "known: hosts, mininet, sandbox"),
         (["run", "quick", "--in", "guest"], 2, "--in guest is for the mininet backend"),
         (["run", "quick", "--clock", "real"], 2, "--clock real is for the mininet backend"),
         (["run", "quick", "--backend", "mininet", "--clock", "virtual"], 2, "cannot be virtual"),

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.errors import PlanError
 from orchestrator.exporting import grafana_link, with_grafana
-from orchestrator.grafana import RUN_BOARD, run_in_grafana, run_on_service
+from orchestrator.grafana import RUN_BOARD, experiment_on_service, run_in_grafana, run_on_service
 from orchestrator.results.spans import Span, Spans
 from orchestrator.results.store import Store
 from orchestrator.settings import Grafana, load_settings
@@ -25,7 +25,11 @@ def test_known_addresses() -> None:
     assert link == (
         f"https://lab.example/grafana/d/{RUN_BOARD}?from={BEGIN_MS}&to={END_MS}&var-experiment=path-change&var-run={RUN_ID}"
     )
-    assert run_on_service("http://127.0.0.1:8080/", RUN_ID) == f"http://127.0.0.1:8080/api/v1/runs/{RUN_ID}"
+    assert run_on_service("http://127.0.0.1:8080/", RUN_ID) == f"http://127.0.0.1:8080/#/runs/{RUN_ID}"
+
+    assert (
+        experiment_on_service("https://lab.example/some/lab", "e1") == "https://lab.example/some/lab/#/experiments/e1"
+    )
 
 
 def test_a_name_stays_what_it_is() -> None:

@@ -19,7 +19,11 @@ from orchestrator.results.leases import Leases
 from orchestrator.results.spans import Spans
 from orchestrator.results.work import Claim, Wanted, Work
 
-RUN = {"backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_000, "point": {"path.rtt": "10 ms"}}
+RUN: dict[str, Any] = {
+    "backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_000, "point": {"path.rtt": "10 ms"},
+    "flows": [{"name": "app", "cc": "cubic", "variant": "cubic"}, {"name": "noise", "cc": None, "variant": None}],
+    "meaning": {"topology": "dumbbell", "bandwidth_bps": 100_000_000, "rtt_us": 10_000},
+}  # fmt: skip
 
 
 class Lab:
@@ -33,12 +37,13 @@ class Lab:
         self.counted = Counts(self.database)
         self.spans = Spans(self.database)
 
-    def submit(self, name: str, runs: Sequence[str], owner: str = "ada", **more: Any) -> str:
-        fields = {"priority": 0, "idempotency_key": None, "asked_sha256": name} | more
-        submission = Submission(
-            id=name, name="x", about="", owner=owner, aggregate="mean", spec={}, lint=(), asked={},
-            runs=[Wanted(run, RUN, {"experiment": "x"}) for run in runs], **fields,
-        )  # fmt: skip
+    def submit(self, name: str, runs: Sequence[str | Wanted], owner: str = "ada", **more: Any) -> str:
+        fields: dict[str, Any] = {
+            "id": name, "name": "x", "about": "", "owner": owner, "aggregate": "mean", "spec": {}, "lint": (), "asked": {},
+            "runs": [Wanted(run, RUN, {"experiment": "x"}) if isinstance(run, str) else run for run in runs], "priority": 0, "idempotency_key": None,
+            "asked_sha256": name,
+        }  # fmt: skip
+        submission = Submission(**fields | more)
         return self.experiments.submit(submission)
 
     def claim(self, count: int = 1, holder: str = "one", most_each: int = 100, lease_s: float = 10.0) -> list[Claim]:
@@ -48,7 +53,7 @@ class Lab:
         return [claim.run_id for claim in self.claim(count, **more)]
 
     def keep(self, run: str, status: str = "done") -> None:
-        self.catalog.add(run, document(run, status))
+        self.catalog.add(run, document(run, status), RUN)
 
     def counts(self, experiment: str) -> dict[str, Any]:
         found = self.experiments.get(experiment)
@@ -240,8 +245,8 @@ def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
 
 def test_what_was_carried_out_is_counted_once_and_stays_when_it_is_gone(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
-    lab.catalog.add("a", document("a") | {"retries": 1})
-    lab.catalog.add("a", document("a") | {"retries": 1})
+    lab.catalog.add("a", document("a") | {"retries": 1}, RUN)
+    lab.catalog.add("a", document("a") | {"retries": 1}, RUN)
     (claim,) = lab.claim()
     lab.work.release(claim.run_id, claim.fence, {"why": "x"})
     (claim,) = lab.claim()

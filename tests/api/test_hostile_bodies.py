@@ -1,0 +1,158 @@
+"""Bodies made to hurt: YAML and JSON without end, text that is no text, numbers beyond every bound, more than the service reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from api.middleware import MOST_BODY_BYTES
+from tests.api.hostile import BASE, PROBLEM
+from tests.api.serving import ROOT
+
+pytestmark = pytest.mark.usefixtures("still_well")
+
+YAML = "experiment: yaml\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\nflows: [{name: one, cc: cubic}]\nduration: 1 s\n"
+
+
+def test_an_experiment_as_yaml_is_the_same_as_in_json(admin: httpx.Client) -> None:
+    for kind in ("application/yaml", "application/yaml; charset=utf-8"):
+        written = admin.post(f"{ROOT}/plans", content=YAML, headers={"Content-Type": kind})
+        assert written.status_code == 200, written.text
+    said = admin.post(f"{ROOT}/plans", json={"spec": BASE | {"experiment": "yaml"}})
+    assert written.json() == said.json()
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "anchors"),
+        ("a: &a [*a]", "anchors"),
+        ("x: !!python/object/apply:os.system [id]", "tags"),
+        ("x: !<tag:yaml.org,2002:binary> aGk=", "tags"),
+        ("[" * 120_000, "deep"),
+        ("{a: " * 50_000, "deep"),
+        ("- " * 100_000 + "x", "deep"),
+        ("? " * 100_000 + "x", "deep"),
+        ("a: b\n" * 60_000, "larger"),
+        ("a: 1\na: 2", "twice"),
+        ('about: "\\0"', "text"),
+        ('"\\e[31m": x', "text"),
+        ("just words", "mapping"),
+        ("--- a\n--- b", "YAML"),
+        ("%YAML 9.9\n---\na: b", "YAML"),
+        ("a: b: c", "YAML"),
+        ("", "body"),
+    ],
+)
+def test_yaml_made_to_hurt_is_refused(text: str, said: str, admin: httpx.Client) -> None:
+    answer = admin.post(f"{ROOT}/plans", content=text, headers={"Content-Type": "application/yaml"})
+    assert answer.status_code == 422, answer.text
+    assert said in answer.text
+
+
+def nested(depth: int, opening: str, closing: str) -> str:
+    return '{"spec": ' + opening * depth + "1" + closing * depth + "}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        nested(400_000, "[", "]"),
+        nested(150_000, '{"a":', "}"),
+        nested(100, "[", "]"),
+        "[" * 900_000,
+        '{"spec": {"seed": NaN}}',
+        '{"spec": {"seed": Infinity}}',
+        '{"spec": {"seed": ' + "9" * 10_000 + "}}",
+        '{"spec": {}, "spec": {}}',
+        '{"spec": {"a": 1, "a": 2}}',
+        '{"shipped": "quick"',
+        "\ufeff{}",
+    ],
+    ids=lambda body: body[:24],
+)
+def test_json_made_to_hurt_is_400(body: str, admin: httpx.Client) -> None:
+    for place in ("plans", "experiments", "tokens", "session"):
+        answer = admin.post(f"{ROOT}/{place}", content=body, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.headers["content-type"]) == (400, PROBLEM), answer.text
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe{}", b'{"shipped": "\xc3\x28"}', b'{"shipped": "\xed\xa0\x80"}', b"\x00", b"\x1f\x8b\x08\x00"]
+)
+def test_what_is_not_utf_8_is_400(content: bytes, admin: httpx.Client) -> None:
+    for kind in ("application/json", "application/yaml"):
+        answer = admin.post(f"{ROOT}/plans", content=content, headers={"Content-Type": kind})
+        assert answer.status_code in (400, 422), answer.text
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\x1b[31m", "\ud800", "\udfff\ud800", "\uffff", "\x7f"])
+def test_text_that_is_no_text_is_refused_everywhere(text: str, admin: httpx.Client) -> None:
+    host = admin.get(f"{ROOT}/hosts").json()[0]["id"]
+    bodies: dict[str, dict[str, Any]] = {
+        "plans": {"spec": BASE | {"about": text}},
+        "experiments": {"spec": BASE | {text: 1}},
+        "tokens": {"name": text, "scope": "read"},
+        "session": {"token": text},
+        f"hosts/{host}/lease": {"seconds": 1, "about": text},
+    }
+    for place, body in bodies.items():
+        content = json.dumps(body)
+        answer = admin.post(f"{ROOT}/{place}", content=content, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.headers["content-type"]) == (422, PROBLEM), (place, answer.text)
+    if text < "\ud800":
+        changed = admin.post(f"{ROOT}/plans", json={"shipped": "quick", "set": [f'about="{text}"']})
+        assert changed.status_code == 422
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"seed": 10**30},
+        {"seed": -1},
+        {"duration": "1e400 s"},
+        {"duration": f"{'9' * 50_000} s"},
+        {"repeats": 10**18},
+        {"flows": [{"name": "one", "cc": "cubic", "count": 10**12}]},
+        {"flows": [{"name": f"f{number}", "cc": "cubic", "count": 1000} for number in range(1000)]},
+        {"path": {"bandwidth": f"1{'0' * 300} bit/s", "rtt": "40 ms"}},
+        {"sweep": {"path.rtt": [f"{number} ms" for number in range(1, 15_000)], "seed": list(range(20))}},
+        {"sweep": {"path.rtt": ["1 ms"] * 25_000}},
+        {"sweep": [{"path.rtt": "1 ms"}] * 15_000},
+        {"expect": [{"measure": "x" * 1000}] * 1000},
+        {f"unknown{number}": number for number in range(9_000)},
+        {"about": "x" * 300_000},
+    ],
+    ids=lambda fields: f"{next(iter(fields))}",
+)
+def test_numbers_without_end_are_refused_soon(fields: dict[str, Any], admin: httpx.Client) -> None:
+    answer = admin.post(f"{ROOT}/plans", json={"spec": BASE | fields})
+    assert answer.status_code in (422, 429), answer.text[:300]
+    assert len(answer.text) < 100_000
+
+
+def test_more_runs_than_may_wait_are_not_compiled(admin: httpx.Client) -> None:
+    for asked in ({"shipped": "sweep-1000", "repeats": 100_000}, {"spec": BASE, "repeats": 100_000}):
+        assert admin.post(f"{ROOT}/plans", json=asked).status_code == 429
+
+
+def test_a_body_beyond_the_limit_is_413_however_it_comes(admin: httpx.Client) -> None:
+    content = b'{"spec": "' + b"x" * MOST_BODY_BYTES + b'"}'
+    headers = {"Content-Type": "application/json"}
+
+    def pieces() -> Iterator[bytes]:
+        for begin in range(0, len(content), 50_000):
+            yield content[begin : begin + 50_000]
+
+    for body in (content, pieces()):
+        answer = admin.post(f"{ROOT}/plans", content=body, headers=headers)
+        assert (answer.status_code, answer.headers["content-type"]) == (413, PROBLEM)

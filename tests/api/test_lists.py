@@ -1,0 +1,214 @@
+"""Lists, the queue, figures and modules over HTTP: what is found, who may delete what, and verdicts of what is kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.serving import ROOT, Service, served
+
+FIGURE = f"{ROOT}/reproductions/agilesd/fig4"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One of its own, with one run of cubic and one of reno."""
+    with served(tmp_path_factory.mktemp("lists") / "home") as running:
+        changes = ["flows.app.cc=reno", "path.rtt=80 ms"]
+        for asked in ({"shipped": "quick"}, {"shipped": "quick", "set": changes}):
+            assert running.wait(running.submit(asked)["id"])["status"] == "done"
+        yield running
+
+
+def _found(service: Service, noun: str, **filters: Any) -> list[dict[str, Any]]:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/{noun}", params=filters)
+    assert answer.status_code == 200, answer.text
+    rows: list[dict[str, Any]] = answer.json()["items"]
+    return rows
+
+
+FILTERS: list[tuple[dict[str, Any], int]] = [
+    ({"cc": "reno"}, 1),
+    ({"cc": ["reno", "cubic"]}, 0),
+    ({"backend": "sandbox"}, 2),
+    ({"backend": "mininet"}, 0),
+    ({"owner": "runer"}, 2),
+    ({"owner": "nobody"}, 0),
+    ({"text": "80 ms RENO"}, 1),
+    ({"text": "% _"}, 0),
+    ({"from": "2020-01-01", "to": "2100-01-01T00:00:00Z"}, 2),
+    ({"from": "2100-01-01"}, 0),
+]
+
+
+@pytest.mark.parametrize(("filters", "count"), FILTERS)
+@pytest.mark.parametrize("noun", ["runs", "experiments"])
+def test_both_lists_take_these_filters(service: Service, noun: str, filters: dict[str, Any], count: int) -> None:
+    assert len(_found(service, noun, **filters)) == count
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [({"rtt": "80 ms"}, 1), ({"rtt": "0.08 s"}, 1), ({"bandwidth": "10 Mbit/s"}, 2), ({"topology": "dumbbell"}, 2), ({"pinned": True}, 0)],
+)  # fmt: skip
+def test_runs_take_these_too(service: Service, filters: dict[str, Any], count: int) -> None:
+    assert len(_found(service, "runs", **filters)) == count
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"rtt": "80 cows"}, "a duration needs a unit"),
+        ({"bandwidth": "10 ms"}, "a rate needs a unit"),
+        ({"from": "2031-13-45"}, "there is no such day"),
+        ({"from": "yesterday"}, "pattern"),
+        ({"cc": ["a"] * 6}, "at most 5"),
+        ({"text": "x" * 201}, "200"),
+        ({"text": "\x00"}, "pattern"),
+        ({"backend": "cloud"}, "sandbox"),
+    ],
+)
+def test_a_filter_that_is_none_is_told(service: Service, filters: dict[str, Any], said: str) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/runs", params=filters)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+
+
+def test_a_row_says_what_it_is_and_came_to(service: Service) -> None:
+    (row,) = _found(service, "runs", cc="reno")
+    told = {name: row[name] for name in ("topology", "bandwidth_bps", "rtt_us", "controls", "pinned")}
+    assert told == {
+        "topology": "dumbbell", "bandwidth_bps": 10_000_000, "rtt_us": 80_000, "controls": ["reno"], "pinned": False
+    }  # fmt: skip
+    with service.client("read") as client:
+        document = client.get(row["href"]).json()["document"]
+    assert (row["utilisation"], row["jain"]) == (document["path"]["utilisation"], document["jain"])
+    (experiment,) = _found(service, "experiments", cc="reno")
+    assert (experiment["backend"], experiment["controls"]) == ("sandbox", ["reno"])
+
+
+def test_a_run_goes_when_nobody_holds_it_and_only_by_whom_it_is(service: Service) -> None:
+    ended = service.wait(service.submit({"shipped": "quick", "seed": 4712})["id"])
+    (run,) = ended["runs"]
+    token = service.make_token("stranger", "run")
+    with service.client("run") as owner, service.as_token(token) as stranger, service.client() as admin:
+        assert stranger.delete(run).status_code == 403
+        assert owner.put(f"{run}/pin").status_code == 204
+        refused = owner.delete(run)
+        assert (refused.status_code, refused.json()["what"]) == (409, "it is pinned")
+        assert owner.delete(f"{run}/pin").status_code == 204
+        assert owner.put(f"{ROOT}/baselines/quick/lists", json={"experiment_id": ended["id"]}).status_code < 300
+        assert "baseline" in admin.delete(run).json()["what"]
+        admin.delete(ended["href"])
+        assert owner.delete(run).status_code == 204
+        assert owner.delete(run).status_code == 404
+        assert owner.get(f"{run}/series", params={"measure": "cwnd", "flow": "app"}).status_code == 404
+    # Asked for again, it is run again, and is the same.
+    again = service.wait(service.submit({"shipped": "quick", "seed": 4712})["id"])
+    assert (again["runs"], again["progress"]["cached"], again["status"]) == ([run], 0, "done")
+
+
+def test_changes_go_on_where_the_last_answer_ended(service: Service) -> None:
+    with service.client("read") as client:
+        begin = client.get(f"{ROOT}/changes").json()
+        assert begin["items"] == []
+        made = service.submit({"shipped": "quick", "seed": 4713})
+        service.wait(made["id"])
+        found, last = [], begin["last"]
+        while items := (answer := client.get(f"{ROOT}/changes", params={"after": last, "limit": 2}).json())["items"]:
+            found += items
+            last = answer["last"]
+    assert [one["id"] for one in found] == sorted(one["id"] for one in found)
+    mine = [
+        one["kind"] for one in found if made["id"] == one["experiment"] or made["runs"][0].endswith(one["run"] or "-")
+    ]
+    assert mine == ["experiment.queued", "run.queued", "run.started", "run.finished", "experiment.finished"]
+
+
+def test_the_queue_tells_what_runs_where_and_what_comes_next(service: Service) -> None:
+    made = service.submit({"shipped": "quick", "repeats": 40, "set": ["duration=4000 s"], "priority": 2})
+    with service.client("read") as client, service.client() as admin:
+        while not (queue := client.get(f"{ROOT}/queue").json())["running"]:
+            time.sleep(0.05)
+        (worker,) = queue["workers"]
+        assert worker["there"] and worker["slots"] >= len(queue["running"])
+        assert {task["by"] for task in queue["running"]} == {worker["dispatcher"]}
+        assert queue["waiting"] + len(queue["running"]) == 40
+        assert queue["next"][0]["priority"] == 2
+        (share,) = queue["owners"]
+        assert (share["owner"], share["waiting"], share["running"]) == (
+            "runer",
+            queue["waiting"],
+            len(queue["running"]),
+        )
+        assert {task["href"] for task in queue["running"] + queue["next"]} <= set(made["runs"])
+        admin.post(f"{made['href']}/cancel")
+    service.wait(made["id"])
+
+
+def test_a_figure_stands_on_its_own_runs_alone(service: Service) -> None:
+    # A run of the experiment's name that is not one of the figure's.
+    shipped = {"shipped": "agilesd/fig4-epoch", "set": ["duration=20 s"], "repeats": 1}
+    service.wait(service.submit(shipped)["id"])
+    with service.client("run") as client:
+        before = client.get(FIGURE).json()
+        assert {claim["verdict"] for claim in before["claims"]} == {"not run"}
+        assert (before["full"]["runs"], before["full"]["kept"]) == (2, 0)
+        assert client.get(f"{FIGURE}/pictures").json() == []
+        for made in client.post(FIGURE, json={"extent": "quick"}).json()["experiments"]:
+            assert service.wait(made.rpartition("/")[2])["status"] in ("done", "missed")
+        after = client.get(FIGURE).json()
+        assert {claim["verdict"] for claim in after["claims"]} == {"agrees"}
+        assert after["full"]["complete"] and after["extent"] == "full"
+        (row,) = [one for one in client.get(f"{ROOT}/reproductions/agilesd").json() if one["figure"] == "fig4"]
+        assert row["claims"] == after["claims"]
+        (picture, *_) = (answer := client.get(f"{FIGURE}/pictures")).json()
+        assert picture["plates"][0]["svg"].startswith("<svg")
+        rows = list(csv.DictReader(io.StringIO(picture["csv"])))
+        assert {value for one in rows for value in one.values()} >= {"agilesd", "newreno"}
+        tag = answer.headers["etag"]
+        assert client.get(f"{FIGURE}/pictures", headers={"If-None-Match": tag}).status_code == 304
+        # One of its runs gone, and what was said of it is not said any more.
+        name = after["experiments"]["agilesd/fig4-epoch"]
+        gone = max(_found(service, "runs", experiment=name), key=lambda one: float(one["virtual_s"]))
+        assert client.delete(gone["href"]).status_code == 204
+        assert {claim["verdict"] for claim in client.get(FIGURE).json()["claims"]} == {"not run"}
+
+
+@pytest.mark.parametrize(("place", "said"), [("apptcp/fig66", "nearest: fig6"), ("nothing/fig1", "no such paper")])
+def test_an_unknown_figure_is_told_the_known_ones(service: Service, place: str, said: str) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/reproductions/{place}")
+    assert answer.status_code == 404
+    assert said in answer.json()["detail"]
+
+
+def test_modules_are_tried(service: Service) -> None:
+    with service.client("run") as client:
+        modules = {row["cc"]: row for row in client.get(f"{ROOT}/modules").json()}
+        assert modules["cubic"]["kernels"]["6.12"] == "part of the kernel"
+        assert (modules["apptcp"]["of"], modules["apptcp"]["kernels"]["6.12"]) == ("longhaul", "built")
+        assert modules["vegas"]["trial"] is None
+        made = client.post(f"{ROOT}/modules/vegas/trial").json()
+        assert service.wait(made["id"])["status"] == "done"
+        (row,) = [one for one in client.get(f"{ROOT}/modules").json() if one["cc"] == "vegas"]
+        assert (row["trial"]["experiment"], row["trial"]["status"]) == (made["href"], "done")
+        assert client.post(f"{ROOT}/modules/nobody/trial").status_code == 404
+        assert client.post(f"{ROOT}/modules/vegas/trial", params={"kernel": "2.4"}).status_code == 422
+
+
+def test_a_lease_is_given_back_by_whom_it_is_with_the_fence_that_only_they_see(service: Service) -> None:
+    with service.client("run") as mine, service.client("read") as other:
+        host = mine.get(f"{ROOT}/hosts").json()[0]["id"]
+        taken = mine.post(f"{ROOT}/hosts/{host}/lease", json={"seconds": 60}).json()
+        assert mine.get(f"{ROOT}/hosts/{host}").json()["fence"] == taken["fence"]
+        assert other.get(f"{ROOT}/hosts/{host}").json()["fence"] is None
+        assert mine.delete(f"{ROOT}/hosts/{host}/lease", params={"fence": taken["fence"]}).status_code == 204
+        assert mine.get(f"{ROOT}/hosts/{host}").json()["fence"] is None

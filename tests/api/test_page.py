@@ -1,0 +1,64 @@
+"""The web page where it is built and where it is not: asked in this process, of a folder made for it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.app import create_app
+from tests.api.operations import settings
+
+INDEX = "<!doctype html><title>Longhaul</title>" + " " * 2000
+
+
+def ask(built: Path, place: str, **headers: str) -> httpx.Response:
+    """The answer of a service whose page is there."""
+
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app=create_app(settings(built / "home"), built))
+        async with httpx.AsyncClient(transport=transport, base_url="http://lab") as client:
+            return await client.get(place, headers=headers)
+
+    return asyncio.run(asked())
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text(INDEX)
+    (tmp_path / "assets/index-1.js").write_text("1;" * 1000)
+    (tmp_path / "assets/index-1.js.map").write_text("{}")
+    (tmp_path / "secret.js").write_text("1;")
+    return tmp_path
+
+
+def test_a_page_that_is_not_built_says_what_to_run(tmp_path: Path) -> None:
+    answer = ask(tmp_path, "/")
+    assert answer.status_code == 404
+    assert answer.json()["detail"].startswith("showing the web page: it is not built")
+    assert "make web" in answer.json()["hint"]
+
+
+def test_its_policy_comes_with_a_304_too(built: Path) -> None:
+    # A browser takes the headers of a 304 for those of what it has.
+    first = ask(built, "/")
+    again = ask(built, "/", **{"If-None-Match": first.headers["etag"]})
+    assert (first.status_code, again.status_code) == (200, 304)
+    assert "script-src 'self'" in first.headers["content-security-policy"]
+    assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
+
+
+def test_a_page_built_anew_is_another_one(built: Path) -> None:
+    first = ask(built, "/")
+    (built / "index.html").write_text(INDEX + "!")
+    again = ask(built, "/", **{"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.text) == (200, INDEX + "!")
+
+
+@pytest.mark.parametrize("name", ["index-1.js.map", "../secret.js", "..%2fsecret.js", "none.js", ".js", "index-1.JS"])
+def test_nothing_but_its_parts_is_given_out(built: Path, name: str) -> None:
+    assert ask(built, f"/assets/{name}").status_code in (404, 422)
+    assert ask(built, "/assets/index-1.js").status_code == 200

@@ -1,0 +1,119 @@
+"""What the page asks while an experiment is written: previews, mistakes with their places, the schema, files, where runs can happen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from api.schemas import QUICK
+from orchestrator.experiment import Experiment
+from orchestrator.spec import load_experiment, shipped_experiments
+from tests.api.serving import ROOT, Service
+
+Json = dict[str, Any]
+
+
+def _preview(service: Service, asked: Json) -> tuple[int, Json]:
+    with service.client("read") as client:
+        answer = client.post(f"{ROOT}/plans/preview", json=asked)
+    return answer.status_code, answer.json()
+
+
+def test_a_preview_has_numbers_a_drawing_and_what_is_kept(service: Service) -> None:
+    status, found = _preview(service, {"shipped": "quick"})
+    assert status == 200
+    assert (found["runs"], found["points"], found["kept"], found["missing"]) == (1, 1, 1, [])
+    assert found["numbers"]["bdp_packets"] == round(10e6 * 0.04 / 8 / 1514)
+    assert [link["name"] for link in found["drawing"]["links"] if link["bottleneck"]] == ["s1-b1"]
+    assert found["drawing"]["flows"][0]["way"] == ["a1", "s1", "b1"]
+    other, found = _preview(service, {"shipped": "quick", "set": ["path.rtt=41 ms"]})
+    assert (other, found["kept"]) == (200, 0)
+
+
+def test_a_preview_is_what_the_plan_says(service: Service) -> None:
+    asked = {"spec": QUICK | {"sweep": {"path.rtt": ["10 ms", "20 ms"]}}, "repeats": 2}
+    _, found = _preview(service, asked)
+    with service.client("read") as client:
+        plan = client.post(f"{ROOT}/plans", json=asked).json()
+    assert {name: found[name] for name in ("experiment", "runs", "lint", "wall_estimate_s")} == {
+        name: plan[name] for name in ("experiment", "runs", "lint", "wall_estimate_s")
+    }
+    assert found["fields"] == {"path.rtt": ["10 ms", "20 ms"]}
+    assert found["numbers"]["bdp_packets"] == plan["first"]["meaning"]["bdp_packets"]
+
+
+def test_every_mistake_says_where_it_stands_what_was_read_and_what_is_near(service: Service) -> None:
+    wrong = QUICK | {"duration": "5", "flows": [{"name": "one", "cc": "cubik"}]}
+    status, found = _preview(service, {"spec": wrong})
+    assert status == 422
+    assert len(found["fields"]) == len(found["problems"]) == 1
+    assert found["fields"][0]["location"] == ["duration"]
+    status, found = _preview(service, {"spec": wrong | {"duration": "5 s"}})
+    (field,) = found["fields"]
+    assert (field["location"], field["field"], field["nearest"]) == (["flows", 0, "cc"], "flows.one.cc", "cubic")
+    assert (field["read"], field["what"].startswith("allowed: one of")) == ('"cubik"', True)
+
+
+@pytest.mark.parametrize("asked", [{}, {"shipped": "quik"}, {"spec": QUICK, "where": "host"}])
+def test_what_is_no_field_s_fault_has_no_place(asked: Json, service: Service) -> None:
+    status, found = _preview(service, asked)
+    assert (status, found.get("fields", [])) == (422, [])
+    assert found["detail"]
+
+
+def test_a_sweep_that_is_larger_than_may_wait_is_refused_and_a_large_one_is_sampled(service: Service) -> None:
+    rates = [f"{rate} Mbit/s" for rate in range(1, 101)]
+    sweep = {"path.rtt": [f"{rtt} ms" for rtt in range(1, 101)], "path.bandwidth": rates}
+    status, found = _preview(service, {"spec": QUICK | {"sweep": sweep}})
+    assert (status, found["points"], found["kept"]) == (200, 10_000, None)
+    assert len(found["resolved"]) < 100
+    status, found = _preview(service, {"spec": QUICK | {"sweep": sweep, "repeats": 3}})
+    assert (status, "may wait" in found["what"]) == (429, True)
+
+
+def test_places_say_what_they_lack(service: Service) -> None:
+    with service.client("read") as client:
+        rows = client.get(f"{ROOT}/catalogue/places").json()
+        debug = client.get(f"{ROOT}/catalogue/places", params={"kernel": "6.12-debug"}).json()
+    assert {(row["backend"], row["where"], row["clock"]) for row in rows} == {
+        ("sandbox", "guest", "virtual"), ("mininet", "guest", "virtual"), ("mininet", "guest", "real"), ("mininet", "host", "real"),
+        ("hosts", "hosts", "real"),
+    }  # fmt: skip
+    assert rows[0]["missing"] == []
+    for row in debug[:1]:
+        assert all("6.12-debug" in one["piece"] and one["remedy"].startswith("run ") for one in row["missing"])
+
+
+def test_the_schema_knows_every_field_its_words_and_its_quantities(service: Service) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/catalogue/schema")
+        again = client.get(f"{ROOT}/catalogue/schema", headers={"If-None-Match": answer.headers["etag"]})
+    schema = answer.json()
+    assert again.status_code == 304
+    assert set(schema["properties"]) == set(Experiment.model_fields)
+    parts = schema["$defs"]
+    assert parts["Flow"]["properties"]["cc"]["x-catalogue"] == "modules"
+    assert "droptail" in parts["Path"]["properties"]["queue"]["enum"]
+    rate = parts["Path"]["properties"]["bandwidth"]["anyOf"][0]
+    assert (rate["x-quantity"], rate["type"]) == ("rate", "string")
+    for part in (schema, *parts.values()):
+        assert all(field.get("description") for field in part["properties"].values()), part["title"]
+
+
+@pytest.mark.parametrize("name", ["quick", "demo", *list(shipped_experiments())[:2]])
+def test_a_shipped_file_is_read_as_it_was_written(name: str, service: Service) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/catalogue/experiments/file", params={"name": name})
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert yaml.safe_load(answer.text)["experiment"] == load_experiment(name).experiment
+    assert answer.text == shipped_experiments()[name].read_text()
+
+
+@pytest.mark.parametrize("name", ["quik", "../pyproject", "", "/etc/passwd"])
+def test_no_other_file_is(name: str, service: Service) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/catalogue/experiments/file", params={"name": name})
+    assert answer.status_code == 404
+    assert "not a shipped experiment" in answer.json()["what"]

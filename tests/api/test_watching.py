@@ -1,0 +1,181 @@
+"""A run that goes on, watched over HTTP: samples once each and in order, from wherever one left, until the run has ended; and what there is to draw."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.api.serving import ROOT, Service
+
+Event = tuple[str, str, dict[str, Any]]
+SLOW: dict[str, Any] = {
+    "experiment": "slow",
+    "path": {"bandwidth": "1 Gbit/s", "rtt": "20 ms"},
+    "flows": [{"name": "one", "cc": "cubic"}, {"name": "two", "cc": "bbr", "start": "1 s"}],
+    "duration": "500 s",
+}
+
+
+def events(service: Service, run: str, last: str = "") -> Iterator[Event]:
+    """(kind, id, data) of each, as they come."""
+    headers = {"Last-Event-ID": last} if last else {}
+    with service.client("read") as client, client.stream("GET", f"{ROOT}/runs/{run}/live", headers=headers) as answer:
+        assert answer.status_code == 200, answer.read()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        known: dict[str, str] = {}
+        for line in answer.iter_lines():
+            if line == "" and "data" in known:
+                yield known["event"], known.get("id", ""), json.loads(known["data"])
+                known = {}
+            elif not line.startswith(":"):
+                name, _, value = line.partition(": ")
+                known[name] = value
+
+
+@pytest.fixture
+def slow(service: Service) -> Iterator[str]:
+    made = service.submit({"spec": SLOW, "priority": 5})
+    yield made["runs"][0].rpartition("/")[2]
+    with service.client("run") as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    service.wait(made["id"])
+
+
+def test_samples_come_while_it_goes_on_and_go_on_where_one_left(service: Service, slow: str) -> None:
+    told: list[Event] = []
+    for event in events(service, slow):
+        told.append(event)
+        if len([1 for kind, _, _ in told if kind == "samples"]) >= 8:
+            break
+    kinds = [kind for kind, _, _ in told]
+    assert kinds[0] == "state"
+    begin = next(data for kind, _, data in told if kind == "begin")
+    assert begin == {"from_ms": 0, "same_again": True}
+    samples = [(key, data) for kind, key, data in told if kind == "samples"]
+    assert samples[0][1]["from_ms"] == 0
+    for (_, before), (_, after) in itertools.pairwise(samples):
+        assert before["to_ms"] == after["from_ms"]
+    # From the middle on: what comes next begins exactly there, and is the same.
+    key, middle = samples[3]
+    assert key == f"v.{middle['to_ms']}"
+    again = events(service, slow, key)
+    rest = next(data for kind, _, data in again if kind == "samples")
+    again.close()  # type: ignore[attr-defined]
+    assert rest["from_ms"] == middle["to_ms"]
+    first = {(one["measure"], one["of"]): one for one in samples[4][1]["series"]}
+    for one in rest["series"]:
+        if (one["measure"], one["of"]) in first:
+            known = first[one["measure"], one["of"]]
+            assert one["t_ms"][: len(known["t_ms"])] == known["t_ms"]
+            assert one["value"][: len(known["value"])] == known["value"]
+    assert {one["measure"] for _, data in samples for one in data["series"]} >= {"cwnd", "goodput", "rtt", "queue"}
+    with service.client("read") as client:
+        outline = client.get(f"{ROOT}/runs/{slow}/outline").json()
+    assert (outline["duration_s"], [flow["name"] for flow in outline["flows"]]) == (500, ["one", "two"])
+
+
+def test_a_run_that_is_given_up_ends_its_stream(service: Service) -> None:
+    made = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
+    run = made["runs"][0].rpartition("/")[2]
+    last = None
+    for kind, _, data in events(service, run):
+        last = kind, data
+        if kind == "samples":
+            with service.client("run") as client:
+                client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    assert last == ("end", {"status": "cancelled"})
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/runs/{run}/outline")
+    assert (answer.status_code, answer.json()["what"]) == (404, "it is cancelled, and has no trace")
+
+
+def test_of_a_run_that_is_kept_nothing_is_told_but_that(service: Service) -> None:
+    assert [(kind, data) for kind, _, data in events(service, service.run)] == [
+        ("state", {"state": "done"}),
+        ("end", {"status": "done"}),
+    ]
+
+
+@pytest.mark.parametrize("last", ["17", "v.x", "../x.1", "v.1.1.1", "-"])
+def test_what_is_no_position_is_refused(service: Service, last: str) -> None:
+    with service.client("read") as client:
+        assert client.get(f"{ROOT}/runs/{service.run}/live", headers={"Last-Event-ID": last}).status_code == 422
+
+
+def plain(content: bytes) -> dict[tuple[str, str], tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    (length,) = struct.unpack("<I", content[:4])
+    at, found = 4 + length, {}
+    assert at % 8 == 0
+    for row in json.loads(content[4:at])["series"]:
+        size = row["count"] * 8
+        t_s, values = (np.frombuffer(content[at + place * size :], "<f8", row["count"]) for place in (0, 1))
+        found[row["measure"], row["of"]] = (t_s, values)
+        at += 2 * size
+    assert at == len(content)
+    return found
+
+
+def test_many_series_are_what_each_is_alone_in_either_form(service: Service) -> None:
+    asked = {"measure": ["cwnd", "rtt", "queue"], "from": "1", "to": "3", "points": "100"}
+    with service.client("read") as client:
+        place = f"{ROOT}/runs/{service.run}"
+        whole = client.get(f"{place}/timelines", params=asked)
+        floats = client.get(f"{place}/timelines", params=asked, headers={"Accept": "application/octet-stream"})
+        assert floats.headers["content-type"] == "application/octet-stream"
+        numbers = plain(floats.content)
+        assert [one["measure"] for one in whole.json()["series"]] == asked["measure"]
+        for one in whole.json()["series"]:
+            of = {one["kind"]: one["of"]}
+            alone = client.get(f"{place}/series", params={**asked, **of, "measure": one["measure"]}).json()
+            for name in ("unit", "of_values", "t_s", "value"):
+                assert one[name] == alone[name], name
+            t_s, values = numbers[one["measure"], one["of"]]
+            assert np.allclose(t_s, one["t_s"], atol=1e-9) and values.tolist() == one["value"]
+        again = client.get(f"{place}/timelines", params=asked, headers={"If-None-Match": whole.headers["etag"]})
+        other = client.get(
+            f"{place}/timelines",
+            params=asked,
+            headers={"If-None-Match": whole.headers["etag"], "Accept": "application/octet-stream"},
+        )
+    assert (again.status_code, other.status_code) == (304, 200)
+
+
+def test_an_unknown_series_is_answered_with_the_known(service: Service) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/runs/{service.run}/timelines", params={"measure": "speed"})
+    assert answer.status_code == 404
+    assert "cwnd" in answer.json()["hint"]
+
+
+def test_the_values_of_an_experiment_are_those_of_its_runs(service: Service) -> None:
+    with service.client("read") as client:
+        found = client.get(f"{ROOT}/experiments/{service.experiment}/values", params={"flow": "app"}).json()
+        document = client.get(f"{ROOT}/runs/{service.run}").json()["document"]
+        nothing = client.get(f"{ROOT}/experiments/{service.experiment}/values", params={"measure": "speed"}).json()
+    (value,) = found["values"]
+    assert value["value"] == document["flows"][0]["goodput_bps"]
+    assert {"flow": None, "measure": "jain"} in found["measures"]
+    assert nothing["values"][0]["value"] is None
+
+
+def test_a_pin_is_seen_by_who_has_read_the_run_before(service: Service) -> None:
+    place = f"{ROOT}/runs/{service.run}"
+    with service.client("run") as client:
+        before = client.get(place)
+        client.put(f"{place}/pin")
+        after = client.get(place, headers={"If-None-Match": before.headers["etag"]})
+        client.delete(f"{place}/pin")
+    assert (before.json()["pinned"], after.status_code, after.json()["pinned"]) == (False, 200, True)
+    assert before.json()["experiments"][-1] == service.experiment
+
+
+def test_nobody_watches_without_a_token(service: Service) -> None:
+    for part in ("live", "outline", "timelines", "distributions?measure=rtt"):
+        assert httpx.get(f"{service.url}{ROOT}/runs/{service.run}/{part}").status_code == 401

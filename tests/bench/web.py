@@ -1,0 +1,276 @@
+"""`make bench-web`: the web page in Chromium against the real service; prints a table, and --json a document.
+
+launch   from the submission of a run to the first point of it in the page that is opened at once
+open     a run of a million points and more: from the address to its drawn charts, the first time and again
+pan      the same run, panned for some seconds: frames a second, by Chromium's own trace
+live     fifty flows while they go on: processor time of the page's process and of the service, of one processor each
+page     JavaScript of the first page, compressed as it is sent; until it is painted, and until its content is there, cold
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from api.page import BUILT
+from tests.api.serving import ROOT, Service, served
+from tests.bench.web_first import first_content
+
+CHROMIUM = "/usr/bin/chromium"
+_POINTS = 1_000_000
+_PAN_S, _LIVE_S = 5.0, 15.0
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+# Some 15,000 packets a second: a million ACKs in 70 s of it.
+MANY: dict[str, Any] = {
+    "experiment": "many-points",
+    "path": {"bandwidth": "500 Mbit/s", "rtt": "20 ms"},
+    "flows": [{"name": "one", "cc": "cubic"}, {"name": "two", "cc": "bbr"}],
+    "duration": "40 s",
+}
+FIFTY: dict[str, Any] = {
+    "experiment": "fifty-flows",
+    "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
+    "flows": [{"name": "f", "cc": "cubic", "count": 50}],
+    "duration": "600 s",
+}
+SAID = 'figure[aria-label="Congestion window"] output'
+
+
+@contextmanager
+def opened(browser: Browser, service: Service) -> Iterator[Page]:
+    """A page of somebody who is logged in."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(f"{service.url}/#/runs")
+    page.get_by_label("Token").fill(service.tokens["admin"])
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("navigation", name="Pages").wait_for()
+    yield page
+    context.close()
+
+
+def go(page: Page, service: Service, run: str) -> None:
+    page.evaluate("hash => { location.hash = hash; }", f"#/runs/{run}")
+
+
+def drawn(page: Page) -> None:
+    """The charts tell values, and what the last of them needs is painted."""
+    page.wait_for_selector(f"{SAID} span")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def launch(page: Page, service: Service, repeats: int) -> dict[str, float]:
+    """The quick preset, slowed by its rate, so that it goes on while it is looked at."""
+    took = []
+    for seed in range(1, repeats + 1):
+        begun = time.perf_counter()
+        made = service.submit({"shipped": "quick", "seed": seed, "set": ["path.bandwidth=1 Gbit/s", "duration=600 s"]})
+        go(page, service, str(made["runs"][0]).rpartition("/")[2])
+        drawn(page)
+        took.append(time.perf_counter() - begun)
+        with service.client() as client:
+            client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        service.wait(made["id"])
+        page.evaluate("() => { location.hash = '#/compare'; }")
+        page.wait_for_selector(SAID, state="detached")
+    return {"median_s": statistics.median(took), "max_s": max(took)}
+
+
+def many(service: Service) -> tuple[str, int]:
+    """A kept run with a million ACKs or more, and how many it has."""
+    duration_s = 40
+    while True:
+        made = service.submit({"spec": MANY | {"duration": f"{duration_s} s"}})
+        run = str(made["runs"][0]).rpartition("/")[2]
+        service.wait(made["id"])
+        with service.client() as client:
+            told = client.get(f"{ROOT}/runs/{run}/timelines", params={"measure": "cwnd", "points": 4}).json()
+        points = sum(one["of_values"] for one in told["series"])
+        if points >= _POINTS:
+            return run, points
+        duration_s = int(duration_s * _POINTS / points * 1.1) + 1
+
+
+def open_run(page: Page, service: Service, run: str, repeats: int) -> dict[str, float]:
+    """A service that was just started has read nothing of it yet."""
+    took = []
+    for _ in range(repeats):
+        page.evaluate("() => { location.hash = '#/compare'; }")
+        page.wait_for_selector(SAID, state="detached")
+        begun = time.perf_counter()
+        go(page, service, run)
+        drawn(page)
+        took.append(time.perf_counter() - begun)
+    return {"first_s": took[0], "again_median_s": statistics.median(took[1:])}
+
+
+def pan(page: Page, browser: Browser) -> dict[str, float]:
+    """Along a zoomed run by the mouse, for some seconds; what Chromium's trace says of its frames."""
+    over = page.locator('figure[aria-label="Congestion window"] .u-over').bounding_box()
+    assert over is not None
+    for _ in range(3):
+        page.keyboard.press("+")
+    page.wait_for_timeout(1500)
+    left, right, middle = over["x"] + 30, over["x"] + over["width"] - 30, over["y"] + over["height"] / 2
+    browser.start_tracing(
+        page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline.frame", "toplevel"]
+    )
+    page.mouse.move(right, middle)
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    begun, at, step = time.perf_counter(), right, -6.0
+    while time.perf_counter() - begun < _PAN_S:
+        at += step
+        if not left < at < right:
+            step = -step
+        page.mouse.move(at, middle)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    lasted_s = time.perf_counter() - begun
+    trace = json.loads(browser.stop_tracing())
+    return frames(trace["traceEvents"], lasted_s)
+
+
+def frames(events: list[dict[str, Any]], lasted_s: float) -> dict[str, float]:
+    """Frames that were drawn, and what the page's own thread took for one."""
+    drawn_us = sorted(event["ts"] for event in events if event.get("name") == "DrawFrame")
+    fired = [event["dur"] / 1000 for event in events if event.get("name") == "FireAnimationFrame" and "dur" in event]
+    threads = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one.get("name") == "thread_name"}
+    tasks_ms = [
+        event["tdur"] / 1000
+        for event in events
+        if event.get("name") == "ThreadControllerImpl::RunTask"
+        and "tdur" in event
+        and threads.get((event["pid"], event["tid"])) == "CrRendererMain"
+    ]
+    gaps_ms = [(late - early) / 1000 for early, late in pairwise(drawn_us)]
+    return {
+        "frames_a_second": len(drawn_us) / lasted_s,
+        "median_gap_ms": statistics.median(gaps_ms) if gaps_ms else 0.0,
+        "p95_gap_ms": statistics.quantiles(gaps_ms, n=20)[-1] if len(gaps_ms) > 1 else 0.0,
+        # Of the thread that draws, processor time alone: other work of the machine does not count.
+        "thread_ms_a_frame": sum(tasks_ms) / max(1, len(fired)),
+        "script_median_ms": statistics.median(fired) if fired else 0.0,
+    }
+
+
+def processor_s(pids: list[int]) -> float:
+    """What processes have taken so far."""
+    total = 0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(fields[11]) + int(fields[12])
+    return total * _TICK_S
+
+
+def children_of(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += children_of(int(child))
+    return found
+
+
+def live(page: Page, service: Service, chromium: int) -> dict[str, float]:
+    """Fifty flows by the real clock's pace or faster: what the browser, the service and nothing else take."""
+    made = service.submit({"spec": FIFTY})
+    go(page, service, str(made["runs"][0]).rpartition("/")[2])
+    drawn(page)
+    api = [service.pid]
+    before = processor_s(children_of(chromium)), processor_s(api)
+    begun = time.perf_counter()
+    page.wait_for_timeout(_LIVE_S * 1000)
+    lasted_s = time.perf_counter() - begun
+    after = processor_s(children_of(chromium)), processor_s(api)
+    reached = page.get_by_text(re.compile(r"[\d.]+ s of")).inner_text()
+    with service.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    service.wait(made["id"])
+    return {
+        "browser_cores": (after[0] - before[0]) / lasted_s,
+        "service_cores": (after[1] - before[1]) / lasted_s,
+        "virtual_s": float(reached.split()[0]),
+    }
+
+
+def first_page(service: Service) -> dict[str, float]:
+    """What a first visit fetches, as it is sent."""
+    with service.client(None) as client:
+        names = re.findall(r"\./(assets/[^\"]+\.js)", client.get("/").text)
+        sizes = []
+        for name in names:
+            with client.stream("GET", f"/{name}", headers={"Accept-Encoding": "gzip"}) as answer:
+                sizes.append(sum(len(piece) for piece in answer.iter_raw()))
+    return {"javascript_gzip_kb": sum(sizes) / 1000}
+
+
+def chromium_of() -> int:
+    """The browser that this process has started."""
+    for pid in children_of(os.getpid()):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"--type=" not in command and b"chromium" in command.split(b"\0")[0]:
+            return pid
+    raise RuntimeError("no chromium among the children of this process")
+
+
+def measure(repeats: int) -> dict[str, Any]:
+    """Everything, on a home of its own."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder, served(Path(folder) / "home") as service:
+        run, points = many(service)
+        with sync_playwright() as playwright:
+            options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+            with opened(browser, service) as page:
+                found["page"] = first_page(service) | first_content(browser, service, repeats)
+                found["launch"] = launch(page, service, repeats)
+                found["open"] = {"points": points, **open_run(page, service, run, repeats + 1)}
+                found["pan"] = pan(page, browser)
+            with opened(browser, service) as page:
+                found["live"] = live(page, service, chromium_of())
+            browser.close()
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if not (BUILT / "index.html").is_file():
+        print("bench-web: the page is not built: make web", file=sys.stderr)
+        return 3
+    load = subprocess.run(["uptime"], capture_output=True, text=True, check=True).stdout.rpartition("load average:")[2]
+    found = measure(options.repeats)
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    print(f"load average before: {load.strip()}")
+    for name, numbers in found.items():
+        print(f"{name:10} " + "  ".join(f"{key} {value:.4g}" for key, value in numbers.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,35 @@
+"""The first page of `make bench-web`: how long until something is seen, and until what was asked for is there, with nothing kept from before."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from tests.api.serving import ROOT, Service
+
+_PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+# Since the address was given.
+_NOW = "() => performance.now()"
+
+
+def first_content(browser: Browser, service: Service, repeats: int) -> dict[str, float]:
+    """A stranger's first page, which asks for a token, and that of somebody who was here before, with what goes on in the lab."""
+    found: dict[str, float] = {}
+    for who, content in (("stranger", "#root h1"), ("visitor", "#root main ul")):
+        painted, there = [], []
+        for _ in range(repeats):
+            context = browser.new_context(viewport={"width": 1440, "height": 900})
+            page = context.new_page()
+            if who == "visitor":
+                token: dict[str, Any] = {"token": service.tokens["read"]}
+                page.request.post(f"{service.url}{ROOT}/session", data=token)
+            page.goto(f"{service.url}/")
+            page.wait_for_selector(content)
+            there.append(page.evaluate(_NOW))
+            page.wait_for_function(_PAINTED)
+            painted.append(page.evaluate(_PAINTED))
+            context.close()
+        found |= {f"{who}_painted_ms": statistics.median(painted), f"{who}_there_ms": statistics.median(there)}
+    return found

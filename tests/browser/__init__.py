@@ -1,0 +1,1 @@
+"""Journeys through the web page, in Chromium, against the real service."""

@@ -1,0 +1,63 @@
+"""One browser and one real service for all journeys; each journey has a browser profile of its own.
+
+A journey fails whatever else it finds if the page wrote an error to its console, threw one, broke its own policy or asked
+anybody but the service for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from api.page import BUILT
+from tests.api.serving import Service, served
+from tests.browser.visitor import CHROMIUM, PHONE, Visitor
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """With nothing in it yet."""
+    assert (BUILT / "index.html").is_file(), "the web page is not built: make web"
+    with served(tmp_path_factory.mktemp("browser") / "home") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kept(service: Service) -> Service:
+    """The same, with the experiment `quick` run in a guest."""
+    if not service.run:
+        ended = service.wait(service.submit({"shipped": "quick"})["id"])
+        assert ended["status"] == "done", ended
+        service.experiment, service.run = ended["id"], ended["runs"][0].rpartition("/")[2]
+    return service
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser, service: Service) -> Iterator[Visitor]:
+    """Somebody at a desk."""
+    with Visitor.comes(browser, service) as one:
+        yield one
+
+
+@pytest.fixture
+def passer_by(browser: Browser, service: Service) -> Iterator[Visitor]:
+    """Somebody with a phone."""
+    with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as one:
+        yield one
+
+
+@pytest.fixture
+def page(visitor: Visitor) -> Page:
+    return visitor.page

@@ -1,0 +1,57 @@
+"""A reverse proxy as a lab may have one: the service below a prefix, which the proxy takes away or passes on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+
+_HOP = ("connection", "transfer-encoding", "content-length", "keep-alive", "date", "server")
+
+
+@contextlib.contextmanager
+def below_prefix(service: str, prefix: str, *, strips: bool) -> Iterator[str]:
+    """The address of the proxy; what does not begin with the prefix is nobody's."""
+    client = httpx.Client(base_url=service, timeout=60)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def pass_on(self) -> None:
+            if not self.path.startswith(f"{prefix}/"):
+                self.send_error(404)
+                return
+            path = self.path[len(prefix) :] if strips else self.path
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            headers = [(name, value) for name, value in self.headers.items() if name.lower() not in _HOP]
+            with client.stream(self.command, path, content=body, headers=headers) as answer:
+                self.send_response(answer.status_code)
+                for name, value in answer.headers.multi_items():
+                    if name.lower() not in _HOP:
+                        self.send_header(name, value)
+                self.send_header("Connection", "close")
+                self.end_headers()
+                for piece in answer.iter_raw():
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+            self.close_connection = True
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = pass_on  # noqa: N815 (names of the base class)
+
+        def log_message(self, *said: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        client.close()

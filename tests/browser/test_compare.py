@@ -1,0 +1,102 @@
+"""Comparing: two runs laid over each other and told apart, and a sweep as a map that leads to its runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.api.serving import Service
+from tests.browser.test_watch import said
+from tests.browser.visitor import Visitor
+
+PAIRS: dict[str, Any] = {
+    "experiment": "pairs",
+    "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms"},
+    "flows": [{"name": "first", "cc": "reno"}, {"name": "second", "cc": "reno"}],
+    "duration": "5 s",
+    "sample": "100 ms",
+    "repeats": 2,
+    "sweep": {"flows.first.cc": ["reno", "cubic"], "flows.second.cc": ["reno", "bbr"]},
+}
+
+
+@pytest.fixture(scope="module")
+def pairs(service: Service) -> dict[str, Any]:
+    """Two by two, two runs each."""
+    ended = service.wait(service.submit({"spec": PAIRS})["id"])
+    assert ended["status"] == "done", ended
+    return ended
+
+
+def test_two_runs_are_chosen_laid_over_each_other_and_told_apart(visitor: Visitor, pairs: dict[str, Any]) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "compare")
+    expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()
+    visitor.pictures("compare-empty")
+    page.get_by_label("Find").fill("cubic bbr")
+    for seed in ("seed 1", "seed 2"):
+        page.get_by_role("listitem").filter(has_text=seed).get_by_role("checkbox").first.check()
+    expect(said(page, "Congestion window")).to_contain_text("seed 2")
+    visitor.pictures("compare-overlay")
+    for name, heading in (
+        ("Side by side", "seed 1"),
+        ("Distributions", "Queue delay"),
+        ("Fairness", "Jain’s index over time"),
+    ):
+        page.get_by_text(name, exact=True).click()
+        expect(page.get_by_role("figure", name=heading)).to_be_visible()
+        visitor.pictures(f"compare-{name.split()[0].lower()}")
+    page.get_by_text("Differences", exact=True).click()
+    table = page.get_by_role("table", name="Differences")
+    page.get_by_label("also what is the same").check()
+    expect(table).to_contain_text("goodput")
+    expect(table).to_contain_text("Jain’s index")
+    visitor.pictures("compare-differences")
+    # All of it is in the address.
+    page.reload()
+    expect(table).to_contain_text("goodput")
+    page.go_back()
+    expect(page.get_by_role("figure", name="Jain’s index over time")).to_be_visible()
+
+
+def test_experiments_are_told_apart_with_intervals(visitor: Visitor, pairs: dict[str, Any]) -> None:
+    page = visitor.page
+    visitor.logs_in(
+        "read",
+        f"compare?show=differences&runs={pairs['runs'][0].rpartition('/')[2]}&a={pairs['id']}&b={pairs['id']}&all=1",
+    )
+    expect(page.get_by_text("identical: the traces of 8 pairs are equal to the byte")).to_be_visible()
+    expect(page.get_by_role("table", name="Differences")).to_contain_text("same")
+
+
+def test_a_map_leads_from_a_cell_to_its_runs(visitor: Visitor, pairs: dict[str, Any]) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"experiments/{pairs['id']}")
+    page.get_by_role("link", name="Heat map").click()
+    heat = page.get_by_role("table", name=re.compile("share of first"))
+    cells = heat.get_by_role("button")
+    expect(cells).to_have_count(4)
+    page.get_by_label("Colour").select_option(label="goodput of second")
+    expect(page.get_by_role("table", name=re.compile("goodput of second"))).to_be_visible()
+    page.get_by_role("button", name=re.compile("^cubic bbr: ")).click()
+    runs = page.get_by_role("table", name="Runs of the cell")
+    expect(runs.get_by_role("row")).to_have_count(3)
+    visitor.pictures("compare-map")
+    page.reload()
+    expect(runs.get_by_role("row")).to_have_count(3)
+    runs.get_by_role("link").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("first.cc cubic, second.cc bbr")
+    page.go_back()
+    page.get_by_role("link", name="Overlay them").click()
+    expect(said(page, "Congestion window")).to_contain_text("seed 1")
+
+
+def test_what_cannot_be_compared_says_why(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"compare?runs={'0' * 20}")
+    expect(page.get_by_role("alert")).to_contain_text("there is none with that id")
+    page.get_by_role("button", name="Leave 00000000 out").click()
+    expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()

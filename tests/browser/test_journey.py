@@ -1,0 +1,80 @@
+"""From the first visit to a link that shows others what was found, through all pages on the way."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from tests.api.serving import ROOT, Service
+from tests.browser.test_launch import button, launched, writes
+from tests.browser.visitor import Visitor
+
+SEEDS = """experiment: journey
+about: CUBIC beside BBR, with two seeds.
+path: {bandwidth: 20 Mbit/s, rtt: 40 ms, loss: 1e-4}
+flows:
+  - {name: cubic, cc: cubic}
+  - {name: bbr, cc: bbr, start: 1 s}
+duration: 8 s
+repeats: 2
+"""
+
+
+def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    visitor.opens()
+    visitor.shows_token(service.tokens["run"])
+    # Whoever comes first is told what to do, others see what goes on.
+    expect(page.get_by_role("main").get_by_role("heading").first).to_be_attached()
+    visitor.opens("launch")
+    page.get_by_role("button", name="Presets").click()
+    presets = page.get_by_role("dialog")
+    page.keyboard.type("quick")
+    expect(presets.get_by_role("option").first).to_contain_text("quick")
+    page.keyboard.press("Enter")
+    expect(presets).to_have_count(0)
+    button(page).click()
+    found = launched(page, service)
+    assert (found["name"], found["status"]) == ("quick", "done")
+    expect(
+        page.get_by_role("figure", name="Congestion window", exact=True).locator("output span").first
+    ).to_be_visible()
+
+    visitor.opens("launch")
+    writes(page, SEEDS)
+    expect(page.get_by_role("button", name=re.compile("^Launch 2 runs"))).to_be_enabled()
+    button(page).click()
+    found = launched(page, service)
+    assert (found["name"], found["status"]) == ("journey", "done")
+    page.get_by_role("link", name="Longhaul", exact=True).click()
+    expect(page.get_by_role("list", name="Latest experiments")).to_contain_text("CUBIC beside BBR, with two seeds.")
+
+    visitor.opens("runs?name=journey")
+    rows = page.get_by_role("table", name="Runs").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    page.get_by_label("Pick all that are loaded").check()
+    page.get_by_role("toolbar").get_by_role("link", name="Compare").click()
+    page.get_by_text("Fairness", exact=True).click()
+    jain = page.get_by_role("figure", name="Jain’s index over time")
+    expect(jain).to_be_visible()
+    link = page.url
+    assert all(run.rpartition("/")[2] in link for run in found["runs"])
+
+    with Visitor.comes(browser, service) as other:
+        other.page.goto(link)
+        other.shows_token(service.tokens["read"])
+        expect(other.page.get_by_role("figure", name="Jain’s index over time")).to_be_visible()
+        assert other.page.url == link
+        # Who may only look is not offered to launch, and would be refused.
+        other.opens("launch")
+        expect(other.page.get_by_text("Your token may look, not launch.")).to_be_visible()
+        expect(button(other.page)).to_have_count(0)
+        said = other.page.evaluate(
+            f"""async () => {{
+                const session = await (await fetch("{ROOT.lstrip("/")}/session")).json();
+                const headers = {{"X-CSRF-Token": session.csrf_token, "Content-Type": "application/json"}};
+                return (await fetch("{ROOT.lstrip("/")}/experiments", {{method: "POST", headers, body: '{{"shipped": "quick"}}'}})).status;
+            }}"""
+        )
+        assert said == 403

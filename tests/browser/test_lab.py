@@ -1,0 +1,202 @@
+"""Lab: the queue as it moves, a host that is taken, a module that is tried, tokens that come and go, and what only admins see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.api.serving import ROOT, Service, served
+from tests.browser.visitor import PHONE, Visitor
+
+# Two hosts that nobody speaks to here: what a policy allows is told all the same.
+POLICY = """\
+hosts:
+  hk:
+    ssh: {address: 192.0.2.1}
+    traffic: {address: 192.0.2.11, device: eth1}
+    ports: 10000-10099
+    rate: 100 Mbit/s
+    run_volume: 2 GB
+    day_volume: 50 GB
+    longest: 10 min
+    maintenance: [{weekly: Mon 01:00-23:00}, {weekly: Wed 02:00-04:00}]
+  chicago:
+    ssh: {address: 192.0.2.2}
+    traffic: {address: 192.0.2.12, device: eth1}
+    ports: 10000-10099
+    rate: 1 Gbit/s
+    run_volume: 2 GB
+    day_volume: 50 GB
+    longest: 10 min
+paths:
+  - {between: [hk, chicago], provisioned: true}
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("lab")
+    policy = folder / "hosts.yml"
+    policy.write_text(POLICY)
+    with served(folder / "home", LONGHAUL_JOBS="1", LONGHAUL_HOSTS=str(policy)) as running:
+        yield running
+
+
+def test_the_queue_is_empty_and_then_is_not(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "lab")
+    expect(page.get_by_text("Nothing runs at the moment.")).to_be_visible()
+    expect(page.get_by_text("Nothing waits.")).to_be_visible()
+    workers = page.get_by_role("table", name="Workers")
+    expect(workers.locator("tbody tr")).to_have_count(1)
+    expect(workers).to_contain_text("there")
+    made = service.submit({"shipped": "quick", "repeats": 2, "set": ["duration=4000 s"], "priority": 3})
+    running, waiting = page.get_by_role("table", name="Running"), page.get_by_role("table", name="Next")
+    expect(running.locator("tbody tr")).to_have_count(1)
+    expect(waiting.locator("tbody tr")).to_have_count(1)
+    expect(running.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_role("table", name="Whose")).to_contain_text("runer")
+    visitor.pictures("lab-queue")
+    with service.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    expect(page.get_by_text("Nothing runs at the moment.")).to_be_visible()
+
+
+def test_a_host_is_taken_and_given_back(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "lab/hosts")
+    host = page.get_by_role("listitem").filter(has_text="root@")
+    expect(host).to_contain_text("free")
+    host.get_by_role("button", name="Take").click()
+    page.get_by_role("dialog").get_by_label("For", exact=True).select_option("4 hours")
+    page.get_by_role("dialog").get_by_label("What for").fill("kernel tests")
+    page.get_by_role("button", name="Take it").click()
+    expect(host).to_contain_text(re.compile(r"runer, (4 h|3 h 59 min) more"))
+    expect(host).to_contain_text("kernel tests")
+    expect(host.get_by_role("img")).to_have_attribute("aria-label", re.compile("runer until"))
+    visitor.pictures("lab-hosts")
+    # It is still theirs after a reload.
+    page.reload()
+    host.get_by_role("button", name="Give back").click()
+    expect(host).to_contain_text("free")
+
+
+def test_real_hosts_tell_what_they_may_be_used_for_and_are_stopped_together(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "lab/hosts?span=week")
+    host = page.get_by_role("listitem").filter(has=page.get_by_text("hk", exact=True))
+    expect(host).to_contain_text(
+        "At most 100 Mbit/s, 2 GB a run, 50 GB a day, 10 min at a time; with chicago (provisioned)"
+    )
+    expect(host.get_by_role("img")).to_have_attribute("aria-label", re.compile("in maintenance from"))
+    visitor.pictures("lab-hosts-real")
+    page.get_by_role("button", name="Stop all").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Stop all").click()
+    expect(dialog.get_by_role("status")).to_contain_text(re.compile("0 experiments given up on .*hk"))
+    dialog.get_by_role("button", name="Close").click()
+    expect(host).not_to_contain_text("free")
+
+
+def test_a_module_is_tried(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "lab/modules")
+    row = page.get_by_role("row").filter(has=page.get_by_text("htcp", exact=True))
+    expect(row).to_contain_text("built")
+    expect(row).to_contain_text("never")
+    row.get_by_role("button", name="Try htcp").click()
+    expect(row).to_contain_text("done")
+    row.get_by_text("htcp", exact=True).click()
+    expect(row).to_contain_text("use_rtt_scaling")
+    visitor.pictures("lab-modules")
+
+
+def test_a_token_is_made_shown_once_used_and_revoked(browser: Browser, visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("admin", "lab/tokens")
+    page.get_by_label("Name", exact=True).fill("nightly")
+    page.get_by_label("Scope", exact=True).select_option("read")
+    page.get_by_role("button", name="Make").click()
+    dialog = page.get_by_role("dialog", name="The token of nightly")
+    token = dialog.get_by_test_id("secret").inner_text()
+    assert token.startswith("lh_")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_visible()
+    page.get_by_role("button", name="I have it").click()
+    row = page.get_by_role("row").filter(has=page.get_by_text("nightly", exact=True))
+    expect(row).to_contain_text("in force")
+    visitor.pictures("lab-tokens")
+    assert token not in page.content()
+    page.reload()
+    expect(row).to_be_visible()
+    assert token not in page.content()
+    with service.as_token(token) as somebody:
+        assert somebody.get(f"{ROOT}/runs").status_code == 200
+        assert somebody.get(f"{ROOT}/tokens").status_code == 403
+        row.get_by_role("button", name="Revoke nightly").click()
+        page.get_by_role("dialog").get_by_role("button", name="Revoke nightly").click()
+        expect(row).to_contain_text("revoked")
+        assert somebody.get(f"{ROOT}/runs").status_code == 401
+    # The same name twice is refused, in the service's words.
+    page.get_by_label("Name", exact=True).fill("reader")
+    page.get_by_role("button", name="Make").click()
+    expect(page.get_by_role("alert")).to_contain_text("revoke it first")
+
+
+def test_the_log_of_changes_names_who_and_what(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    with service.client("read") as client:
+        assert client.post(f"{ROOT}/tokens", json={"name": "mine", "scope": "admin"}).status_code == 403
+    visitor.logs_in("admin", "lab/audit?q=reader")
+    row = page.get_by_role("table", name="Audit").locator("tbody tr").first
+    expect(row).to_contain_text("make token")
+    expect(row).to_contain_text("403")
+    visitor.pictures("lab-audit")
+
+
+def test_the_service_tells_its_version_and_its_state(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "lab/service")
+    with visitor.service.client("read") as client:
+        about = client.get(f"{ROOT}/about").json()
+    expect(page.get_by_text(f"{about['version']}, Python {about['python']}")).to_be_visible()
+    expect(page.get_by_text("on this machine, 1 at a time")).to_be_visible()
+    expect(page.get_by_role("link", name="OpenAPI document")).to_be_visible()
+    visitor.pictures("lab-service")
+
+
+@pytest.mark.parametrize("scope", ["read", "run"])
+def test_what_is_for_admins_is_neither_shown_nor_given(visitor: Visitor, scope: str) -> None:
+    page = visitor.page
+    visitor.logs_in(scope, "lab")
+    parts = page.get_by_role("navigation", name="Parts of the lab")
+    expect(parts.get_by_role("link", name="Queue")).to_be_visible()
+    expect(parts.get_by_role("link", name="Tokens")).to_have_count(0)
+    expect(parts.get_by_role("link", name="Audit")).to_have_count(0)
+    visitor.opens("lab/tokens")
+    expect(page.get_by_role("heading", name="This is for admins")).to_be_visible()
+    said = page.evaluate("Promise.all(['tokens', 'audit'].map(async (one) => (await fetch(`api/v1/${one}`)).status))")
+    assert said == [403, 403]
+    if scope == "read":
+        visitor.opens("lab/hosts")
+        expect(page.get_by_role("listitem").filter(has_text="root@")).to_be_visible()
+        expect(page.get_by_role("button", name="Take")).to_have_count(0)
+        visitor.opens("lab/modules")
+        expect(page.get_by_role("table", name="Kernels")).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile("^Try"))).to_have_count(0)
+
+
+def test_on_a_phone_nothing_is_cut_off(browser: Browser, service: Service) -> None:
+    with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        visitor.logs_in("admin", "lab")
+        for part in ("queue", "hosts", "modules", "service", "tokens", "audit"):
+            visitor.opens(f"lab/{part}")
+            expect(visitor.page.get_by_role("heading", level=2).first).to_be_visible()
+            wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            assert visitor.page.evaluate(wide), part
+        visitor.opens("lab/queue")
+        expect(visitor.page.get_by_text("Nothing waits.")).to_be_visible()
+        visitor.pictures("lab-phone")

@@ -1,0 +1,291 @@
+"""Experiments that are written and started: by form, as text, from a preset, with mistakes, by dragging, by keys alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from playwright.sync_api import Locator, Page, expect
+
+from tests.api.serving import ROOT, Service
+from tests.browser.visitor import Visitor
+
+EDITOR = "Experiment as YAML"
+SHORT = """experiment: short
+path: {bandwidth: 10 Mbit/s, rtt: 20 ms, queue: fq_codel}   # a slow one
+flows:
+  - {name: one, cc: cubic}
+  - {name: two, cc: reno, start: 1 s, stop: 3 s}
+schedule:
+  - {at: 2 s, path: {bandwidth: 5 Mbit/s}}
+duration: 4 s
+"""
+
+
+def draft(page: Page) -> str:
+    """The text, as the page keeps it."""
+    return str(page.evaluate("JSON.parse(localStorage.getItem('longhaul.draft')).text"))
+
+
+def data(page: Page) -> dict[str, Any]:
+    found = yaml.safe_load(draft(page))
+    assert isinstance(found, dict)
+    return found
+
+
+def writes(page: Page, text: str) -> None:
+    """As one does who has it from elsewhere."""
+    editor = page.get_by_role("textbox", name=EDITOR)
+    expect(page.locator(".cm-editor")).to_be_visible()
+    editor.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+
+
+def takes(page: Page) -> None:
+    """The completion that is offered; one that has only just come up is not taken, lest somebody meant a new line."""
+    page.wait_for_timeout(200)
+    page.keyboard.press("Enter")
+
+
+def launched(page: Page, service: Service) -> dict[str, Any]:
+    """What was launched, when the page has gone to it and it has ended."""
+    page.wait_for_url(re.compile(r"#/(runs|experiments)/[0-9a-f]+"))
+    with service.client() as client:
+        newest = client.get(f"{ROOT}/experiments", params={"limit": 1}).json()["items"][0]["id"]
+    key = page.url.rpartition("/")[2].partition("?")[0]
+    found = service.wait(newest)
+    assert key == newest or f"{ROOT}/runs/{key}" in found["runs"]
+    return found
+
+
+def button(page: Page) -> Locator:
+    return page.get_by_role("button", name=re.compile(r"^Launch( [\d,]+ runs)?( Ctrl ⏎)?$"))
+
+
+@pytest.fixture
+def at_launch(visitor: Visitor) -> Page:
+    visitor.logs_in("run", "launch")
+    expect(visitor.page.get_by_role("img", name=re.compile("^The path"))).to_be_visible()
+    return visitor.page
+
+
+def test_two_flows_by_form_with_a_mistake_on_the_way(at_launch: Page, visitor: Visitor, service: Service) -> None:
+    page = at_launch
+    page.get_by_label("Name", exact=True).first.fill("by-form")
+    page.get_by_label("Duration").fill("3 s")
+    page.get_by_label("Warmup").fill("")
+    bandwidth = page.get_by_label("Bandwidth", exact=True)
+    bandwidth.fill("10 Mbits")
+    expect(bandwidth).to_have_attribute("aria-invalid", "true")
+    # Said at the field, under the line of the text, and beside the button, which is off.
+    expect(page.get_by_text("Allowed: a rate from")).to_have_count(3)
+    expect(button(page)).to_be_disabled()
+    visitor.pictures("launch-mistake")
+    bandwidth.fill("10 Mbit/s")
+    expect(bandwidth).to_have_attribute("aria-invalid", "false")
+    page.get_by_role("button", name="Add flow").click()
+    second = page.get_by_role("group", name="Flow two")
+    second.get_by_label("Congestion control").select_option("reno")
+    second.get_by_label("Start", exact=True).fill("0.5 s")
+    expect(page.get_by_role("img", name=re.compile("flow two over a1, s1, b1"))).to_be_visible()
+    visitor.pictures("launch")
+    assert draft(page).startswith("# Form and text are one experiment")
+    button(page).click()
+    found = launched(page, service)
+    assert found["status"] == "done"
+    assert [(flow["name"], flow["cc"], flow["start"]) for flow in found["spec"]["flows"]] == [
+        ("one", "cubic", "0 s"), ("two", "reno", "0.5 s"),
+    ]  # fmt: skip
+
+
+def test_two_flows_as_text_with_a_mistake_on_the_way(at_launch: Page, service: Service) -> None:
+    page = at_launch
+    writes(page, SHORT.replace("cc: reno", "cc: rino").replace("short", "by-text"))
+    told = page.locator(".lh-told")
+    expect(told).to_contain_text("Allowed: one of reno, cubic")
+    expect(button(page)).to_be_disabled()
+    told.get_by_role("button", name="Use reno").click()
+    expect(told).to_have_count(0)
+    expect(page.get_by_role("group", name="Flow two").get_by_label("Congestion control")).to_have_value("reno")
+    assert "# a slow one" in draft(page)
+    page.get_by_role("textbox", name=EDITOR).press("Control+Enter")
+    found = launched(page, service)
+    assert (found["status"], found["name"], len(found["spec"]["flows"])) == ("done", "by-text", 2)
+
+
+def test_text_that_cannot_be_read_is_said_in_its_line_and_the_form_waits(at_launch: Page) -> None:
+    page = at_launch
+    writes(page, SHORT.replace("cc: cubic}", "cc: cubic"))
+    expect(page.locator(".lh-told").first).to_be_visible()
+    expect(page.get_by_role("group", name="Flow two")).to_be_hidden()
+    expect(button(page)).to_be_disabled()
+    page.keyboard.press("Control+z")
+    expect(page.locator(".lh-told")).to_have_count(0)
+    expect(page.get_by_label("Duration")).to_have_value("30 s")
+
+
+def test_fields_and_names_are_completed(at_launch: Page) -> None:
+    page = at_launch
+    writes(page, "experiment: completed\npa")
+    page.keyboard.type("th")
+    options = page.locator(".cm-tooltip-autocomplete [role=option]")
+    expect(options.first).to_contain_text("path")
+    takes(page)
+    page.keyboard.type(" {bandwidth: 10")
+    page.keyboard.type(" M")
+    expect(options.first).to_contain_text("Mbit/s")
+    takes(page)
+    page.keyboard.type(", rtt: 20 ms}\nflows: [{name: one, cc: app")
+    expect(options.first).to_contain_text("apptcp")
+    takes(page)
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nduration: 1 s")
+    expect(button(page)).to_be_enabled()
+    assert data(page) == {
+        "experiment": "completed",
+        "path": {"bandwidth": "10 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"name": "one", "cc": "apptcp"}],
+        "duration": "1 s",
+    }
+
+
+def test_a_preset_is_found_and_launched_and_what_is_kept_is_told(kept: Service, visitor: Visitor) -> None:
+    visitor.logs_in("run", "launch")
+    page = visitor.page
+    page.get_by_label("Duration").fill("31 s")
+    page.get_by_role("button", name="Presets").click()
+    page.get_by_label("Search experiments").fill("fills cubic")
+    visitor.pictures("launch-presets")
+    page.get_by_role("option", name=re.compile("^quick")).click()
+    expect(page.get_by_text("known already: the results are there at once")).to_be_visible()
+    assert "# The smallest useful run" in draft(page)
+    page.get_by_role("button", name="Bring back what was here").click()
+    expect(page.get_by_label("Duration")).to_have_value("31 s")
+    visitor.opens("launch?from=quick")
+    expect(page.get_by_label("Duration")).to_have_value("10 s")
+    button(page).click()
+    found = launched(page, kept)
+    assert (found["status"], found["progress"]["cached"]) == ("done", 1)
+
+
+def test_flows_and_changes_are_dragged_along_the_time_line(at_launch: Page) -> None:
+    page = at_launch
+    writes(page, SHORT)
+    line = page.get_by_role("group", name="Time line")
+    start = line.get_by_role("slider", name="two starts")
+    expect(start).to_have_attribute("aria-valuetext", "1 s")
+    start.scroll_into_view_if_needed()
+    whole = page.locator("[data-time]").bounding_box()
+    held = start.bounding_box()
+    assert whole is not None and held is not None
+    second = whole["width"] / 4
+    page.mouse.move(held["x"] + held["width"] / 2, held["y"] + held["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(held["x"] + held["width"] / 2 + second, held["y"], steps=5)
+    page.mouse.up()
+    expect(start).to_have_attribute("aria-valuetext", "2 s")
+    assert "{name: two, cc: reno, start: 2 s, stop: 3 s}" in draft(page)
+    start.press("ArrowLeft")
+    expect(start).to_have_attribute("aria-valuetext", "1.98 s")
+    # To the end of the run is no stop of its own, and a start at once none either.
+    line.get_by_role("slider", name="two stops").press("End")
+    start.press("Home")
+    assert data(page)["flows"][1] == {"name": "two", "cc": "reno"}
+    line.get_by_role("slider", name="Change: bandwidth 5 Mbit/s").press("Shift+ArrowRight")
+    assert data(page)["schedule"][0]["at"] == "2.2 s"
+    assert "# a slow one" in draft(page)
+
+
+def test_a_sweep_is_built(at_launch: Page, visitor: Visitor, service: Service) -> None:
+    page = at_launch
+    writes(page, SHORT.replace("duration: 4 s", "duration: 4 s\nrepeats: 2"))
+    adding = page.get_by_label("Add a field to the sweep")
+    adding.select_option("path.rtt")
+    rtts = page.get_by_label(re.compile("^path.rtt"))
+    expect(rtts).to_have_value("20 ms")
+    rtts.fill("10 ms, fast")
+    expect(rtts).to_have_attribute("aria-invalid", "true")
+    rtts.fill("10 ms, 20 ms")
+    adding.select_option("flows.two.cc")
+    page.get_by_label(re.compile("^flows.two.cc")).fill("reno, vegas")
+    expect(page.get_by_text("2 × 2 = 4 points, 8 runs")).to_be_visible()
+    visitor.pictures("launch-sweep")
+    expect(button(page)).to_have_text(re.compile("Launch 8 runs"))
+    button(page).click()
+    found = launched(page, service)
+    assert (found["status"], len(found["runs"])) == ("done", 8)
+    assert found["spec"]["sweep"] == {"path.rtt": ["10 ms", "20 ms"], "flows.two.cc": ["reno", "vegas"]}
+
+
+def test_by_keys_alone(at_launch: Page, service: Service) -> None:
+    page = at_launch
+    page.locator("body").press("p")
+    page.keyboard.type("smallest quick")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Search experiments")).to_be_hidden()
+    page.locator("body").press("p")
+    page.keyboard.type("quick")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Name", exact=True).first).to_have_value("quick")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement?.labels?.[0]?.textContent") == "RTT":
+            break
+    page.keyboard.press("Control+a")
+    page.keyboard.type("35 ms")
+    expect(page.get_by_role("img", name=re.compile("17.5 ms each way"))).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    found = launched(page, service)
+    assert (found["status"], found["spec"]["path"]["rtt"]) == ("done", "35 ms")
+
+
+def test_a_draft_outlives_a_reload_and_travels_by_link(at_launch: Page, visitor: Visitor, service: Service) -> None:
+    page = at_launch
+    writes(page, SHORT)
+    expect(button(page)).to_be_enabled()
+    page.reload()
+    expect(page.get_by_role("group", name="Flow two")).to_be_visible()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    link = str(page.evaluate("navigator.clipboard.readText()"))
+    page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.get_by_role("group", name="Flow two")).to_be_visible()
+    assert draft(page) == SHORT
+    expect(page).to_have_url(f"{service.url}/#/launch")
+
+
+def test_places_say_whether_they_are_ready(at_launch: Page) -> None:
+    page = at_launch
+    places = page.get_by_role("radiogroup", name="Where it runs")
+    expect(places.get_by_role("radio")).to_have_count(5)
+    expect(places.get_by_text(re.compile("^(not )?ready$"))).to_have_count(5)
+    places.get_by_role("radio", name=re.compile("^Real hosts")).check()
+    expect(page.get_by_text("This lab has no hosts yet")).to_be_visible()
+    places.get_by_role("radio", name=re.compile("^Mininet in a guest, virtual time")).check()
+    expect(page.get_by_role("status").filter(has_text=re.compile(r"1 run · about|It cannot run there"))).to_be_visible()
+    page.reload()
+    expect(places.get_by_role("radio", name=re.compile("^Mininet in a guest, virtual time"))).to_be_checked()
+
+
+def test_who_may_only_look_is_not_offered_to_launch(visitor: Visitor) -> None:
+    visitor.logs_in("read", "launch")
+    expect(visitor.page.get_by_text("Your token may look, not launch.")).to_be_visible()
+    expect(button(visitor.page)).to_have_count(0)
+
+
+def test_on_a_phone_form_and_text_take_turns(passer_by: Visitor) -> None:
+    passer_by.logs_in("run", "launch")
+    page = passer_by.page
+    expect(page.get_by_label("Duration")).to_be_visible()
+    expect(page.get_by_role("textbox", name=EDITOR)).to_be_hidden()
+    passer_by.pictures("launch-phone")
+    page.get_by_text("Text", exact=True).click()
+    expect(page.get_by_role("textbox", name=EDITOR)).to_be_visible()
+    expect(page.get_by_label("Duration")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

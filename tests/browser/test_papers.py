@@ -1,0 +1,91 @@
+"""Papers: figures that were never run offer it, one press runs one, and its verdicts and pictures come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.api.serving import ROOT, Service, served
+from tests.browser.visitor import PHONE, Visitor
+
+# Two runs of a second each, three claims that are known to agree.
+PAPER, FIGURE = "agilesd", "fig4"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with served(tmp_path_factory.mktemp("papers") / "home") as running:
+        yield running
+
+
+def test_the_gallery_says_what_was_never_run(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "papers")
+    card = page.get_by_role("listitem").filter(has=page.get_by_role("link", name=FIGURE, exact=True)).first
+    expect(card).to_contain_text("not run here")
+    expect(card.get_by_role("button")).to_have_count(0)
+    visitor.pictures("papers")
+    page.get_by_label("Search").fill("agilesd epoch")
+    expect(page.get_by_role("link", name=FIGURE, exact=True)).to_have_count(1)
+    page.get_by_label("Search").fill("nobody wrote this")
+    expect(page.get_by_role("heading", name="No figure matches")).to_be_visible()
+    page.get_by_text("Packs", exact=True).click()
+    page.get_by_label("Search").fill("rfc9743")
+    expect(page.get_by_role("link", name="feedback", exact=True)).to_be_visible()
+
+
+def test_a_figure_is_run_and_its_verdict_comes(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("run", f"papers/{PAPER}/{FIGURE}")
+    expect(page.get_by_role("heading", name="Never run in this lab")).to_be_visible()
+    claims = page.get_by_role("table", name="Claims")
+    expect(claims.get_by_role("row").filter(has_text="not run")).to_have_count(3)
+    expect(claims).to_contain_text("41.66 ms")
+    visitor.pictures("figure-not-run")
+    page.get_by_role("button", name="Run it").click()
+    expect(claims.get_by_role("row").filter(has_text="agrees")).to_have_count(3)
+    expect(page.get_by_text("2 of 2 runs kept")).to_be_visible()
+    expect(page.get_by_role("button", name="Run it")).to_have_count(0)
+    # Drawn in the browser: an image that was refused or broken has no width.
+    picture = page.get_by_role("figure").get_by_role("img").first
+    expect(picture).to_be_visible()
+    page.wait_for_function("[...document.querySelectorAll('figure img')].every((one) => one.naturalWidth > 100)")
+    visitor.pictures("figure")
+    # Every number leads to its runs.
+    claims.get_by_role("link").first.click()
+    expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(1)
+    visitor.opens("papers")
+    expect(page.get_by_text("3 agrees")).to_be_visible()
+
+
+def test_who_may_only_look_is_offered_nothing_and_refused(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "papers/rfc9743/feedback")
+    expect(page.get_by_role("table", name="Claims")).to_be_visible()
+    expect(page.get_by_role("button", name="Run it")).to_have_count(0)
+    said = page.evaluate(
+        """async () => {
+            const session = await (await fetch("api/v1/session")).json();
+            const headers = {"X-CSRF-Token": session.csrf_token, "Content-Type": "application/json"};
+            return (await fetch("api/v1/reproductions/rfc9743/feedback", {method: "POST", headers, body: "{}"})).status;
+        }"""
+    )
+    assert said == 403
+    with visitor.service.client() as client:
+        assert client.get(f"{ROOT}/experiments", params={"name": "rfc9743-feedback"}).json()["items"] == []
+
+
+def test_an_unknown_figure_is_told_the_known_ones(visitor: Visitor) -> None:
+    visitor.logs_in("read", f"papers/{PAPER}/fig44")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("nearest: fig4")
+
+
+def test_on_a_phone_nothing_is_cut_off(browser: Browser, service: Service) -> None:
+    with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        visitor.logs_in("run", f"papers/{PAPER}/{FIGURE}")
+        expect(visitor.page.get_by_role("table", name="Claims")).to_be_visible()
+        wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert visitor.page.evaluate(wide)
+        visitor.pictures("figure-phone")

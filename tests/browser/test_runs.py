@@ -1,0 +1,225 @@
+"""Runs: an empty lab teaches, filters make a link that restores them, many are acted on at once, keys, and what changes meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.api.serving import ROOT, Service, served
+from tests.browser.visitor import PHONE, Visitor
+
+# Ten virtual seconds that take a fraction of a real one.
+QUICK: dict[str, Any] = {"shipped": "quick", "repeats": 3}
+RENO: dict[str, Any] = {"shipped": "quick", "set": ["flows.app.cc=reno", "path.rtt=80 ms"]}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One of its own: what is in a list is known."""
+    with served(tmp_path_factory.mktemp("runs") / "home") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def filled(service: Service) -> Service:
+    """Three runs of cubic and one of reno by one person, one more by another."""
+    asked = [(QUICK, "run"), (RENO, "run"), (RENO | {"seed": 99}, "admin")]
+    for made in [service.submit(one, scope) for one, scope in asked]:
+        assert service.wait(made["id"])["status"] == "done"
+    return service
+
+
+def rows(page: Page) -> Locator:
+    return page.get_by_role("table").locator("tbody tr")
+
+
+def test_an_empty_lab_says_what_to_do(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "runs")
+    expect(page.get_by_role("heading", name="Nothing has been run here yet")).to_be_visible()
+    expect(page.get_by_role("link", name="Launch an experiment")).to_have_attribute("href", "#/launch")
+    visitor.pictures("runs-empty")
+    page.get_by_text("Experiments", exact=True).click()
+    expect(page.get_by_role("heading", name="Nothing has been run here yet")).to_be_visible()
+    page.get_by_label("Search").fill("nobody")
+    expect(page.get_by_role("heading", name="No experiments match")).to_be_visible()
+
+
+def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "runs")
+    expect(rows(page)).to_have_count(5)
+    page.get_by_label("CC").select_option("reno")
+    expect(rows(page)).to_have_count(2)
+    page.get_by_label("Search").fill("80 ms runer")
+    expect(rows(page)).to_have_count(1)
+    page.get_by_role("button", name="More").click()
+    page.get_by_label("RTT").fill("80 ms")
+    page.get_by_label("Bandwidth").fill("10 Mbit/s")
+    page.get_by_role("button", name="Oldest first").click()
+    rows(page).get_by_role("checkbox").check()
+    expect(page.get_by_role("toolbar")).to_contain_text("1 run")
+    for word in ("cc=reno", "q=80+ms+runer", "rtt=80+ms", "bandwidth=10+Mbit/s", "sort=oldest", "picked="):
+        expect(page).to_have_url(re.compile(re.escape(word)))
+    link = page.url
+    with Visitor.comes(browser, filled) as other:
+        other.page.goto(link)
+        other.shows_token(filled.tokens["read"])
+        again = other.page
+        expect(rows(again)).to_have_count(1)
+        expect(again.get_by_label("Search")).to_have_value("80 ms runer")
+        expect(again.get_by_label("RTT")).to_have_value("80 ms")
+        expect(again.get_by_label("CC")).to_have_value("reno")
+        expect(rows(again).get_by_role("checkbox")).to_be_checked()
+        expect(again.get_by_role("status").filter(has_text="oldest first")).to_be_visible()
+        assert again.url == link
+    # What cannot be read is told in the service's words, and one keystroke mends it.
+    page.get_by_label("RTT").fill("80 cows")
+    expect(page.get_by_role("alert")).to_contain_text("a duration needs a unit")
+    page.get_by_role("button", name="Clear").click()
+    expect(rows(page)).to_have_count(5)
+    visitor.pictures("runs")
+
+
+def test_keys_walk_the_list(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "runs")
+    expect(rows(page)).to_have_count(5)
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search")).to_be_focused()
+    page.keyboard.type("cubic")
+    page.keyboard.press("Enter")
+    expect(rows(page)).to_have_count(3)
+    for key in ("j", "j", "x", "k", "x"):
+        page.keyboard.press(key)
+    expect(rows(page).nth(0)).to_have_attribute("data-here", "true")
+    expect(page.get_by_role("toolbar")).to_contain_text("2 runs")
+    visitor.pictures("runs-picked")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("toolbar")).to_have_count(0)
+    opened = rows(page).nth(0).get_by_role("link").get_attribute("href")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(re.escape(str(opened)) + "$"))
+    page.go_back()
+    expect(page.get_by_label("Search")).to_have_value("cubic")
+
+
+def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "runs?cc=cubic")
+    expect(rows(page)).to_have_count(3)
+    page.get_by_label("Pick all that are loaded").check()
+    bar = page.get_by_role("toolbar")
+    expect(bar).to_contain_text("3 runs")
+    compare = str(bar.get_by_role("link", name="Compare").get_attribute("href"))
+    with filled.client() as client:
+        known = {row["id"] for row in client.get(f"{ROOT}/runs", params={"cc": "cubic"}).json()["items"]}
+    assert compare.startswith("#/compare?runs=") and set(compare.partition("=")[2].split(",")) == known
+    bar.get_by_role("button", name="Pin").click()
+    expect(page.get_by_text("pinned", exact=True)).to_have_count(3)
+    # Pinned runs are kept: each says so.
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+    expect(page.get_by_role("dialog", name="3 refused")).to_contain_text("it is pinned")
+    visitor.pictures("runs-refused")
+    page.get_by_role("button", name="Close").click()
+    bar.get_by_role("button", name="Unpin").click()
+    expect(page.get_by_text("pinned", exact=True)).to_have_count(0)
+    bar.get_by_role("button", name="Run again").click()
+    expect(rows(page)).to_have_count(6)
+    # What goes on is told as it goes on, without the list being read again.
+    expect(rows(page).filter(has_text="done")).to_have_count(6)
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+    expect(rows(page)).to_have_count(3)
+    with filled.client() as client:
+        assert all(client.get(f"{ROOT}/runs/{key}").status_code == 404 for key in known)
+
+
+def test_what_is_new_is_counted_and_shown_when_asked_for(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "runs?cc=vegas")
+    expect(page.get_by_role("heading", name="No runs match")).to_be_visible()
+    made = filled.submit({"shipped": "quick", "set": ["flows.app.cc=vegas"]})
+    page.get_by_role("button", name="1 new: show").click()
+    expect(rows(page)).to_have_count(1)
+    filled.wait(made["id"])
+    expect(rows(page).filter(has_text="done")).to_have_count(1)
+    expect(rows(page)).to_contain_text("%")
+
+
+def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    long = {"shipped": "quick", "set": ["duration=4000 s", "experiment=endless"], "priority": -10}
+    made = filled.submit(long)
+    visitor.logs_in("run", "runs?what=experiments&q=endless")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("0 of 1")
+    rows(page).get_by_role("checkbox").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
+    expect(rows(page).filter(has_text="cancelled")).to_have_count(1)
+    page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 1 experiment").click()
+    expect(page.get_by_role("heading", name="No experiments match")).to_be_visible()
+    with filled.client() as client:
+        assert client.get(f"{ROOT}/experiments/{made['id']}").status_code == 404
+
+
+def test_who_may_only_look_sees_no_way_to_change_and_is_refused(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "runs")
+    page.get_by_label("Pick all that are loaded").check()
+    bar = page.get_by_role("toolbar")
+    expect(bar.get_by_role("link", name="Compare")).to_be_visible()
+    for name in ("Pin", "Run again", "Delete", "Cancel"):
+        expect(bar.get_by_role("button", name=name, exact=True)).to_have_count(0)
+    # Whatever the page hides, the service refuses.
+    run = str(rows(page).nth(0).get_by_role("link").get_attribute("href")).rpartition("/")[2]
+    said = page.evaluate(
+        """async (run) => {
+            const session = await (await fetch("api/v1/session")).json();
+            const headers = {"X-CSRF-Token": session.csrf_token};
+            const asked = [["PUT", `runs/${run}/pin`], ["DELETE", `runs/${run}`], ["POST", `runs/${run}/rerun`]];
+            return Promise.all(asked.map(async ([method, place]) => (await fetch(`api/v1/${place}`, {method, headers})).status));
+        }""",
+        run,
+    )
+    assert said == [403, 403, 403]
+
+
+def test_somebody_elses_run_stays(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "runs?owner=first")
+    rows(page).get_by_role("checkbox").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 1 run").click()
+    expect(page.get_by_role("dialog", name="1 refused")).to_contain_text("ask them, or an admin")
+
+
+def test_pages_follow_as_one_scrolls(visitor: Visitor, filled: Service) -> None:
+    # None of them has to be carried out to be listed.
+    made = filled.submit({"shipped": "quick", "repeats": 70, "set": ["duration=4000 s"], "priority": -10})
+    page = visitor.page
+    visitor.logs_in("read", "runs?q=quick")
+    rows(page).nth(59).scroll_into_view_if_needed()
+    expect(rows(page).nth(70)).to_be_attached()
+    names = page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.id)")
+    assert len(names) == len(set(names))
+    with filled.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+
+
+def test_on_a_phone_nothing_is_cut_off(browser: Browser, filled: Service) -> None:
+    with Visitor.comes(browser, filled, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        visitor.logs_in("read", "runs")
+        expect(rows(visitor.page).nth(0)).to_be_visible()
+        wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert visitor.page.evaluate(wide)
+        visitor.pictures("runs-phone")
+        visitor.opens("runs?what=experiments")
+        expect(rows(visitor.page).nth(0)).to_be_visible()
+        assert visitor.page.evaluate(wide)

@@ -1,0 +1,205 @@
+"""Watching a run: live, cancelled, across a restart of the service, and afterwards with a zoom that an address restores."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, Request, expect
+
+from tests.api.serving import ROOT, Service
+from tests.browser.visitor import Visitor
+
+# Minutes of it: long enough to be looked at, and fast enough on a machine that has much else to do.
+LONG: dict[str, Any] = {
+    "experiment": "long",
+    "path": {"bandwidth": "300 Mbit/s", "rtt": "20 ms"},
+    "flows": [{"name": "one", "cc": "cubic"}, {"name": "two", "cc": "bbr", "start": "1 s"}],
+    "duration": "2000 s",
+}
+# Shorter ones may be without an ACK, after a timeout.
+STRETCH_S = 2.0
+
+
+def run_of(made: dict[str, Any]) -> str:
+    return str(made["runs"][0]).rpartition("/")[2]
+
+
+@pytest.fixture
+def long_run(service: Service) -> Iterator[str]:
+    """One that goes on; it is given up afterwards."""
+    made = service.submit({"spec": LONG})
+    yield run_of(made)
+    with service.client("run") as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    service.wait(made["id"])
+
+
+def chart(page: Page, name: str) -> Locator:
+    return page.get_by_role("figure", name=name, exact=True)
+
+
+def said(page: Page, name: str) -> Locator:
+    """The values that a chart tells in words."""
+    return chart(page, name).locator("output")
+
+
+def samples(page: Page, name: str, folder: Path) -> dict[str, list[tuple[float, float]]]:
+    """What a chart shows, as it gives it away."""
+    chart(page, name).get_by_text("Save").click()
+    with page.expect_download() as given:
+        chart(page, name).get_by_role("button", name="CSV").click()
+    file = folder / "samples.csv"
+    given.value.save_as(file)
+    page.keyboard.press("Escape")
+    found: dict[str, list[tuple[float, float]]] = {}
+    with file.open(newline="") as text:
+        for row in list(csv.reader(text))[1:]:
+            found.setdefault(row[0], []).append((float(row[1]), float(row[2])))
+    return found
+
+
+def front_s(page: Page) -> float:
+    """How far the page says that the run is."""
+    match = re.search(r"([\d.]+) s of", page.get_by_text(re.compile(r"[\d.]+ s of")).inner_text())
+    assert match is not None
+    return float(match[1])
+
+
+def wait_until(page: Page, at_least_s: float) -> float:
+    page.wait_for_function(
+        "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
+        " return found !== null && Number(found[1]) >= most; }",
+        arg=at_least_s,
+    )
+    return front_s(page)
+
+
+def test_a_run_is_there_while_it_goes_on_and_is_given_up(visitor: Visitor, service: Service, tmp_path: Path) -> None:
+    visitor.logs_in("run", "runs")
+    page = visitor.page
+    made = service.submit({"spec": LONG})
+    visitor.opens(f"runs/{run_of(made)}")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(page.get_by_role("status").filter(has_text="live")).to_be_visible()
+    for name in ("Goodput", "Round trip", "In flight", "Queue", "Retransmits"):
+        expect(said(page, name)).not_to_be_empty()
+    wait_until(page, 3)
+    visitor.pictures("run-live")
+    assert {"one", "two"} <= set(samples(page, "Congestion window", tmp_path))
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled")
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    assert service.wait(made["id"])["status"] == "cancelled"
+
+
+def test_who_may_only_look_sees_no_way_to_change_anything(visitor: Visitor, long_run: str) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{long_run}")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    for name in ("Cancel", "Rerun", "Pin"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+
+
+def test_a_restart_of_the_service_leaves_neither_a_gap_nor_a_double(
+    visitor: Visitor, service: Service, long_run: str, tmp_path: Path
+) -> None:
+    page = visitor.page
+    visitor.logs_in("run", f"runs/{long_run}")
+    before_s = wait_until(page, 8)
+    service.kill()
+    expect(page.get_by_role("status").filter(has_text="trying again").first).to_be_visible()
+    service.start()
+    after_s = wait_until(page, before_s + 6)
+    found = samples(page, "Congestion window", tmp_path)
+    for name, begin_s in (("one", 0.0), ("two", 1.0)):
+        times = [at for at, _ in found[name]]
+        assert times == sorted(set(times)), "a sample came twice, or too late"
+        cells = {int(at / STRETCH_S) for at in times}
+        # Every cell from the flow's first full one on, to the one that is being filled.
+        wanted = set(range(int(begin_s / STRETCH_S) + 1, int(after_s / STRETCH_S) - 1))
+        assert wanted <= cells, sorted(wanted - cells)
+
+
+def test_a_run_that_ends_becomes_what_is_kept_of_it(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("run", "runs")
+    made = service.submit({"spec": LONG | {"experiment": "ends", "duration": "6 s"}})
+    visitor.opens(f"experiments/{made['id']}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("done")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(page.get_by_role("table", name="Summary")).to_contain_text("one")
+    page.get_by_role("link", name="Open the run").click()
+    expect(page.get_by_role("table", name="Flows")).to_contain_text("cubic")
+    expect(page.get_by_role("heading", name="Fidelity")).to_be_visible()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.get_by_role("button", name="Unpin")).to_be_visible()
+    page.get_by_role("button", name="Rerun").click()
+    expect(page.get_by_text("every byte of the trace is the same")).to_be_visible()
+
+
+def test_a_zoom_asks_for_finer_values_and_an_address_restores_it(visitor: Visitor, kept: Service) -> None:
+    page = visitor.page
+    asked: list[str] = []
+
+    def heard(request: Request) -> None:
+        if "/timelines?" in request.url:
+            asked.append(request.url)
+
+    page.on("request", heard)
+    visitor.logs_in("read", f"runs/{kept.run}")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    visitor.pictures("run")
+    over = chart(page, "Congestion window").locator(".u-over").bounding_box()
+    assert over is not None
+    middle = over["y"] + over["height"] / 2
+    with page.expect_request(lambda request: "from=" in request.url):
+        page.mouse.move(over["x"] + over["width"] * 0.4, middle)
+        page.mouse.down()
+        page.mouse.move(over["x"] + over["width"] * 0.6, middle, steps=5)
+        page.mouse.up()
+    expect(page).to_have_url(re.compile("at="))
+    window = page.get_by_text(re.compile(r"[\d.]+ – [\d.]+ s")).inner_text()
+    # What is panned to is there already: the window's neighbours came along.
+    zoomed = page.url
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text(window)).to_have_count(0)
+    expect(page).not_to_have_url(zoomed)
+    page.keyboard.press("l")
+    expect(page).to_have_url(re.compile("log=1"))
+    page.get_by_role("group", name="Flows").get_by_role("button").first.hover()
+    there = page.url
+    again = page.get_by_text(re.compile(r"[\d.]+ – [\d.]+ s")).inner_text()
+    page.reload()
+    expect(page.get_by_text(again)).to_be_visible()
+    expect(page.get_by_role("button", name="Log", exact=True)).to_have_attribute("aria-pressed", "true")
+    assert page.url == there
+    page.keyboard.press("0")
+    expect(page).not_to_have_url(re.compile("at="))
+    assert any("from=" in one for one in asked)
+    assert any("from=" not in one for one in asked)
+
+
+def test_a_chart_is_given_away_as_a_picture(visitor: Visitor, kept: Service, tmp_path: Path) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{kept.run}")
+    for form, begins in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
+        chart(page, "Goodput").get_by_text("Save").click()
+        with page.expect_download() as given:
+            chart(page, "Goodput").get_by_role("button", name=form).click()
+        page.keyboard.press("Escape")
+        given.value.save_as(tmp_path / form)
+        assert (tmp_path / form).read_bytes().startswith(begins)
+        assert given.value.suggested_filename == f"{kept.run}-goodput.{form.lower()}"
+
+
+def test_a_phone_watches_too(passer_by: Visitor, kept: Service) -> None:
+    page = passer_by.page
+    passer_by.logs_in("read", f"runs/{kept.run}")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    passer_by.pictures("phone-run")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")

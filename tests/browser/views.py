@@ -1,0 +1,109 @@
+"""Every view of the page, in a lab without runs and in one with some, as tests look at all of them and pictures are made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.api.serving import ROOT, Service
+
+# Four congestion controls, each beside each: a map with sixteen cells.
+PAIRS: dict[str, Any] = {
+    "experiment": "all-beside-all",
+    "about": "Four congestion controls share 20 Mbit/s, each beside each.",
+    "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms"},
+    "flows": [{"name": "first", "cc": "reno"}, {"name": "second", "cc": "reno"}],
+    "duration": "10 s",
+    "warmup": "2 s",
+    "sample": "50 ms",
+    "sweep": {"flows.first.cc": ["reno", "cubic", "htcp", "bbr"], "flows.second.cc": ["reno", "cubic", "htcp", "bbr"]},
+}
+# Half a minute of ten, so that a picture of it does not wait.
+DUEL: dict[str, Any] = {
+    "experiment": "cubic-beside-bbr",
+    "about": "CUBIC and BBR meet at 100 Mbit/s; the path loses half of it for ten seconds.",
+    "path": {"bandwidth": "100 Mbit/s", "rtt": "60 ms", "buffer": "1 BDP"},
+    "flows": [{"name": "cubic", "cc": "cubic"}, {"name": "bbr", "cc": "bbr", "start": "5 s"}],
+    "schedule": [
+        {"at": "15 s", "path": {"bandwidth": "50 Mbit/s"}},
+        {"at": "25 s", "path": {"bandwidth": "100 Mbit/s"}},
+    ],
+    "duration": "40 s",
+    "warmup": "2 s",
+    "sample": "20 ms",
+    "repeats": 2,
+    "expect": [{"measure": "jain", "at_least": 0.8}],
+}
+FIGURE = ("agilesd", "fig4")
+
+# The first word names its picture.
+EMPTY = {
+    "start-empty": "",
+    "runs-empty": "runs",
+    "compare-empty": "compare",
+    "papers-empty": "papers",
+    "figure-empty": "papers/agilesd/fig4",
+    "queue-empty": "lab/queue",
+    "hosts-empty": "lab/hosts",
+}
+FULL = {
+    "start": "",
+    "launch": "launch?from=demo",
+    "launch-text": "launch?pane=text",
+    "runs": "runs",
+    "experiments": "runs?what=experiments",
+    "run": "runs/{run}",
+    "experiment": "experiments/{duel}",
+    "sweep": "experiments/{pairs}",
+    "compare": "compare?runs={run},{other}",
+    "compare-sides": "compare?show=sides&runs={run},{other}",
+    "compare-distributions": "compare?show=distributions&runs={run},{other}",
+    "compare-fairness": "compare?show=fairness&runs={run},{other}",
+    "compare-differences": "compare?show=differences&runs={run},{other}&all=1",
+    "compare-map": "compare?show=map&experiment={pairs}",
+    "papers": "papers",
+    "figure": "papers/agilesd/fig4",
+    "queue": "lab/queue",
+    "hosts": "lab/hosts",
+    "modules": "lab/modules",
+    "service": "lab/service",
+    "tokens": "lab/tokens",
+    "audit": "lab/audit",
+    "nowhere": "nowhere",
+}
+
+# Nothing changes for a while, and nothing says that it is on its way.
+_SETTLED = """() => new Promise((resolve) => {
+    const [quiet, most] = [400, 10000];
+    const begun = performance.now();
+    let changed = begun;
+    const watch = new MutationObserver(() => { changed = performance.now(); });
+    watch.observe(document.body, { subtree: true, childList: true, characterData: true });
+    const waits = () => [...document.querySelectorAll("main [role=status]")].some((one) => /…$/.test(one.textContent));
+    const look = () => {
+        const now = performance.now();
+        if (now - begun < most && (now - changed < quiet || waits())) return setTimeout(look, 50);
+        watch.disconnect();
+        resolve();
+    };
+    look();
+})"""
+
+
+def furnish(service: Service) -> dict[str, str]:
+    """A lab with real runs: what addresses of views name."""
+    made = {name: service.submit({"spec": spec})["id"] for name, spec in (("pairs", PAIRS), ("duel", DUEL))}
+    paper, figure = FIGURE
+    with service.client("run") as client:
+        assert client.post(f"{ROOT}/reproductions/{paper}/{figure}", json={}).is_success
+        ended = {name: service.wait(one) for name, one in made.items()}
+        for row in client.get(f"{ROOT}/experiments").json()["items"]:
+            service.wait(row["id"])
+    run, other = (href.rpartition("/")[2] for href in ended["duel"]["runs"])
+    return {**made, "run": run, "other": other}
+
+
+def settle(page: Page) -> None:
+    """Wait until what was asked for is there."""
+    page.evaluate(_SETTLED)

@@ -1,0 +1,86 @@
+"""The playbooks say what they do: defaults are those that are documented, examples are read by those they are for, units start what exists."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+import yaml
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from orchestrator.cli import app
+from orchestrator.policy import limits_of, read_policy
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PLAYBOOKS = REPOSITORY / "playbooks"
+ROLES = sorted(path.name for path in (PLAYBOOKS / "roles").iterdir())
+UNITS = sorted((PLAYBOOKS / "roles/controller/templates").glob("*.service.j2"))
+
+
+def _read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text()) if path.exists() else {}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_are_those_that_are_documented(role: str) -> None:
+    defaults = _read(PLAYBOOKS / "roles" / role / "defaults/main.yml")
+    told = _read(PLAYBOOKS / "roles" / role / "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
+    assert {name: option["default"] for name, option in told.items()} == defaults
+
+
+def test_all_congestion_controls_are_loaded() -> None:
+    defaults = _read(PLAYBOOKS / "roles/kmod/defaults/main.yml")
+    assert defaults["kmod_modules"] == sorted(file.stem for file in (REPOSITORY / "kmod").glob("tcp_*.c"))
+
+
+def test_the_example_of_a_policy_is_one_and_speaks_of_the_hosts_of_the_inventory() -> None:
+    policy = read_policy(PLAYBOOKS / "hosts.example.yml")
+    groups = _read(PLAYBOOKS / "inventory.example.yml")["all"]["children"]
+    assert set(groups["endpoints"]["hosts"]) == set(policy.hosts)
+    assert {limits_of(policy, host)["device"] for host in policy.hosts} == {"eth1"}
+
+
+@pytest.mark.parametrize("template", UNITS, ids=lambda path: path.name)
+def test_a_unit_starts_what_exists(template: Path) -> None:
+    given = _read(PLAYBOOKS / "roles/controller/defaults/main.yml")
+    unit = configparser.ConfigParser(strict=True, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # systemd's names have capitals
+    unit.read_string(jinja2.Template(template.read_text(), undefined=jinja2.StrictUndefined).render(given))
+    program, *words = unit["Service"]["ExecStart"].split()
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+    assert Path(program).name in ("longhaul", "dask", "prometheus")
+    if Path(program).name == "longhaul":
+        known = {name for parameter in root.commands[words[0]].params for name in parameter.opts}
+        assert {word for word in words[1:] if word.startswith("--")} <= known
+    assert (
+        template.name.removesuffix(".service.j2")
+        in _read(PLAYBOOKS / "roles/controller/vars/main.yml")["controller_units"]
+    )
+
+
+def test_what_the_service_is_told_is_what_it_reads() -> None:
+    template = (PLAYBOOKS / "roles/controller/templates/service.env.j2").read_text()
+    given = _read(PLAYBOOKS / "roles/controller/defaults/main.yml") | {
+        "controller_url": "http://lab",
+        "controller_grafana": "g",
+    }
+    written = jinja2.Template(template, undefined=jinja2.StrictUndefined).render(given)
+    known = (REPOSITORY / "orchestrator/settings.py").read_text()
+    for line in written.splitlines():
+        if not line.startswith("#"):
+            assert f"{line.split('=')[0]} " in known, line
+
+
+def test_what_the_agent_keeps_on_a_host_is_taken_away_with_it() -> None:
+    source = (REPOSITORY / "orchestrator/agent/volume.c").read_text()
+    folder = re.search(r'#define FOLDER\s+"(.+)"', source)
+    name = re.search(r'#define FILE_NAME FOLDER "(.+)"', source)
+    assert folder is not None and name is not None
+    (recorded,) = (task for task in _read(PLAYBOOKS / "roles/agent/tasks/main.yml") if "longhaul_record" in task)
+    assert recorded["longhaul_record"]["made"] == [folder[1] + name[1]]

@@ -1,0 +1,130 @@
+"""What tests of runs on stand-ins share: experiments as files, runs as a person starts them, what is left on a host."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.settings import Settings, load_settings
+from tests.hosts.conftest import Bench
+from tests.hosts.standins import Conditions
+
+LONGHAUL = Path(sys.executable).parent / "longhaul"
+RATE_BPS, ONE_WAY_US = 20_000_000, 20_000
+# 1 BDP of 20 Mbit/s and 40 ms.
+BUFFER_BYTES = 100_000
+TWENTY: Mapping[str, Any] = {"bandwidth": "20 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"}
+PATH = Conditions(RATE_BPS, ONE_WAY_US, BUFFER_BYTES)
+
+_PATIENCE_S = 60.0
+_TRAFFIC = "( sport >= :10000 and sport <= :10099 ) or ( dport >= :10000 and dport <= :10099 )"
+
+
+def experiment(name: str, flows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """An experiment on the path that the router emulates."""
+    return {"experiment": name, "path": dict(TWENTY), "flows": flows, **more}
+
+
+@dataclass
+class Runner:
+    """Somebody who runs experiments on the stand-ins."""
+
+    bench: Bench
+    folder: Path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**self.bench.environment, **more}
+
+    def settings(self) -> Settings:
+        """As a process of that environment has them."""
+        kept = dict(os.environ)
+        os.environ.update(self.environment())
+        try:
+            return load_settings()
+        finally:
+            os.environ.clear()
+            os.environ.update(kept)
+
+    def start(self, spec: Mapping[str, Any], *words: str, **environment: str) -> subprocess.Popen[str]:
+        """`longhaul run`, which goes on."""
+        file = self.folder / f"{spec['experiment']}-{time.monotonic_ns()}.json"
+        file.write_text(json.dumps(spec))
+        where = ("--backend", "hosts", "--hosts", "alpha,beta") if "--backend" not in words else ()
+        return subprocess.Popen(
+            [LONGHAUL, "run", file, "--json", "--no-cache", *where, *words],
+            env=self.environment(**environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, spec: Mapping[str, Any], *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
+        """The exit code, the document, and what was said beside it."""
+        return self.end(self.start(spec, *words, **environment))
+
+    def end(self, process: subprocess.Popen[str], longest_s: float = 180.0) -> tuple[int, dict[str, Any], str]:
+        output, messages = process.communicate(timeout=longest_s)
+        document: dict[str, Any] = json.loads(output) if output.strip() else {}
+        errors = [str(run["error"]) for run in document.get("runs", []) if "error" in run]
+        return process.returncode, document, "\n".join([messages, *errors])
+
+    def traffic(self, name: str) -> bool:
+        """Whether an agent carries a run out there."""
+        return bool(self.bench.lab.run(name, "ls /run/longhaul 2>/dev/null || true").strip())
+
+    def connected(self, name: str) -> bool:
+        """Whether a flow of a run is connected there."""
+        return "ESTAB" in self.bench.lab.run(name, f"ss -Htn '{_TRAFFIC}'")
+
+    def wait_for_traffic(self, name: str = "alpha") -> None:
+        """Until a flow of a run is connected there."""
+        wait_until(lambda: self.connected(name), f"traffic on {name}")
+
+    def assert_clean(self, *names: str) -> None:
+        """No process, no file, no setting of a run is left on a host."""
+        for name in names:
+            assert not self.traffic(name), f"{name} has a run directory"
+            assert self.bench.lab.run(name, "pgrep -f '[l]onghaul/agent endpoint' || true").strip() == ""
+            assert self.bench.lab.run(name, "cat /sys/module/tcp_cubic/parameters/hystart").strip() == "1"
+            assert not self.connected(name)
+
+    def wait_until_clean(self, name: str, longest_s: float = _PATIENCE_S) -> float:
+        """How long that took."""
+        begun = time.monotonic()
+        wait_until(lambda: not self.traffic(name), f"the end of the run on {name}", longest_s)
+        self.assert_clean(name)
+        return time.monotonic() - begun
+
+
+@pytest.fixture(scope="session")
+def runner(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    """Deployed once for all runs; afterwards the hosts are as they were found."""
+    bench.deployed()
+    bench.lab.set_path(PATH)
+    yield Runner(bench, tmp_path_factory.mktemp("experiments"))
+    said = bench.hosts("restore")
+    assert said.code == 0, said.messages
+    bench.assert_as_found("alpha", "beta")
+
+
+def wait_until(there: Callable[[], bool], what: str, longest_s: float = _PATIENCE_S) -> None:
+    """Look again and again."""
+    until = time.monotonic() + longest_s
+    while not there():
+        assert time.monotonic() < until, f"{what} did not come within {longest_s:g} s"
+        time.sleep(0.2)
+
+
+def only_run(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of the one run of a result."""
+    (run,) = document["runs"]
+    return dict(run)

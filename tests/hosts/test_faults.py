@@ -1,0 +1,109 @@
+"""Hosts that are not as a deployment wants them: each ends with one sentence that says what to do, others go on, nothing is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.conftest import Bench, Said
+
+_NOBODY = "10.77.0.99"
+
+
+@pytest.fixture
+def put_back(bench: Bench) -> Iterator[None]:
+    """Whatever went wrong, a restoration leaves the hosts as they were found."""
+    yield
+    said = bench.hosts("restore")
+    assert said.code == 0, said.messages
+    bench.assert_as_found("alpha", "beta")
+
+
+@pytest.mark.usefixtures("put_back")
+def test_headers_of_another_kernel_a_module_that_is_refused_and_a_host_that_is_not_there(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """alpha's kernel loads nothing more, as in a lock-down; beta has headers of another kernel; nobody is where ghost should be."""
+    release = bench.lab.release
+    other = "/usr/src/linux-headers-6.1.0-other"
+    bench.lab.run("alpha", "echo 1 >/proc/sys/kernel/modules_disabled")
+    bench.lab.run(
+        "beta",
+        f"mkdir -p {other}/include/generated && ln -sfn {other} /lib/modules/{release}/build && "
+        f"""echo '#define UTS_RELEASE "6.1.0-other"' >{other}/include/generated/utsrelease.h""",
+    )
+    policy = json.loads(bench.lab.policy.read_text())
+    ghost = {"address": "10.9.0.2", "device": "vec1"}
+    policy["hosts"]["ghost"] = {**policy["hosts"]["alpha"], "ssh": {"address": _NOBODY}, "traffic": ghost}
+    (tmp_path / "hosts.yml").write_text(json.dumps(policy))
+    monkeypatch.setattr(bench.lab, "policy", tmp_path / "hosts.yml")
+    nobody = {"ansible_host": _NOBODY, "ansible_ssh_timeout": "3"}
+    inventory = bench.inventory(tmp_path, beta={"kmod_method": "dkms"}, ghost=nobody)
+    said = bench.hosts("deploy", inventory=inventory)
+    bench.lab.run("beta", f"ln -sfn /usr/src/linux-headers-{release} /lib/modules/{release}/build && rm -r {other}")
+    bench.lab.power_off("alpha")
+    bench.lab.power_on("alpha")
+    bench.lab.wait("alpha")
+    assert said.code == 3
+    assert {name: one["status"] for name, one in said.hosts.items()} == {
+        "alpha": "failed",
+        "beta": "failed",
+        "ghost": "unreachable",
+    }
+    _says(said, "alpha", "deploying to alpha: ", "loading module tcp_agilesd", "Operation not permitted", "locked")
+    _says(
+        said,
+        "beta",
+        f"it runs kernel {release}, and the headers in",
+        "of 6.1.0-other",
+        f"install the headers of {release}",
+    )
+    _says(said, "ghost", "deploying to ghost: it cannot be reached: ", "check its address, its sshd and your key")
+
+
+@pytest.mark.usefixtures("put_back")
+def test_what_somebody_else_put_there_stays(bench: Bench) -> None:
+    bench.lab.run("alpha", "mkdir -p /etc/longhaul && echo mine >/etc/longhaul/limits.json")
+    bench.lab.run("beta", "tc qdisc replace dev vec1 root handle 77: pfifo limit 50")
+    try:
+        said = bench.hosts("deploy")
+        assert bench.lab.run("alpha", "cat /etc/longhaul/limits.json") == "mine\n"
+        assert "pfifo" in bench.lab.run("beta", "tc qdisc show dev vec1")
+    finally:
+        bench.lab.run("alpha", "rm -r /etc/longhaul")
+        bench.lab.run("beta", "tc qdisc delete dev vec1 root")
+    assert said.code == 4
+    _says(said, "alpha", "/etc/longhaul/limits.json is there already, and no deployment put it there; move it away")
+    _says(said, "beta", "setting the queue of vec1 to fq: somebody configured pfifo there, which stays")
+
+
+def test_a_host_that_the_policy_does_not_name_is_not_touched(bench: Bench, tmp_path: Path) -> None:
+    said = bench.hosts("deploy", inventory=bench.inventory(tmp_path, stranger={"ansible_host": _NOBODY}))
+    assert said.code == 2
+    assert "choosing the host stranger: the operator's policy has no host of that name" in said.messages
+    bench.assert_as_found("alpha", "beta")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("endpoints: {hosts: {alpha: {", "reading inventory"),
+        ("others: {hosts: {alpha: {}}}", "it has no hosts in a group endpoints"),
+    ],
+)
+def test_an_inventory_that_is_none(bench: Bench, tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "inventory.yml").write_text(text)
+    said = bench.hosts("deploy", inventory=tmp_path / "inventory.yml")
+    assert said.code == 2
+    assert says in said.messages
+
+
+def _says(said: Said, host: str, *parts: str) -> None:
+    """One sentence about a host, in its document and among the messages."""
+    problem = said.hosts[host]["problem"]
+    assert said.messages.splitlines().count(problem) == 1
+    for part in parts:
+        assert part in problem

@@ -1,0 +1,74 @@
+"""What is said of a deployment, and what travels to hosts; without a host."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import deployment
+from orchestrator.cli_deploy import _exit_code
+from orchestrator.deployment import HostOutcome
+
+HOST = runpy.run_path(str(deployment.PLAYBOOKS / "module_utils/longhaul_host.py"), run_name="longhaul_host")
+
+
+def test_the_same_files_travel_as_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("b.ko", "a.ko"):
+        (tmp_path / name).write_text(name)
+    first = deployment._pack(sorted(tmp_path.glob("*.ko")), "x", tmp_path / "first.tar").read_bytes()
+    (tmp_path / "a.ko").touch()
+    assert deployment._pack(sorted(tmp_path.glob("*.ko")), "x", tmp_path / "second.tar").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"msg": "loading module x:\n refused"}, "loading module x: refused"),
+        (
+            {"cmd": ["dkms", "build"], "rc": 10, "stdout": "one\nError! two", "stderr": ""},
+            "`dkms build` ended with 10: one Error! two",
+        ),
+        ({"msg": "All items completed", "results": [{"failed": False}, {"failed": True, "msg": "that"}]}, "that"),
+    ],
+)
+def test_a_task_that_failed_is_told_in_its_own_words(said: dict[str, Any], sentence: str) -> None:
+    assert deployment._why(said) == sentence
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [(["ok", "changed"], 0), (["ok", "failed"], 4), (["failed", "unreachable"], 3)],
+)
+def test_exit_codes_are_those_of_the_contract(statuses: list[str], code: int) -> None:
+    assert _exit_code([HostOutcome("a", status) for status in statuses]) == code
+
+
+def _record(tmp_path: Path) -> Any:
+    record = HOST["Record"](tmp_path / "before.json")
+    record.data = {"format": 1, "boot": HOST["boot_id"](), "found": {}, "changed": {}}
+    return record
+
+
+def test_what_was_found_first_is_what_is_recorded(tmp_path: Path) -> None:
+    record = _record(tmp_path)
+    record.note("sysctls", "a", "1", "2")
+    record.note("sysctls", "a", "2", "3")
+    again = HOST["Record"](tmp_path / "before.json").changed("sysctls")["a"]
+    assert (again["found"], again["now"]) == ("1", "3")
+
+
+@pytest.mark.parametrize(("lasting", "found"), [(False, "2"), (True, "1")])
+def test_after_another_boot_only_what_lasts_stays_recorded(tmp_path: Path, lasting: bool, found: str) -> None:
+    record = _record(tmp_path)
+    record.note("kind", "a", "1", "9", lasting=lasting)
+    record.data["changed"]["kind"]["a"]["boot"] = "another"
+    record.note("kind", "a", "2", "9", lasting=lasting)
+    assert record.changed("kind")["a"]["found"] == found
+
+
+def test_nothing_is_changed_without_a_record(tmp_path: Path) -> None:
+    with pytest.raises(HOST["Refused"], match="is missing, so nothing may be changed"):
+        HOST["Record"](tmp_path / "before.json").note("sysctls", "a", "1", "2")
