@@ -8,6 +8,7 @@ LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
 C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
+WEB := dashboards/web
 # make fuzz: on which kernel, how many experiments, from which seed
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
@@ -34,6 +35,16 @@ packages: ## install the system packages that are missing
 agent: packages ## build the agent
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent
 
+web: $(WEB)/dist/index.html ## build the web page, which the service then serves
+
+$(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/package.json $(WEB)/.npmrc
+	@./setup.sh web
+	@cd $(WEB) && npm ci --silent
+	@touch $@
+
+$(WEB)/dist/index.html: $(WEB)/node_modules/.stamp docs/openapi.json $(WEB)/index.html $(WEB)/vite.config.ts $(shell find $(WEB)/src -type f -not -name '*.gen.ts')
+	@cd $(WEB) && npm run --silent build -- --logLevel warn
+
 kernel: packages ## build the default guest kernel and the modules for it
 	@kmod/sandbox/build.sh $(firstword $(KERNELS)) >/dev/null
 	@kmod/sandbox/build-modules.sh $(firstword $(KERNELS)) >/dev/null
@@ -49,7 +60,7 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-service test-live test-containers test-mininet test-stock-kernel ## everything CI runs
+test: setup kernels check test-unit test-contract test-guest test-api test-browser test-service test-live test-containers test-mininet test-hosts test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
@@ -59,6 +70,11 @@ test-contract: .venv/.stamp agent ## agreements between parts
 
 test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, in good faith and bad; 3 minutes of schemathesis beside them
 	@$(PYTHON) -m pytest tests/api --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and journeys in Chromium against the real service
+	@./setup.sh browser
+	@cd $(WEB) && npm run --silent test
+	@$(PYTHON) -m pytest tests/browser $(BROWSER)
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz --numprocesses auto --maxprocesses 8 --dist loadfile
@@ -78,9 +94,14 @@ test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus, kill
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
 
-test-containers: .venv/.stamp agent kernels ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
+test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
 	@./setup.sh containers
 	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers $(CONTAINERS)
+
+test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
+	@./setup.sh hosts
+	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
+	@$(PYTHON) -m pytest tests/hosts
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
@@ -94,10 +115,11 @@ test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted i
 	@for kernel in $(KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
 	@$(PYTHON) -m pytest tests/stock
 
-check: .venv/.stamp check-kmod ## format, lint, types, import contracts
+check: .venv/.stamp check-kmod check-web ## format, lint, types, import contracts
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
+	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" LC_ALL=C.UTF-8 ansible-lint --offline -q --config-file ansible-lint.yml endpoints.yml restore.yml run.yml controller.yml
 	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
 	@clang-format --dry-run -Werror $(C_SOURCES)
 
@@ -105,20 +127,29 @@ check-kmod: kernel ## sparse and checkpatch over the kernel modules
 	@./setup.sh check
 	@kmod/check.sh
 
-fmt: .venv/.stamp ## format everything
+check-web: $(WEB)/node_modules/.stamp ## format, lint and types of the web page
+	@cd $(WEB) && npm run --silent check
+
+fmt: .venv/.stamp $(WEB)/node_modules/.stamp ## format everything
 	@.venv/bin/ruff format --quiet .
 	@.venv/bin/ruff check --quiet --fix .
 	@clang-format -i $(C_SOURCES)
+	@cd $(WEB) && npm run --silent fmt
 
 docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
 	@$(PYTHON) -m docs.generate
+
+pictures: .venv/.stamp agent kernel web ## pictures of the web page for docs/web.md, of real runs (PICTURES="run compare" for some of them)
+	@./setup.sh browser
+	@$(PYTHON) -m tests.browser.pictures $(PICTURES)
 
 dashboards: .venv/.stamp ## write the dashboards of Grafana, from their code in dashboards/grafana/boards
 	@$(PYTHON) -m dashboards.grafana.boards
 
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
-	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev pyproject.toml -o requirements-dev.lock
+	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra hosts pyproject.toml -o requirements-hosts.lock
+	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev --extra hosts pyproject.toml -o requirements-dev.lock
 
 dkms-install: ## let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
 	@$(MAKE) --no-print-directory -C kmod $@
@@ -136,6 +167,9 @@ bench-api: setup ## the service under load: lists and series by wrk, 500 followe
 	@./setup.sh bench
 	@$(PYTHON) -m tests.bench.service $(BENCH)
 
+bench-web: setup web ## the page in Chromium: first live point, a million points opened and panned, fifty flows live (BENCH=--help for its options)
+	@$(PYTHON) -m tests.bench.web $(BENCH)
+
 bench-live: setup ## 100,000 samples a second to a real Prometheus, and what the exporter takes of a processor (BENCH=--help for its options)
 	@./setup.sh live
 	@$(PYTHON) -m tests.bench.live $(BENCH)
@@ -147,7 +181,7 @@ reproduce: setup ## hold what papers published against fresh runs (REPRODUCE="ap
 	@$(LONGHAUL) reproduce $(REPRODUCE) -o build/reproduce
 
 clean: ## remove what was built here (kernels stay in the cache)
-	rm -rf .venv build *.egg-info
+	rm -rf .venv build *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent kernel kernels kernel-debug demo test test-unit test-contract test-api test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-containers fuzz fuzz-api check check-kmod fmt docs dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live trust reproduce clean
+.PHONY: help setup packages agent web kernel kernels kernel-debug demo test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
 #
-#	setup.sh [check] [stock] [bench] [service] [live] [containers]    what running experiments needs; and what only static checks, the stock
-#		kernels' test, benchmarks or the tests of the service, of the way to Prometheus or of containers need
+#	setup.sh [check] [stock] [bench] [service] [live] [containers] [hosts] [web] [browser]    what running experiments needs; and what only static checks, the stock
+#		kernels' test, benchmarks or the tests of the service, of the way to Prometheus, of containers, of hosts,
+#		the web page or its tests need
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
@@ -19,8 +20,11 @@ for group in "$@"; do
 	bench) needs+=(wrk:wrk) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
 	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap fuse-overlayfs:fuse-overlayfs iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
+	hosts) needs+=(mmdebstrap:mmdebstrap mke2fs:e2fsprogs ssh:openssh-client depmod:kmod) ;;
+	web) needs+=(node:nodejs npm:npm) ;;
+	browser) needs+=(node:nodejs npm:npm chromium:chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
-	*) echo "setup: no group is called $group: check, stock, bench, service, live, containers" >&2 && exit 2 ;;
+	*) echo "setup: no group is called $group: check, stock, bench, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin
