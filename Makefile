@@ -74,7 +74,7 @@ test-api: .venv/.stamp agent kernel ## the service and its client, with real run
 test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
-	@$(PYTHON) -m pytest tests/browser $(BROWSER)
+	@$(PYTHON) -m pytest tests/browser --numprocesses 2 --dist loadfile $(BROWSER)
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz --numprocesses auto --maxprocesses 8 --dist loadfile
@@ -85,7 +85,7 @@ test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs wh
 
 test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 times (CHAOS="--chaos-seed 2" for another order)
 	@./setup.sh service
-	@$(PYTHON) -m pytest tests/chaos -s --chaos-runs 200 --kills 20 $(CHAOS)
+	@$(PYTHON) -m pytest tests/chaos --timeout 0 -s --chaos-runs 200 --kills 20 $(CHAOS)
 
 test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus, killed and started again meanwhile; its configuration, rules and alerts
 	@./setup.sh live
@@ -105,7 +105,7 @@ test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of ph
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
-	@$(PYTHON) -m pytest tests/fuzz --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --from-seed $(SEED) --remember
+	@$(PYTHON) -m pytest tests/fuzz --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --from-seed $(SEED) --remember
 
 fuzz-api: .venv/.stamp agent kernel ## schemathesis against the service, for as long as one likes (MINUTES=20 SEED=1)
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)

@@ -54,7 +54,13 @@ class Service:
     def start(self) -> None:
         """Start it, at the port that it had if it had one, and wait until it is ready."""
         self.home.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "LONGHAUL_HOME": str(self.home), "LONGHAUL_RATE_LIMIT": "1000000", **self.settings}
+        environment = {
+            **os.environ,
+            "LONGHAUL_HOME": str(self.home),
+            "LONGHAUL_RATE_LIMIT": "1000000",
+            "PYTHONFAULTHANDLER": "1",
+            **self.settings,
+        }
         command = [*LONGHAUL, "serve", "--port", str(self.port)]
         with self.log.open("a") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
@@ -80,8 +86,24 @@ class Service:
     def _end(self, number: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(number)
-            self._process.communicate()
+            try:
+                # Its output ends with the last process that has it: with the dispatcher too.
+                self._process.communicate(timeout=_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                raise AssertionError(f"the service did not end: {self._whereabouts()}") from None
             self._process = None
+
+    def _whereabouts(self) -> str:
+        """What still works for this home, and, in its log, where each of its threads is; nothing of it goes on."""
+        mine = f"LONGHAUL_HOME={self.home}".encode()
+        left = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mine in (process / "environ").read_bytes().split(b"\0"):
+                    left.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                    os.kill(int(process.name), signal.SIGABRT)
+        time.sleep(1)
+        return f"{left}; see {self.log}:\n{self.log.read_text()[-20_000:]}"
 
     def _ready(self) -> bool:
         with contextlib.suppress(httpx.TransportError):
