@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
 import time
 from importlib.metadata import version
 from types import FrameType
@@ -44,6 +43,27 @@ _UNPLACED_S = 10.0
 _MOST_ATTEMPTS = 5
 
 
+class Stop:
+    """Whether to stop. A signal may come while the one before is heeded: `threading.Event` has a lock, which would wait for itself."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def set(self) -> None:
+        """From now on."""
+        self._asked = True
+
+    def is_set(self) -> bool:
+        """Whether it was."""
+        return self._asked
+
+    def wait(self, longest_s: float) -> None:
+        """Until it is, or for so long."""
+        until_s = time.monotonic() + longest_s
+        while not self._asked and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+
+
 class Dispatcher:
     """Claims for one executor, until it is stopped."""
 
@@ -64,7 +84,7 @@ class Dispatcher:
         self._workers = Workers(store.database)
         self._told_s = -TELL_S
 
-    def serve(self, stop: threading.Event) -> None:
+    def serve(self, stop: Stop) -> None:
         """Dispatch until told to stop; a record that cannot be reached is waited for."""
         patience_s = 0.0
         recovered = False
@@ -173,7 +193,7 @@ class Dispatcher:
             _LOG.warning("%s; the claims end with their leases", error)
 
 
-def serve_dispatcher(settings: Settings, stop: threading.Event) -> None:
+def serve_dispatcher(settings: Settings, stop: Stop) -> None:
     """The dispatcher of one home; another of the same home waits for its end."""
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store(settings)
@@ -193,7 +213,7 @@ def _executor(settings: Settings, store: Store) -> LocalSlots | DaskCluster:
 def main() -> int:
     """A process of its own beside the API: a guest's trace is decoded here, and requests are answered there."""
     log_as_json()
-    stop = threading.Event()
+    stop = Stop()
 
     def asked(number: int, frame: FrameType | None) -> None:
         stop.set()

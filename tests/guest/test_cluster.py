@@ -19,7 +19,7 @@ import pytest
 from orchestrator import dispatch
 from orchestrator.backends import open_backend
 from orchestrator.cluster.executor import DaskCluster
-from orchestrator.dispatch import serve_dispatcher
+from orchestrator.dispatch import Stop, serve_dispatcher
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import compile_plan
 from orchestrator.request import Request
@@ -65,7 +65,7 @@ class Lab:
 
     @contextmanager
     def dispatching(self) -> Iterator[None]:
-        stop = threading.Event()
+        stop = Stop()
         thread = threading.Thread(target=serve_dispatcher, args=(self.settings, stop))
         thread.start()
         try:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.allowance import not_allowed
-from orchestrator.dispatch import serve_dispatcher
+from orchestrator.dispatch import Stop, serve_dispatcher
 from orchestrator.endpoints.channel import Channel
 from orchestrator.errors import BackendError
 from orchestrator.plan import compile_plan
@@ -158,7 +158,7 @@ def test_the_service_carries_it_out(runner: Runner, monkeypatch: pytest.MonkeyPa
     for name, value in runner.environment().items():
         monkeypatch.setenv(name, value)
     settings = runner.settings()
-    store, stop = Store(settings), threading.Event()
+    store, stop = Store(settings), Stop()
     leases, experiments = Leases(store.database), Experiments(store.database)
     fence = leases.take("beta", "a person", 60, "cabling")
     assert fence is not None

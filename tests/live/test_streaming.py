@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from orchestrator.backends import open_backend
-from orchestrator.dispatch import serve_dispatcher
+from orchestrator.dispatch import Stop, serve_dispatcher
 from orchestrator.live.beside import open_live
 from orchestrator.live.moments import CHANGE
 from orchestrator.metrics import RUN_METRICS
@@ -285,7 +285,7 @@ def served(
 ) -> Document:
     """The document of an experiment's only run that a dispatcher of this home has carried out."""
     store = Store(lab)
-    stop = threading.Event()
+    stop = Stop()
     thread = threading.Thread(target=serve_dispatcher, args=(lab, stop))
     thread.start()
     try:

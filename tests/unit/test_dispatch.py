@@ -1,0 +1,39 @@
+"""The dispatcher as a process: it ends when it is asked to, however often and however fast it is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.results.store import Store
+from orchestrator.results.workers import Workers
+from orchestrator.settings import load_settings
+
+_PATIENCE_S = 60
+
+
+def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path) -> None:
+    # When a service is killed, the end of each of its threads sends one.
+    environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path)}
+    with (tmp_path / "log").open("w") as log:
+        dispatcher = subprocess.Popen([sys.executable, "-m", "orchestrator.dispatch"], env=environment, stderr=log)
+    try:
+        # It tells who works once it is at work.
+        workers = Workers(Store(replace(load_settings(), home=tmp_path)).database)
+        until_s = time.monotonic() + _PATIENCE_S
+        while not workers.all():
+            assert time.monotonic() < until_s, (tmp_path / "log").read_text()
+            time.sleep(0.05)
+        for _ in range(2000):
+            with contextlib.suppress(ProcessLookupError):
+                dispatcher.send_signal(signal.SIGTERM)
+        assert dispatcher.wait(_PATIENCE_S) == 0
+    finally:
+        dispatcher.kill()
+        dispatcher.wait()
