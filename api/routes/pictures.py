@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import struct
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-import anyio.to_thread
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
 
 from api.answers import KnownTag, not_changed, tag
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
 from api.picture_schemas import Distribution, Outline, Timelines
 from api.reading import Reading
-from api.routes.runs import RunId, has_trace, kept_run_id, outline_of
+from api.remembered import Remembered
+from api.routes.runs import RunId, need_trace, outline_of
 from api.routes.series import BeginQuery, EndQuery, PointsQuery
-from api.turns import PROCESSORS
 from orchestrator.charting import kept_distribution, kept_timelines
 from orchestrator.run import FORMAT
 
@@ -31,35 +28,8 @@ FLOATS = "application/octet-stream"
 # What a run's page shows.
 USUAL = ("cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops")
 _MOST_MEASURES = 16
-# Pictures of a run that somebody looks at, and of those they compare it with.
-_REMEMBERED, _LARGEST_REMEMBERED = 64, 4_000_000
-
-Question = tuple[object, ...]
-
-
-class Pictures:
-    """Makes pictures, one at a time for each processor; and remembers the last ones, for nothing changes of a kept run."""
-
-    def __init__(self) -> None:
-        self._limit: anyio.CapacityLimiter | None = None
-        self._answers: OrderedDict[Question, bytes] = OrderedDict()
-
-    async def get(self, question: Question, make: Callable[[], bytes]) -> bytes:
-        """The answer to a question."""
-        if (known := self._answers.get(question)) is not None:
-            self._answers.move_to_end(question)
-            return known
-        if self._limit is None:
-            self._limit = anyio.CapacityLimiter(PROCESSORS)
-        answer = await anyio.to_thread.run_sync(make, limiter=self._limit)
-        if len(answer) <= _LARGEST_REMEMBERED:
-            self._answers[question] = answer
-        while len(self._answers) > _REMEMBERED:
-            self._answers.popitem(last=False)
-        return answer
-
-
-_pictures = Pictures()
+# Of a run that somebody looks at, and of those they compare it with.
+_pictures = Remembered(most=64, largest=4_000_000)
 
 
 @router.get("/{id}/outline", summary="Read what there is to draw of a run", operation_id="read_outline")
@@ -109,8 +79,7 @@ async def timelines(
     if_none_match: KnownTag = None,
 ) -> Response:
     """Each measure of every flow and link that has it, at most `points` values of each, with every extreme: one answer for a whole page."""
-    if not has_trace(lab, key):
-        await run_in_threadpool(kept_run_id, lab, key)
+    await need_trace(lab, key)
     plain = FLOATS in request.headers.get("accept", "")
     measures = tuple(dict.fromkeys(measure or USUAL))
     question = ("timelines", key, measures, begin_s, end_s, points, plain)
@@ -137,8 +106,7 @@ async def distribution(
     if_none_match: KnownTag = None,
 ) -> Response:
     """For each flow or link, the values below which so large a share of the window's values lies: an empirical distribution function."""
-    if not has_trace(lab, key):
-        await run_in_threadpool(kept_run_id, lab, key)
+    await need_trace(lab, key)
     question = ("distribution", key, measure)
     not_changed(tag(str(FORMAT), *question), if_none_match, response)
     answer = await _pictures.get(question, lambda: _distribution(lab, key, measure))

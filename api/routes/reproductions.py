@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -13,6 +12,7 @@ from api.auth import Reader, Runner
 from api.dependencies import TheLab
 from api.lab_schemas import Claim, Extent, Figure, FigureRow, PaperRow, Picture, Reproduction, Submitted
 from api.reading import Reading
+from api.remembered import Remembered
 from api.turns import takes_long
 from orchestrator.analysis.verdicts import Verdict
 from orchestrator.errors import NotFound, PlanError
@@ -36,8 +36,7 @@ ExtentQuery = Annotated[
     ),
 ]
 # Drawings that were made already, by what they were made of.
-_MOST_REMEMBERED = 64
-_drawn: OrderedDict[str, bytes] = OrderedDict()
+_drawn = Remembered(most=64, largest=4_000_000)
 
 
 @router.get("", summary="List papers", operation_id="list_reproductions")
@@ -117,12 +116,10 @@ def pictures(
     kept = [document["run"] for documents in standing.documents.values() for document in documents]
     known = tag("pictures", paper, figure, standing.extent, measured_by(), *kept)
     not_changed(known, if_none_match, response)
-    if (answer := _drawn.get(known)) is None:
+    if (answer := _drawn.find((known,))) is None:
         # Drawings are made by a library that knows one thread.
         with lab.drawing:
-            answer = _drawn[known] = to_json(lab.standings.draw(standing))
-        while len(_drawn) > _MOST_REMEMBERED:
-            _drawn.popitem(last=False)
+            answer = _drawn.keep((known,), to_json(lab.standings.draw(standing)))
     return Response(answer, media_type="application/json", headers=dict(response.headers))
 
 

@@ -178,6 +178,12 @@ def kept_run_id(lab: Lab, key: str) -> str:
     return key
 
 
+async def need_trace(lab: Lab, key: str) -> None:
+    """NotFound where a run has no trace; the record is asked why only then, and in a thread."""
+    if not has_trace(lab, key):
+        await run_in_threadpool(kept_run_id, lab, key)
+
+
 def _placed(row: Row) -> str:
     """Where it lies in Prometheus, which may become known later than the rest."""
     return json.dumps((row["document"] or {}).get("prometheus"))

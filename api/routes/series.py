@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Annotated
 
-import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import FileResponse
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
 
 from api.answers import KnownTag, not_changed, tag
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
 from api.reading import Reading
-from api.routes.runs import RunId, has_trace, kept_run_id
+from api.remembered import Remembered
+from api.routes.runs import RunId, kept_run_id, need_trace
 from api.schemas import Series
-from api.turns import PROCESSORS, takes_long
+from api.turns import takes_long
 from orchestrator.analysis.thinning import LEAST_POINTS
 from orchestrator.charting import kept_timeline
 from orchestrator.results.downloads import SOURCES
@@ -28,8 +26,6 @@ router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 _NAME = r"^[^\x00-\x1f]{1,128}$"
 _LONGEST_S = 1e9
 _MOST_POINTS = 100_000
-# What a page asks for is far smaller; the largest of all, remembered, would fill the memory.
-_LARGEST_REMEMBERED = 200_000
 _TYPES = {
     ".json": "application/json",
     ".txt": "text/plain",
@@ -53,33 +49,8 @@ EndQuery = Annotated[
 PointsQuery = Annotated[int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="At most so many.", examples=[500])]
 
 
-class SeriesReader:
-    """Reads series, as many at once as there are processors, first come first served; and remembers the last ones.
-
-    More at once would take each other's turns at the interpreter, and every one of them would be late.
-    """
-
-    def __init__(self, remembered: int = 256) -> None:
-        self._limit: anyio.CapacityLimiter | None = None
-        self._answers: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
-        self._most = remembered
-
-    async def read(self, lab: Lab, key: tuple[str, str, str | None, str | None, float, float | None, int]) -> bytes:
-        """The answer to a question that was asked before, or a fresh one: of a kept run nothing changes."""
-        if (known := self._answers.get(key)) is not None:
-            self._answers.move_to_end(key)
-            return known
-        if self._limit is None:
-            self._limit = anyio.CapacityLimiter(PROCESSORS)
-        answer = await anyio.to_thread.run_sync(_rendered, lab, key, limiter=self._limit)
-        if len(answer) <= _LARGEST_REMEMBERED:
-            self._answers[key] = answer
-        while len(self._answers) > self._most:
-            self._answers.popitem(last=False)
-        return answer
-
-
-_reader = SeriesReader()
+# What a page asks for is far smaller than the largest of all.
+_remembered = Remembered(most=256, largest=200_000)
 
 
 @router.get("/{id}/series", summary="Read a series of a run", operation_id="read_series", response_model=Series)
@@ -104,11 +75,10 @@ async def series(
     if_none_match: KnownTag = None,
 ) -> Response:
     """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""
-    if not has_trace(lab, key):
-        await run_in_threadpool(kept_run_id, lab, key)
+    await need_trace(lab, key)
     question = (key, measure, flow, link, begin_s, end_s, points)
     not_changed(tag("series", str(FORMAT), *map(str, question)), if_none_match, response)
-    answer = await _reader.read(lab, question)
+    answer = await _remembered.get(question, lambda: _rendered(lab, question))
     return Response(answer, media_type="application/json", headers=dict(response.headers))
 
 
