@@ -14,7 +14,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.answers import KnownTag, NotChanged, not_changed, tag
@@ -54,13 +54,17 @@ def show_page(request: Request, response: Response, if_none_match: KnownTag = No
 @router.get("/assets/{name}", operation_id="read_asset", response_class=Response)
 def asset(
     name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$")], request: Request
-) -> FileResponse:
+) -> Response:
     """A part of it."""
     file = _folder(request) / "assets" / name
-    if file.suffix not in _KINDS or not file.is_file():
+    try:
+        content = file.read_bytes() if file.suffix in _KINDS else None
+    except OSError:
+        content = None
+    if content is None:
         hint = "the page was built anew meanwhile: reload it"
         raise NotFound("reading a part of the web page", name, "there is none of that name", hint)
-    return FileResponse(file, media_type=_KINDS[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+    return Response(content, media_type=_KINDS[file.suffix], headers={"Cache-Control": _FOR_GOOD})
 
 
 def _folder(request: Request) -> Path:
