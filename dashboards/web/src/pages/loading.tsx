@@ -1,8 +1,9 @@
 /** Code that is fetched when it is first wanted. While the service is away it is waited for; where it is gone, it is said why. */
-import { type ComponentType, use } from "react";
+import { type ComponentType, useEffect, useState } from "react";
 import { onceReturned, unreachable } from "../api/connection";
 import { Problem } from "../api/problem";
 import { askWhichPage, outdated } from "../api/upgrade";
+import { Waiting } from "../parts/Waiting";
 
 export type Load<P> = () => Promise<{ default: ComponentType<P> }>;
 
@@ -15,11 +16,28 @@ export function once<P>(load: Load<P>): Load<P> {
   };
 }
 
-/** A component of which the code comes when it is first shown. */
+/**
+ * A component of which the code comes when it is first shown. Not by Suspense: React shows what was waited for 300 ms after it
+ * showed that something is waited for, however soon it came.
+ */
 export function lazily<P extends object>(load: Load<P>): ComponentType<P> {
+  let known: ComponentType<P> | null = null;
   return function Loaded(props: P) {
-    const { default: Shown } = use(load());
-    return <Shown {...props} />;
+    const [, setCame] = useState(false);
+    const [failed, setFailed] = useState<{ why: unknown } | null>(null);
+    useEffect(() => {
+      if (known !== null) return;
+      load().then(
+        (found) => {
+          known = found.default;
+          setCame(true);
+        },
+        (why: unknown) => setFailed({ why }),
+      );
+    }, []);
+    if (failed !== null) throw failed.why;
+    const Shown = known;
+    return Shown === null ? <Waiting height="60vh" /> : <Shown {...props} />;
   };
 }
 

@@ -1,5 +1,5 @@
 /** What is round every page: who may see it, the header, keys that work everywhere, and what is shown when a page breaks. */
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { onReturn } from "../api/connection";
 import { askWho } from "../api/entrance";
 import { problemOf } from "../api/problem";
@@ -12,7 +12,7 @@ import { Waiting } from "../parts/Waiting";
 import { Crash } from "./Crash";
 import { Header } from "./Header";
 import { Login, LoginForm } from "./Login";
-import { go, linkTo, useRoute } from "./route";
+import { go, linkTo, routeNow, useRoute } from "./route";
 import styles from "./Shell.module.css";
 import { useShortcut } from "./shortcuts";
 
@@ -20,6 +20,8 @@ export function Shell() {
   const session = useSession();
   const [refused, setRefused] = useState<unknown>(null);
   useEffect(() => {
+    // Who sees it is asked at the same time; whoever may not is shown nothing of it.
+    pageAt(routeNow())?.entry.load().catch(() => undefined);
     const ask = (): void => {
       askWho().then(() => setRefused(null), setRefused);
     };
@@ -71,9 +73,7 @@ function Shown() {
         </Empty>
       ) : (
         <Crash key={here}>
-          <Suspense fallback={<Waiting height="60vh" />}>
-            <shown.entry.Page path={shown.path} />
-          </Suspense>
+          <shown.entry.Page path={shown.path} />
         </Crash>
       )}
     </main>

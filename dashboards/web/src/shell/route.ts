@@ -17,6 +17,10 @@ function readAgain(): void {
   route.set(parseRoute(window.location.hash));
 }
 
+export function routeNow(): Route {
+  return route.get();
+}
+
 export function useRoute(): Route {
   return useStore(route);
 }
