@@ -21,7 +21,9 @@ export function Shell() {
   const [refused, setRefused] = useState<unknown>(null);
   useEffect(() => {
     // Who sees it is asked at the same time; whoever may not is shown nothing of it.
-    pageAt(routeNow())?.entry.load().catch(() => undefined);
+    pageAt(routeNow())
+      ?.entry.load()
+      .catch(() => undefined);
     const ask = (): void => {
       askWho().then(() => setRefused(null), setRefused);
     };
