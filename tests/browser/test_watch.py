@@ -203,3 +203,43 @@ def test_a_phone_watches_too(passer_by: Visitor, kept: Service) -> None:
     expect(said(page, "Congestion window")).to_contain_text("packets")
     passer_by.pictures("phone-run")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
+
+
+def test_two_fingers_bring_a_chart_closer_and_one_moves_along(passer_by: Visitor, kept: Service) -> None:
+    page = passer_by.page
+    passer_by.logs_in("read", f"runs/{kept.run}")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    over = chart(page, "Congestion window").locator(".u-over").bounding_box()
+    assert over is not None
+    hand = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *shares: float) -> None:
+        places = [
+            {"id": at, "x": over["x"] + over["width"] * share, "y": over["y"] + over["height"] / 2}
+            for at, share in enumerate(shares)
+        ]
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+
+    def window() -> tuple[float, float]:
+        text = page.get_by_text(re.compile(r"[\d.]+ – [\d.]+ s")).inner_text()
+        first, last = (float(word) for word in re.findall(r"[\d.]+", text)[:2])
+        return first, last
+
+    touch("touchStart", 0.4, 0.6)
+    for apart in (0.15, 0.2, 0.25, 0.3, 0.4):
+        touch("touchMove", 0.5 - apart, 0.5 + apart)
+    touch("touchEnd")
+    expect(page).to_have_url(re.compile("at="))
+    # What was a fifth of the ten seconds between the fingers is four fifths of the chart.
+    first, last = window()
+    assert abs((last - first) - 2.5) < 0.2, (first, last)
+    assert abs((first + last) / 2 - 5) < 0.2, (first, last)
+    zoomed = page.url
+    touch("touchStart", 0.8)
+    for share in (0.7, 0.6, 0.5, 0.4):
+        touch("touchMove", share)
+    touch("touchEnd")
+    expect(page).not_to_have_url(zoomed)
+    later = window()
+    assert abs((later[0] - first) - 1.0) < 0.2, (first, later)
+    assert abs((later[1] - later[0]) - (last - first)) < 0.05

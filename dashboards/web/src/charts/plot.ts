@@ -4,6 +4,7 @@
  */
 import uPlot from "uplot";
 import { colourOf } from "../shell/theme";
+import { followGestures, pans } from "./gestures";
 import type { Quantity } from "./quantities";
 import { extentOf, NOTHING, type Samples, type Window, within } from "./samples";
 import type { Span } from "./span";
@@ -50,7 +51,6 @@ export class Plot {
   readonly #seen: IntersectionObserver;
   #visible = true;
   #stale = false;
-  #panning: { id: number; from: Window; x: number } | null = null;
   // As the theme has them; a chart is made anew for another one.
   readonly #plain = colourOf("--line-strong");
   readonly #bad = colourOf("--bad");
@@ -73,7 +73,7 @@ export class Plot {
       () => resized.disconnect(),
       span.onDraw(draw),
       span.onPoint(() => this.#point()),
-      this.#listen(),
+      followGestures(this.#u.over, span),
     );
     this.#draw();
   }
@@ -123,44 +123,6 @@ export class Plot {
     const { cursor } = this.#options.span;
     const left = cursor === null ? -10 : this.#u.valToPos(cursor, "x");
     if (Math.abs((this.#u.cursor.left ?? -10) - left) > 0.5) this.#u.setCursor({ left, top: 0 }, false);
-  }
-
-  #listen(): () => void {
-    const { over } = this.#u;
-    const stop = new AbortController();
-    const on = <K extends keyof HTMLElementEventMap>(kind: K, act: (event: HTMLElementEventMap[K]) => void): void =>
-      over.addEventListener(kind, act, { signal: stop.signal, passive: false });
-    const { span } = this.#options;
-    const timeAt = (event: MouseEvent): number =>
-      this.#u.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
-    on("wheel", (event) => {
-      const along = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-      if (event.ctrlKey || event.metaKey) span.scale(1.0015 ** event.deltaY, timeAt(event));
-      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) span.move(along / over.clientWidth);
-      else return;
-      event.preventDefault();
-    });
-    on("pointerdown", (event) => {
-      if (!pans(event) && event.pointerType !== "touch") return;
-      this.#panning = { id: event.pointerId, from: span.shown, x: event.clientX };
-      if (event.pointerType !== "touch") over.setPointerCapture(event.pointerId);
-    });
-    on("pointermove", (event) => {
-      if (this.#panning?.id !== event.pointerId || span.zoom === null) return;
-      const [from, to] = this.#panning.from;
-      const by = ((this.#panning.x - event.clientX) / over.clientWidth) * (to - from);
-      const [now] = span.shown;
-      span.move((from + by - now) / (to - from));
-    });
-    const release = (): void => {
-      this.#panning = null;
-    };
-    on("pointerup", release);
-    on("pointercancel", release);
-    on("pointerleave", () => span.point(null));
-    on("mousemove", (event) => span.point(timeAt(event)));
-    on("dblclick", () => span.show(null));
-    return () => stop.abort();
   }
 
   #settings(width: number): uPlot.Options {
@@ -280,10 +242,6 @@ export class Plot {
     }
     ctx.restore();
   }
-}
-
-function pans(event: MouseEvent): boolean {
-  return event.shiftKey || event.button === 1;
 }
 
 function logRange(found: Window | null): Window {

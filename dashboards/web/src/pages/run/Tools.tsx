@@ -106,7 +106,9 @@ function ShownWindow({ span }: { span: Span }) {
   );
 }
 
-const hint = "drag to zoom, Shift-drag to pan";
+const hint = window.matchMedia("(pointer: coarse)").matches
+  ? "two fingers zoom, one moves along"
+  : "drag to zoom, Shift-drag to pan";
 
 function seconds(value: number, largest: number): string {
   return digits(value, largest >= 100 ? 6 : 5);
