@@ -5,6 +5,7 @@ import { Badge } from "../../parts/Badge";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
+import { ProgressBar } from "../../parts/ProgressBar";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { linkTo } from "../../shell/hash";
@@ -111,7 +112,7 @@ const RUNNING: readonly Column<Task>[] = [
     name: "Virtual time",
     cell: (task) => (
       <span className={styles.progress}>
-        <progress value={task.progress_s} max={task.virtual_s} aria-label={`Progress of ${task.run}`} />
+        <ProgressBar value={task.progress_s} max={task.virtual_s} label={`Progress of ${task.run}`} />
         {wait(task.progress_s)} of {wait(task.virtual_s)}
         {task.cancel && <Badge tone="warn">being cancelled</Badge>}
       </span>

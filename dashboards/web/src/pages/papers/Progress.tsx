@@ -2,6 +2,7 @@
 import { useMay } from "../../api/session";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { ProgressBar } from "../../parts/ProgressBar";
 import { count, wait } from "../../units";
 import styles from "./Papers.module.css";
 import { type Extent, type Figure, useReproduce } from "./standing";
@@ -42,7 +43,7 @@ export function Progress({ figure }: { figure: Figure }) {
   if (live === 0) return null;
   return (
     <div className={styles.progress} role="status">
-      <progress value={kept + failed} max={runs} aria-label="Runs that have ended" />
+      <ProgressBar value={kept + failed} max={runs} label="Runs that have ended" />
       {count(kept + failed)} of {count(runs)} runs
     </div>
   );

@@ -1,5 +1,6 @@
 /** How far a run is: its own clock against the one on the wall. */
 import { useEffect, useState } from "react";
+import { ProgressBar } from "../../parts/ProgressBar";
 import { digits, wait } from "../../units";
 import styles from "./Clocks.module.css";
 
@@ -26,7 +27,7 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
   const speed = wallS !== null && wallS > 0.5 && reached > 0 ? reached / wallS : null;
   return (
     <div className={styles.clocks}>
-      <progress className={styles.bar} max={durationS} value={reached} aria-label="How far the run is" />
+      <ProgressBar value={reached} max={durationS} label="How far the run is" wide />
       <dl className={styles.numbers}>
         <div>
           <dt>run’s clock</dt>
