@@ -13,6 +13,8 @@ from tests.api.serving import ROOT, Service
 from tests.browser.visitor import Visitor
 
 EDITOR = "Experiment as YAML"
+# Between two keys of somebody who types fast.
+KEY_MS = 60
 SHORT = """experiment: short
 path: {bandwidth: 10 Mbit/s, rtt: 20 ms, queue: fq_codel}   # a slow one
 flows:
@@ -130,19 +132,19 @@ def test_text_that_cannot_be_read_is_said_in_its_line_and_the_form_waits(at_laun
 def test_fields_and_names_are_completed(at_launch: Page) -> None:
     page = at_launch
     writes(page, "experiment: completed\npa")
-    page.keyboard.type("th")
+    page.keyboard.type("th", delay=KEY_MS)
     options = page.locator(".cm-tooltip-autocomplete [role=option]")
     expect(options.first).to_contain_text("path")
     takes(page)
-    page.keyboard.type(" {bandwidth: 10")
-    page.keyboard.type(" M")
+    page.keyboard.type(" {bandwidth: 10", delay=KEY_MS)
+    page.keyboard.type(" M", delay=KEY_MS)
     expect(options.first).to_contain_text("Mbit/s")
     takes(page)
-    page.keyboard.type(", rtt: 20 ms}\nflows: [{name: one, cc: app")
+    page.keyboard.type(", rtt: 20 ms}\nflows: [{name: one, cc: app", delay=KEY_MS)
     expect(options.first).to_contain_text("apptcp")
     takes(page)
     page.keyboard.press("Control+End")
-    page.keyboard.type("\nduration: 1 s")
+    page.keyboard.type("\nduration: 1 s", delay=KEY_MS)
     expect(button(page)).to_be_enabled()
     assert data(page) == {
         "experiment": "completed",
@@ -197,6 +199,39 @@ def test_flows_and_changes_are_dragged_along_the_time_line(at_launch: Page) -> N
     line.get_by_role("slider", name="Change: bandwidth 5 Mbit/s").press("Shift+ArrowRight")
     assert data(page)["schedule"][0]["at"] == "2.2 s"
     assert "# a slow one" in draft(page)
+
+
+def test_links_their_changes_and_phases_are_set_by_form(at_launch: Page, visitor: Visitor, service: Service) -> None:
+    page = at_launch
+    writes(page, SHORT)
+    page.get_by_label("Topology").select_option("parking_lot")
+    page.get_by_text("Single links").click()
+    links = page.get_by_label("Set a link")
+    links.select_option("s1-s2")
+    link = page.get_by_role("group", name="Link s1-s2")
+    link.get_by_label("Bandwidth").fill("8 Mbit/s")
+    link.get_by_label("Add a field to link s1-s2").select_option("loss")
+    link.get_by_label("Loss").fill("lots")
+    expect(link.get_by_label("Loss")).to_have_attribute("aria-invalid", "true")
+    link.get_by_label("Loss").fill("1e-4")
+    expect(link.get_by_label("Loss")).to_have_attribute("aria-invalid", "false")
+    page.get_by_label("Add a field to change 1").select_option("links.s2-s3.rtt")
+    page.get_by_label("s2-s3: rtt", exact=True).fill("30 ms")
+    page.get_by_role("button", name="Add phase").click()
+    page.get_by_role("button", name="Add phase").click()
+    first = page.get_by_role("group", name="Phase early")
+    first.get_by_label("To").fill("1 s")
+    first.get_by_label("Name").fill("begin")
+    page.get_by_role("button", name="Remove phase late").click()
+    visitor.pictures("launch-links")
+    expect(button(page)).to_be_enabled()
+    button(page).click()
+    found = launched(page, service)
+    assert found["status"] == "done"
+    asked = found["spec"]
+    assert asked["links"]["s1-s2"] == {"bandwidth": "8 Mbit/s", "loss": 1e-4}
+    assert asked["schedule"][0]["links"] == {"s2-s3": {"rtt": "30 ms"}}
+    assert asked["phases"] == {"begin": ["0 s", "1 s"]}
 
 
 def test_a_sweep_is_built(at_launch: Page, visitor: Visitor, service: Service) -> None:

@@ -51,6 +51,8 @@ export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch,
     onLaunch();
     return true;
   };
+  // What was written here comes back from the page, late where it has much to do: by then more may have been written.
+  const told: string[] = [];
   const view = new EditorView({
     root,
     parent: root,
@@ -77,7 +79,11 @@ export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch,
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) onText(update.state.doc.toString());
+          if (update.docChanged) {
+            const written = update.state.doc.toString();
+            told.push(written);
+            onText(written);
+          }
         }),
         EditorView.domEventHandlers({ beforeinput: overLines }),
         marks,
@@ -87,8 +93,10 @@ export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch,
   });
   return {
     setText: (next) => {
+      const echoed = told.lastIndexOf(next);
+      told.splice(0, echoed < 0 ? told.length : echoed + 1);
       const before = view.state.doc.toString();
-      if (next === before) return;
+      if (echoed >= 0 || next === before) return;
       const { from, to, insert } = difference(before, next);
       view.dispatch({ changes: { from, to, insert }, annotations: Transaction.userEvent.of("input.form") });
     },

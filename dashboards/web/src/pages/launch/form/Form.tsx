@@ -3,6 +3,7 @@ import { ExpectSection } from "./ExpectSection";
 import { FlowSection } from "./FlowSection";
 import styles from "./Form.module.css";
 import { PathSection } from "./PathSection";
+import { PhaseSection } from "./PhaseSection";
 import { PlaceSection } from "./PlaceSection";
 import { RunSection } from "./RunSection";
 import { ScheduleSection } from "./ScheduleSection";
@@ -20,6 +21,7 @@ export function Form({ unreadable }: { unreadable: boolean }) {
       <PathSection />
       <FlowSection />
       <ScheduleSection />
+      <PhaseSection />
       <SweepSection />
       <ExpectSection />
       <PlaceSection />

@@ -4,6 +4,7 @@ import { type Value, valueAt } from "../yamlText";
 import { useEdit } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { LinkFields } from "./LinkFields";
 
 const MORE = [
   "jitter",
@@ -82,6 +83,7 @@ export function PathSection() {
           </div>
         </details>
       )}
+      <LinkFields />
     </section>
   );
 }

@@ -4,8 +4,9 @@ import { seconds, written } from "../durations";
 import { mistakeAt } from "../problems";
 import { fieldsOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
-import { flowEntries, useEdit, write } from "./edit";
-import { FieldAt } from "./FieldAt";
+import { AddField } from "./AddField";
+import { entriesOf, flowEntries, useEdit, write } from "./edit";
+import { FieldAt, labelOf } from "./FieldAt";
 import styles from "./Form.module.css";
 
 export function ScheduleSection() {
@@ -43,18 +44,31 @@ export function ScheduleSection() {
 }
 
 function Change({ change, position }: { change: Value; position: number }) {
-  const { data, schema, names, mistakes } = useEdit();
+  const { data, schema, names, mistakes, preview } = useEdit();
   const at = ["schedule", position];
   const known = fieldsOf(schema, [...at, "path"]).filter((name) => name !== "one_way" && name !== "burst");
-  const path = Object.keys((valueAt(change, ["path"]) ?? {}) as Record<string, Value>);
-  const flows = Object.keys((valueAt(change, ["flows"]) ?? {}) as Record<string, Value>);
-  const links = Object.keys((valueAt(change, ["links"]) ?? {}) as Record<string, Value>);
+  const namesIn = (part: string): string[] => entriesOf(valueAt(change, [part])).map(([name]) => name);
+  const [path, flows] = [namesIn("path"), namesIn("flows")];
+  const links = entriesOf(valueAt(change, ["links"])).flatMap(([link, set]) =>
+    entriesOf(set).map(([field]) => ({ link, field })),
+  );
+  const ofLinks = fieldsOf(schema, [...at, "links", ""]).filter((name) => name !== "one_way" && name !== "burst");
   const free = [
     ...known.filter((name) => !path.includes(name)).map((name) => `path.${name}`),
     ...flowEntries(data)
       .filter((flow) => flow.kind === "tcp" && !flows.includes(flow.name))
       .map((flow) => `flows.${flow.name}.cc`),
+    ...(preview?.drawing.links ?? []).flatMap(({ name }) =>
+      ofLinks
+        .filter((field) => !links.some((one) => one.link === name && one.field === field))
+        .map((field) => `links.${name}.${field}`),
+    ),
   ];
+  const add = (chosen: string): void => {
+    const parts = chosen.split(".");
+    const now = parts[0] === "flows" ? "reno" : (valueAt(data ?? undefined, ["path", parts.at(-1) ?? ""]) ?? "");
+    write([...at, ...parts], typeof now === "object" ? "" : now, schema);
+  };
   const whole = mistakeAt(mistakes, at);
   return (
     <fieldset className={styles.flow}>
@@ -73,26 +87,16 @@ function Change({ change, position }: { change: Value; position: number }) {
             choices={names.modules.map((one) => one.cc)}
           />
         ))}
+        {links.map(({ link, field }) => (
+          <FieldAt
+            key={`${link} ${field}`}
+            at={[...at, "links", link, field]}
+            label={`${link}: ${labelOf([field]).toLowerCase()}`}
+          />
+        ))}
       </div>
-      {links.length > 0 && <p className={styles.note}>It changes {links.join(", ")} too: in the text.</p>}
       <div className={styles.flowHead}>
-        <select
-          className={`${styles.control} ${styles.add}`}
-          aria-label={`Add a field to change ${position + 1}`}
-          value=""
-          onChange={(event) => {
-            const parts = event.target.value.split(".");
-            const now = parts[0] === "path" ? (valueAt(data ?? undefined, parts) ?? "") : "reno";
-            write([...at, ...parts], typeof now === "object" ? "" : now, schema);
-          }}
-        >
-          <option value="">Also change …</option>
-          {free.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </select>
+        <AddField label={`Add a field to change ${position + 1}`} words="Also change …" free={free} onAdd={add} />
         <span className={styles.spacer} />
         <Button
           kind="quiet"

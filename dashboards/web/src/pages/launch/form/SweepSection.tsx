@@ -1,12 +1,12 @@
 /** The sweep: fields and the values that they take, every combination a point; and what that comes to. */
-import { useState } from "react";
 import { Button } from "../../../parts/Button";
 import { count } from "../../../units";
 import { about } from "../Numbers";
 import { mistakeAt } from "../problems";
 import { type Schema, schemaAt, sweepable } from "../schema";
 import { type Value, valueAt } from "../yamlText";
-import { flowEntries, textOf, useEdit, write } from "./edit";
+import { AddField } from "./AddField";
+import { entriesOf, flowEntries, textOf, useEdit, write } from "./edit";
 import { TextInput, typed } from "./FieldAt";
 import styles from "./Form.module.css";
 import { steps } from "./steps";
@@ -15,13 +15,10 @@ export function SweepSection() {
   const { data, schema, preview, mistakes } = useEdit();
   const sweep = valueAt(data ?? undefined, ["sweep"]);
   const flows = flowEntries(data).map((entry) => entry.name);
-  const axes = typeof sweep === "object" && sweep !== null && !Array.isArray(sweep) ? Object.entries(sweep) : [];
-  const [adding, setAdding] = useState("");
+  const axes = entriesOf(sweep);
   const fields = sweepable(schema, flows).filter((field) => !axes.some(([name]) => name === field));
   const whole = mistakeAt(mistakes, ["sweep"], { below: Array.isArray(sweep) });
   const add = (field: string): void => {
-    setAdding("");
-    if (field === "") return;
     const now = valueAt(data ?? undefined, locationOf(field, flows));
     const first = now === undefined || typeof now === "object" ? exampleOf(schema, field, flows) : now;
     write(["sweep", field], [first], schema);
@@ -30,20 +27,13 @@ export function SweepSection() {
     <section className={styles.section} aria-labelledby="form-sweep">
       <div className={styles.heading}>
         <h2 id="form-sweep">Sweep</h2>
-        <select
-          className={`${styles.control} ${styles.add}`}
-          aria-label="Add a field to the sweep"
-          value={adding}
+        <AddField
+          label="Add a field to the sweep"
+          words="Vary a field …"
+          free={fields}
           disabled={data === null || Array.isArray(sweep)}
-          onChange={(event) => add(event.target.value)}
-        >
-          <option value="">Vary a field …</option>
-          {fields.map((field) => (
-            <option key={field} value={field}>
-              {field}
-            </option>
-          ))}
-        </select>
+          onAdd={add}
+        />
       </div>
       {whole && <p className={styles.mistake}>{whole.message}</p>}
       {Array.isArray(sweep) && (

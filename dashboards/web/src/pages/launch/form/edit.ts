@@ -54,6 +54,11 @@ export function flowEntries(data: Parsed["data"]): FlowEntry[] {
   });
 }
 
+/** What a mapping holds, in its order; nothing where there is none. */
+export function entriesOf(value: Value | undefined): [string, Value][] {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+}
+
 /** A value as a form shows it. */
 export function textOf(value: Value | undefined): string {
   if (value === undefined || value === null) return "";

@@ -1,0 +1,69 @@
+/** Single links, where they differ from what the topology says. */
+import { Button } from "../../../parts/Button";
+import { mistakeAt } from "../problems";
+import { fieldsOf } from "../schema";
+import { type Value, valueAt } from "../yamlText";
+import { AddField } from "./AddField";
+import { entriesOf, useEdit, write } from "./edit";
+import { FieldAt } from "./FieldAt";
+import styles from "./Form.module.css";
+
+export function LinkFields() {
+  const { data, schema, preview, mistakes } = useEdit();
+  const links = entriesOf(valueAt(data ?? undefined, ["links"]));
+  const known = preview?.drawing.links.map(({ name }) => name) ?? [];
+  const bandwidth = valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s";
+  const whole = mistakeAt(mistakes, ["links"]);
+  return (
+    <details className={styles.more} open={links.length > 0 || undefined}>
+      <summary>Single links{links.length > 0 ? ` (${links.length} set)` : ""}</summary>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {links.map(([name, link]) => (
+        <OneLink key={name} name={name} link={link} />
+      ))}
+      <AddField
+        label="Set a link"
+        words="Set a link …"
+        free={known.filter((name) => !links.some(([one]) => one === name))}
+        disabled={data === null}
+        onAdd={(name) => write(["links", name], { bandwidth }, schema)}
+      />
+    </details>
+  );
+}
+
+function OneLink({ name, link }: { name: string; link: Value }) {
+  const { data, schema, mistakes } = useEdit();
+  const at = ["links", name];
+  const set = entriesOf(link).map(([field]) => field);
+  const free = fieldsOf(schema, at).filter((field) => field !== "one_way" && field !== "burst" && !set.includes(field));
+  const whole = mistakeAt(mistakes, at);
+  const add = (field: string): void => {
+    const now = valueAt(data ?? undefined, ["path", field]) ?? "";
+    write([...at, field], typeof now === "object" ? "" : now, schema);
+  };
+  return (
+    <fieldset className={styles.flow}>
+      <legend className="unseen">Link {name}</legend>
+      <div className={styles.flowHead}>
+        <strong>{name}</strong>
+        <span className={styles.spacer} />
+        <AddField label={`Add a field to link ${name}`} words="Also set …" free={free} onAdd={add} />
+        <Button
+          kind="quiet"
+          className={styles.small ?? ""}
+          aria-label={`Leave link ${name} as the topology has it`}
+          onClick={() => write(at, undefined, schema)}
+        >
+          Remove
+        </Button>
+      </div>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      <div className={styles.fields}>
+        {set.map((field) => (
+          <FieldAt key={field} at={[...at, field]} />
+        ))}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,92 @@
+/** Parts of the run that have names: every measure is taken of each of them too. */
+import { Button } from "../../../parts/Button";
+import { seconds, written } from "../durations";
+import { mistakeAt } from "../problems";
+import { type Value, valueAt } from "../yamlText";
+import { entriesOf, freeName, useEdit, write } from "./edit";
+import { FieldAt, TextInput } from "./FieldAt";
+import styles from "./Form.module.css";
+
+type Phases = readonly (readonly [string, Value])[];
+
+export function PhaseSection() {
+  const { data, schema, mistakes } = useEdit();
+  const phases = entriesOf(valueAt(data ?? undefined, ["phases"]));
+  const whole = mistakeAt(mistakes, ["phases"]);
+  const add = (): void => {
+    const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
+    const name = freeName(
+      phases.map(([one]) => one),
+      ["early", "late"],
+    );
+    const half = written(length / 2);
+    write(["phases", name], name === "early" ? ["0 s", half] : [half, written(length)], schema);
+  };
+  const rename = (from: string, to: string): void => {
+    const name = to.trim();
+    if (name === "" || phases.some(([one]) => one === name)) return;
+    write(["phases"], Object.fromEntries(phases.map(([one, span]) => [one === from ? name : one, span])), schema);
+  };
+  return (
+    <section className={styles.section} aria-labelledby="form-phases">
+      <div className={styles.heading}>
+        <h2 id="form-phases">Phases</h2>
+        <Button onClick={add} disabled={data === null}>
+          Add phase
+        </Button>
+      </div>
+      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {phases.map(([name], position) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: its name changes while it is typed
+        <Phase key={position} name={name} phases={phases} onRename={rename} />
+      ))}
+    </section>
+  );
+}
+
+interface PhaseProps {
+  name: string;
+  phases: Phases;
+  onRename: (from: string, to: string) => void;
+}
+
+function Phase({ name, phases, onRename }: PhaseProps) {
+  const { schema, mistakes } = useEdit();
+  const at = ["phases", name];
+  const id = `phase-${phases.findIndex(([one]) => one === name)}`;
+  const whole = mistakeAt(mistakes, at);
+  const wiring = {
+    id,
+    disabled: false,
+    "aria-invalid": whole !== undefined,
+    "aria-describedby": `${id}-about`,
+    className: styles.control,
+  };
+  return (
+    <fieldset className={styles.flow}>
+      <legend className="unseen">Phase {name}</legend>
+      <div className={styles.fields}>
+        <div className={styles.field}>
+          <label htmlFor={id}>Name</label>
+          <TextInput value={name} placeholder="" onChange={(to) => onRename(name, to)} wiring={wiring} />
+          <div id={`${id}-about`} className={styles.mistake}>
+            {whole?.message}
+          </div>
+        </div>
+        <FieldAt at={[...at, 0]} label="From" />
+        <FieldAt at={[...at, 1]} label="To" />
+      </div>
+      <div className={styles.flowHead}>
+        <span className={styles.spacer} />
+        <Button
+          kind="quiet"
+          className={styles.small ?? ""}
+          aria-label={`Remove phase ${name}`}
+          onClick={() => write(at, undefined, schema)}
+        >
+          Remove
+        </Button>
+      </div>
+    </fieldset>
+  );
+}
