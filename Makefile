@@ -65,6 +65,10 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
+newcomer: ## from a clean Debian 12 and nothing else to the first chart, with the wall time of each step (root; ten minutes)
+	@./setup.sh hosts
+	@tests/newcomer.sh
+
 test: setup kernels check test-unit test-contract test-guest test-api test-browser test-service test-live test-packaging test-containers test-mininet test-hosts test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
@@ -192,4 +196,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent web wheel kernel kernels kernel-debug demo test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean
+.PHONY: help setup packages agent web wheel kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean
