@@ -45,6 +45,11 @@ $(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/package.json $(WEB)/
 $(WEB)/dist/index.html: $(WEB)/node_modules/.stamp docs/openapi.json $(WEB)/index.html $(WEB)/vite.config.ts $(shell find $(WEB)/src -type f -not -name '*.gen.ts')
 	@cd $(WEB) && npm run --silent build -- --logLevel warn
 
+wheel: .venv/.stamp web ## build the wheel into dist/, the same bytes from the same commit
+	@rm -rf dist
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
 kernel: packages ## build the default guest kernel and the modules for it
 	@kmod/sandbox/build.sh $(firstword $(KERNELS)) >/dev/null
 	@kmod/sandbox/build-modules.sh $(firstword $(KERNELS)) >/dev/null
@@ -60,7 +65,11 @@ demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
 
-test: setup kernels check test-unit test-contract test-guest test-api test-browser test-service test-live test-containers test-mininet test-hosts test-stock-kernel ## everything CI runs
+newcomer: ## from a clean Debian 12 and nothing else to the first chart, with the wall time of each step (root; ten minutes)
+	@./setup.sh hosts
+	@tests/newcomer.sh
+
+test: setup kernels check test-unit test-contract test-guest test-api test-browser test-service test-live test-packaging test-containers test-mininet test-hosts test-stock-kernel ## everything CI runs
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
@@ -93,6 +102,9 @@ test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus, kill
 
 test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
 	@$(PYTHON) -m pytest tests/mininet
+
+test-packaging: .venv/.stamp agent kernel web ## the wheel, twice the same and installed where nothing else is; versions; what it is made of
+	@$(PYTHON) -m pytest tests/packaging
 
 test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
 	@./setup.sh containers
@@ -181,7 +193,7 @@ reproduce: setup ## hold what papers published against fresh runs (REPRODUCE="ap
 	@$(LONGHAUL) reproduce $(REPRODUCE) -o build/reproduce
 
 clean: ## remove what was built here (kernels stay in the cache)
-	rm -rf .venv build *.egg-info $(WEB)/dist $(WEB)/node_modules
+	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent web kernel kernels kernel-debug demo test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean
+.PHONY: help setup packages agent web wheel kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean

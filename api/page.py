@@ -20,10 +20,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.answers import KnownTag, NotChanged, not_changed, tag
 from api.reading import Reading
 from orchestrator.errors import NotFound
+from orchestrator.installation import PAGE
 
 router = APIRouter(route_class=Reading, include_in_schema=False)
 
-BUILT = Path(__file__).resolve().parent.parent / "dashboards/web/dist"
+BUILT = PAGE
 # Nothing from anywhere else, nothing inline, nothing that a page of somebody else could use.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; "

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli_guest import JsonOption, VersionOption, kernel_app, modules_app
+from orchestrator.cli_guest import JsonOption, VersionOption, agent_app, kernel_app, modules_app
 from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
 from orchestrator.cli_remote import (
     TOKEN_ENV,
@@ -31,11 +31,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(kernel_app, name="kernel")
-app.add_typer(modules_app, name="modules")
-app.add_typer(token_app, name="token")
-app.add_typer(baseline_app, name="baseline")
-app.add_typer(hosts_app, name="hosts")
+NOUNS = {"agent": agent_app, "kernel": kernel_app, "modules": modules_app, "token": token_app, "baseline": baseline_app}
+for noun, verbs in (NOUNS | {"hosts": hosts_app}).items():
+    app.add_typer(verbs, name=noun)
 for verb in (serve, worker, prune, pin, backup, restore):
     app.command()(verb)
 

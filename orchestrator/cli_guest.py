@@ -1,4 +1,4 @@
-"""The verbs of what guests are made of: `longhaul kernel` and `longhaul modules`."""
+"""The verbs of what guests are made of: `longhaul agent`, `longhaul kernel` and `longhaul modules`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+agent_app = typer.Typer(help="The program next to the packets.", no_args_is_help=True)
 kernel_app = typer.Typer(help="The sandbox kernel.", no_args_is_help=True)
 modules_app = typer.Typer(help="Congestion-control modules for the sandbox.", no_args_is_help=True)
 
@@ -24,6 +25,14 @@ VersionOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
+
+
+@agent_app.command("build")
+def agent_build() -> None:
+    """Build the agent, or find it where it was built."""
+    from orchestrator.toolchain import build_agent
+
+    typer.echo(build_agent())
 
 
 @kernel_app.command("build")

@@ -9,11 +9,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+from orchestrator.installation import KMOD
 from orchestrator.parameters import Parameter, declared_parameters, described
-
-_KMOD = Path(__file__).resolve().parent.parent / "kmod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def _packets(name: str, default: int, low: int, high: int, about: str) -> Parame
 
 def _own(name: str, *, loss_based: bool = True, yields: bool = True) -> CongestionControl:
     """One of kmod/."""
-    source = _KMOD / f"tcp_{name}.c"
+    source = KMOD / f"tcp_{name}.c"
     return CongestionControl(
         name, described(source), parameters=declared_parameters(source), loss_based=loss_based, yields=yields
     )

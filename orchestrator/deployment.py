@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.backends.guest import AGENT
 from orchestrator.errors import BackendUnavailable, PlanError
+from orchestrator.installation import AGENT, KMOD, PLAYBOOKS
 from orchestrator.policy import limits_of, load_policy
 from orchestrator.process import ask_program, run_script
 from orchestrator.settings import Settings
@@ -32,11 +32,9 @@ try:
     import ansible_runner
 except ImportError:
     # An installation that is for runs alone.
-    remedy = "run `pip install --require-hashes -r requirements-hosts.lock`"
+    remedy = "run `pip install 'longhaul[hosts]'`, or in a checkout `pip install --require-hashes -r requirements-hosts.lock`"
     raise BackendUnavailable("hosts", [("Ansible", remedy)]) from None
 
-_REPOSITORY = Path(__file__).resolve().parent.parent
-PLAYBOOKS = _REPOSITORY / "playbooks"
 _PROGRAMS = Path(sysconfig.get_path("scripts"))
 _GROUP = "endpoints"
 _LONGEST_S = 3600
@@ -71,7 +69,7 @@ def deploy(
     policy = load_policy(settings)
     limits = {host: limits_of(policy, host) for host in hosts}
     if not AGENT.is_file():
-        raise BackendUnavailable("hosts", [("the agent", "run `make agent`")])
+        raise BackendUnavailable("hosts", [("the agent", "run `longhaul agent build`")])
     if modules is not None and not modules.is_dir():
         what = "there is no such folder"
         raise PlanError(
@@ -125,7 +123,7 @@ def endpoints(inventory: Path) -> list[str]:
 
 def _packed_sources(folder: Path) -> Path:
     """The modules as DKMS wants them, as one file."""
-    words = [str(_REPOSITORY / "kmod" / "dkms.sh"), "install"]
+    words = [str(KMOD / "dkms.sh"), "install"]
     run_script(words, "packaging the modules for DKMS", {"DESTDIR": str(folder)})
     (package,) = (folder / "usr" / "src").iterdir()
     return _pack(sorted(package.iterdir()), package.name, folder / f"{package.name}.tar")

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from orchestrator.confinement import Limits, View, confined
 from orchestrator.errors import BackendError, PlanError
+from orchestrator.installation import KMOD
 from orchestrator.process import Answer, ask_stranger
 from orchestrator.settings import Settings
 
-_KMOD = Path(__file__).resolve().parent.parent / "kmod"
 _SCRIPT = "sandbox/build-modules.sh"
 _LONGEST_S = 180
 _MOST_BYTES = 64 * 2**20
@@ -66,7 +66,7 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
 def _key(kernel: Path, source: str) -> str:
     """All that the objects depend on."""
     digest = hashlib.sha256(source.encode())
-    for file in (kernel / "manifest.json", _KMOD / _SCRIPT, _KMOD / "Kbuild", *sorted(_KMOD.glob("*.h"))):
+    for file in (kernel / "manifest.json", KMOD / _SCRIPT, KMOD / "Kbuild", *sorted(KMOD.glob("*.h"))):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:32]
 
@@ -74,10 +74,10 @@ def _key(kernel: Path, source: str) -> str:
 def _compile(settings: Settings, version: str, folder: Path, kernel: Path) -> Answer:
     build = ["/bin/bash", "-c", _BUILD, "build"]
     if not settings.confinement:
-        words = [*build, str(_KMOD / _SCRIPT), version, str(folder)]
+        words = [*build, str(KMOD / _SCRIPT), version, str(folder)]
         return ask_stranger(words, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
     view = View(
-        reads={f"/cache/kernels/{kernel.name}": kernel, "/kmod": _KMOD, "/source": folder},
+        reads={f"/cache/kernels/{kernel.name}": kernel, "/kmod": KMOD, "/source": folder},
         links={f"/cache/kernels/current-{version}": kernel.name},
         scratch={"/cache/modules": _SCRATCH_BYTES, _TEMPORARY: _SCRATCH_BYTES},
         environment={"PATH": "/usr/bin:/bin", "LONGHAUL_CACHE": "/cache", "LANG": "C.UTF-8", "HOME": _TEMPORARY},

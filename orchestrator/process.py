@@ -159,7 +159,11 @@ def ask_program(argv: Sequence[str], attempting: str) -> str:
 def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:
     """Run one of the project's own scripts with its progress on standard error; its last line of output."""
     env = {**os.environ, **(environment or {})}
-    with subprocess.Popen(list(argv), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env, text=True) as child:
+    try:
+        child = subprocess.Popen(list(argv), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env, text=True)
+    except OSError as error:
+        raise BackendError(attempting, argv[0], error.strerror or str(error), "install what provides it") from error
+    with child:
         try:
             output, _ = child.communicate()
         except BaseException:

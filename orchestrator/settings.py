@@ -122,7 +122,7 @@ def load_settings() -> Settings:
         )
     return Settings(
         home=_folder(environment, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share"),
-        cache=_folder(environment, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache"),
+        cache=cache_folder(),
         jobs=_positive(environment, "LONGHAUL_JOBS", len(os.sched_getaffinity(0))),
         wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
         stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
@@ -141,6 +141,11 @@ def load_settings() -> Settings:
         url=_address(environment, "LONGHAUL_URL"),
         hosts_file=Path(named).expanduser().absolute() if (named := environment.get("LONGHAUL_HOSTS")) else None,
     )
+
+
+def cache_folder() -> Path:
+    """Where what can be built again is kept, for those who need nothing else."""
+    return _folder(os.environ, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache")
 
 
 def _prometheus(environment: Mapping[str, str]) -> Prometheus | None:

@@ -1,4 +1,4 @@
-"""Builds what the sandbox runs: kernel and modules, through the scripts of kmod/sandbox, into the cache."""
+"""Builds what the sandbox runs: kernel and modules, through the scripts of kmod/sandbox, into the cache; and the agent, by its Makefile."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.errors import BackendError, PlanError
+from orchestrator.installation import AGENT, AGENT_SOURCES, KMOD
+from orchestrator.locks import locked
 from orchestrator.own_modules import adopt, own_controls
 from orchestrator.own_objects import build_objects
 from orchestrator.process import run_script
 from orchestrator.settings import Settings, load_settings
 
-_SANDBOX = Path(__file__).resolve().parent.parent / "kmod" / "sandbox"
+_SANDBOX = KMOD / "sandbox"
 
 
 def known_kernels() -> list[str]:
@@ -31,6 +33,22 @@ def build_kernel(version: str) -> str:
 def build_modules(version: str) -> str:
     """The folder of the project's modules for that kernel in the cache, built if they are not there."""
     return _build("build-modules.sh", version, "building the kernel modules")
+
+
+def build_agent() -> str:
+    """The agent, built where this installation looks for it unless it is there."""
+    AGENT.parent.mkdir(parents=True, exist_ok=True)
+    with locked(AGENT.parent / ".lock"):
+        words = [
+            "make",
+            "--silent",
+            f"--jobs={load_settings().jobs}",
+            "--directory",
+            str(AGENT_SOURCES),
+            f"BUILD={AGENT.parent}",
+        ]
+        run_script(words, "building the agent")
+    return str(AGENT)
 
 
 def build_folder(version: str, folder: Path) -> str:
@@ -103,7 +121,7 @@ def built_modules(settings: Settings) -> list[dict[str, Any]]:
             else:
                 of_kernel = kernel / "modules" / f"{control.module}.ko"
                 states[version] = "built" if ours.is_file() or of_kernel.is_file() else "not built"
-        own = (_SANDBOX.parent / f"{control.module}.c").is_file()
+        own = (KMOD / f"{control.module}.c").is_file()
         rows.append({"cc": name, "module": control.module, "of": "longhaul" if own else "linux", "kernels": states})
     return rows
 

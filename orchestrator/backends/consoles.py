@@ -22,10 +22,11 @@ from typing import BinaryIO
 from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import name_death
-from orchestrator.backends.guest import AGENT, Guests, check_status, make_root, place, read_status
+from orchestrator.backends.guest import Guests, check_status, make_root, place, read_status
 from orchestrator.backends.mininet import NET
 from orchestrator.backends.programs import FILES, PYTHON, SHARED, ask_for, terminal
 from orchestrator.errors import KernelComplained, RunTimedOut
+from orchestrator.installation import AGENT
 from orchestrator.process import Guard, GuardReport
 from orchestrator.run import Run
 from orchestrator.settings import Settings

@@ -26,14 +26,13 @@ from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.backends.fence import Fence, is_fenced, real_end
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
+from orchestrator.installation import AGENT
 from orchestrator.iperf3 import IPERF3
 from orchestrator.process import Guard, GuardReport, start_guard
 from orchestrator.run import Module, Run
 from orchestrator.settings import Settings
 from orchestrator.toolchain import own_module
 from orchestrator.trace import TraceTail
-
-AGENT = Path(__file__).resolve().parent.parent / "agent" / "build" / "longhaul-agent"
 
 # An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
 _EPOCH_NS = 1_700_000_000_000_000_000
@@ -86,7 +85,7 @@ class Guests:
         """Every piece that is not there, each with the command that provides it."""
         missing = []
         if not self.agent.is_file():
-            missing.append(("the agent", "run `make agent`"))
+            missing.append(("the agent", "run `longhaul agent build`"))
         if not (self.kernel(kernel) / "linux").is_file():
             missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
         elif not (self._modules(kernel) / "lh_trace.ko").is_file():

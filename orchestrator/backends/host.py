@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import AGENT, check_status, follow, place, read_status
+from orchestrator.backends.guest import check_status, follow, place, read_status
 from orchestrator.backends.ownership import owned
 from orchestrator.errors import BackendError
+from orchestrator.installation import AGENT
 from orchestrator.iperf3 import IPERF3
 from orchestrator.process import run_in_terminal, run_script, start_guard
 from orchestrator.run import FlowChange, Run
@@ -37,7 +38,7 @@ def missing_on_host(run: Run) -> list[tuple[str, str]]:
     if os.geteuid() != 0:
         missing.append(("root", "run it as root, or use --in guest"))
     if not AGENT.is_file():
-        missing.append(("the agent", "run `make agent`"))
+        missing.append(("the agent", "run `longhaul agent build`"))
         return missing
     try:
         unknown = run_script([str(AGENT), "able", *sorted(set(_needs(run)))], "asking this kernel").split()

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from orchestrator.allowance import not_allowed
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import AGENT, TRACE
+from orchestrator.backends.guest import TRACE
 from orchestrator.endpoints.conduct import Conduct
 from orchestrator.errors import BackendUnavailable, NotAllowed, PlanError
+from orchestrator.installation import AGENT
 from orchestrator.policy import load_policy
 from orchestrator.run import Run
 from orchestrator.settings import Settings
@@ -34,7 +35,7 @@ class HostsBackend:
     def check(self, run: Run) -> list[tuple[str, str]]:
         missing = []
         if not self._agent.is_file():
-            missing.append(("the agent", "run `make agent`"))
+            missing.append(("the agent", "run `longhaul agent build`"))
         if shutil.which("ssh") is None:
             missing.append(("ssh", "run `apt-get install openssh-client`"))
         if not self._settings.hosts.is_file():

@@ -13,11 +13,12 @@ import os
 from pathlib import Path
 
 from orchestrator.backends.base import Cost, Progress
-from orchestrator.backends.guest import AGENT, TRACE, Guests, growing_traces, has_iperf3, place
+from orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
 from orchestrator.backends.host import furnish, missing_on_host, run_on_host
 from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
 from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
 from orchestrator.errors import BackendUnavailable
+from orchestrator.installation import AGENT
 from orchestrator.run import Run
 from orchestrator.settings import Settings
 

@@ -18,9 +18,9 @@ from distributed import Scheduler, Worker, get_worker
 
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
-from orchestrator.backends.guest import AGENT
 from orchestrator.cluster.artefacts import Artefacts
 from orchestrator.errors import BackendError, LonghaulError, RunCancelled
+from orchestrator.installation import AGENT
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.outbox import Outbox
 from orchestrator.results.staging import Staging

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ class Service:
     home: Path
     settings: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
+    program: Sequence[str | Path] = tuple(LONGHAUL)
     tokens: dict[str, str] = field(default_factory=dict)
     experiment: str = ""
     run: str = ""
@@ -61,7 +62,7 @@ class Service:
             "PYTHONFAULTHANDLER": "1",
             **self.settings,
         }
-        command = [*LONGHAUL, "serve", "--port", str(self.port)]
+        command = [*self.program, "serve", "--port", str(self.port)]
         with self.log.open("a") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         assert self._process.stdout is not None

@@ -13,12 +13,12 @@ from orchestrator import airtime
 from orchestrator.analysis.aggregate import AGGREGATES
 from orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
 from orchestrator.backends import BACKENDS
-from orchestrator.backends.guest import AGENT
 from orchestrator.catalogues import CATALOGUES
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
 from orchestrator.experiment import AGGREGATES as WRITTEN_AGGREGATES
 from orchestrator.experiment import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
+from orchestrator.installation import AGENT
 from orchestrator.plan import compile_plan
 from orchestrator.results.database import Database
 from orchestrator.results.tables import HEAD, METADATA

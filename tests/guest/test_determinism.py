@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.backends import guest, sandbox
 from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.installation import AGENT
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
@@ -85,7 +86,7 @@ def place_of_nobody(kernel_caches: Path) -> Iterator[Path]:
         heavy = shutil.ignore_patterns("tree", "build*")
         shutil.copytree(kernel_caches / "kernels", place / "cache" / "kernels", symlinks=True, ignore=heavy)
         shutil.copytree(kernel_caches / "modules", place / "cache" / "modules", symlinks=True)
-        shutil.copy(guest.AGENT, place / "agent")
+        shutil.copy(AGENT, place / "agent")
         for folder, _, files in os.walk(place):
             for path in [folder, *(os.path.join(folder, file) for file in files)]:
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
@@ -110,7 +111,7 @@ def _run_as_nobody(plan: Plan, place: Path) -> None:
     os.setgid(NOBODY)
     os.setuid(NOBODY)
     os.chdir(place)
-    guest.AGENT = place / "agent"
+    vars(guest)["AGENT"] = place / "agent"
     settings = replace(load_settings(), home=place / "home", cache=place / "cache")
     found = traces(Pipeline(sandbox.Sandbox(settings), Store(settings)), plan, 1)
     (place / "traces.json").write_text(json.dumps(sorted(found)))

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from orchestrator.backends.guest import AGENT
+from orchestrator.installation import AGENT
 from orchestrator.locks import locked, take
 from orchestrator.process import Guard, run_script, start_guard
 from orchestrator.settings import load_settings

@@ -11,8 +11,9 @@ import pytest
 from orchestrator import deployment
 from orchestrator.cli_deploy import _exit_code
 from orchestrator.deployment import HostOutcome
+from orchestrator.installation import PLAYBOOKS
 
-HOST = runpy.run_path(str(deployment.PLAYBOOKS / "module_utils/longhaul_host.py"), run_name="longhaul_host")
+HOST = runpy.run_path(str(PLAYBOOKS / "module_utils/longhaul_host.py"), run_name="longhaul_host")
 
 
 def test_the_same_files_travel_as_the_same_bytes(tmp_path: Path) -> None:

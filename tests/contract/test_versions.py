@@ -1,0 +1,66 @@
+"""The version stands in pyproject.toml; what cannot read it there says the same, and so do the list of changes and the tags."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli import app
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VERSION: str = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
+CHANGES = (REPOSITORY / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("orchestrator/agent/version.h", r'AGENT_VERSION "([^"]+)"'),
+        ("Dockerfile", r'image\.version="([^"]+)"'),
+    ],
+)
+def test_every_file_that_has_it_has_this_one(file: str, pattern: str) -> None:
+    assert set(re.findall(pattern, (REPOSITORY / file).read_text())) == {VERSION}
+
+
+def test_the_command_says_it() -> None:
+    assert CliRunner().invoke(app, ["--version"]).output == f"longhaul {VERSION}\n", (
+        "reinstall: touch pyproject.toml, make"
+    )
+
+
+def test_the_service_says_it() -> None:
+    assert json.loads((REPOSITORY / "docs/openapi.json").read_text())["info"]["version"] == VERSION
+
+
+def test_the_list_of_changes_goes_up_to_it() -> None:
+    """What is released has a heading with its day; the newest comes first, after what is not released."""
+    first, *released = re.findall(r"^## (.*)$", CHANGES, re.MULTILINE)
+    assert first == "Unreleased"
+    versions = [re.fullmatch(r"(\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}", heading) for heading in released]
+    assert all(versions), released
+    numbers = [_number(one[1]) for one in versions if one]
+    assert all(later > earlier for later, earlier in pairwise(numbers))
+    assert all(number <= _number(VERSION) for number in numbers)
+
+
+def test_every_tag_is_a_version_with_its_changes() -> None:
+    for tag in _git("tag", "--list", "v*"):
+        assert f"## {tag.removeprefix('v')} - " in CHANGES, tag
+    for tag in _git("tag", "--list", "v*", "--points-at", "HEAD"):
+        assert tag == f"v{VERSION}"
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _git(*words: str) -> list[str]:
+    return subprocess.run(["git", *words], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout.split()

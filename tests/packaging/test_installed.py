@@ -1,0 +1,79 @@
+"""What somebody has who installed the wheel and never saw the working copy: the command builds, runs, serves and hands out what it needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import httpx
+
+from orchestrator.installation import AGENT, PAGE
+from orchestrator.settings import load_settings
+from tests.api.serving import Service
+from tests.command import longhaul
+from tests.packaging.conftest import Environment
+
+
+def test_nothing_comes_from_the_working_copy(environment: Environment) -> None:
+    code = "import api, orchestrator.installation as own, topologies; print(api.__file__, own.__file__, topologies.__file__, own.FILES, sep='\\n')"
+    for place in environment.run("python", "-c", code).splitlines():
+        assert Path(place).is_relative_to(environment.folder), place
+
+
+def test_it_says_what_is_missing_and_those_commands_build_it(environment: Environment, tmp_path: Path) -> None:
+    empty = {"LONGHAUL_CACHE": str(tmp_path / "cache"), "LONGHAUL_HOME": str(tmp_path / "home")}
+    refused = subprocess.run(
+        [environment.longhaul, "run", "quick"], env=os.environ | empty, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 3
+    assert "longhaul agent build" in refused.stderr
+    assert "longhaul kernel build 6.12" in refused.stderr
+
+    agent = Path(environment.run("longhaul", "agent", "build"))
+    assert agent.is_relative_to(environment.cache)
+    assert agent.read_bytes() == AGENT.read_bytes(), "where it is built does not matter"
+    environment.run("longhaul", "kernel", "build")
+    environment.run("longhaul", "modules", "build")
+    for name in ("kernels", "modules"):
+        here, there = (cache / name / "current-6.12" for cache in (load_settings().cache, environment.cache))
+        assert here.resolve().name == there.resolve().name, "the cache of one is the cache of the other"
+
+
+def test_a_run_is_the_same_as_one_of_the_working_copy(environment: Environment, tmp_path: Path) -> None:
+    environment.run("longhaul", "agent", "build")
+    environment.run("longhaul", "modules", "build")
+    installed = json.loads(environment.run("longhaul", "run", "quick", "--json"))
+    here = longhaul("run", "quick", "--json", home=tmp_path)
+    assert here.returncode == 0, here.stderr
+    own = json.loads(here.stdout)
+    assert [run["trace_sha256"] for run in installed["runs"]] == [run["trace_sha256"] for run in own["runs"]]
+
+
+def test_the_page_is_served(environment: Environment) -> None:
+    service = Service(environment.home, environment.settings, program=[environment.longhaul])
+    try:
+        service.start()
+        index = httpx.get(f"{service.url}/")
+        assert index.text == (PAGE / "index.html").read_text()
+        for part in sorted((PAGE / "assets").iterdir()):
+            assert httpx.get(f"{service.url}/assets/{part.name}").status_code == 200, part.name
+    finally:
+        service.stop()
+
+
+def test_modules_for_hosts_are_packed_from_it(environment: Environment, tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from orchestrator import deployment as d; print(d._packed_sources(Path(sys.argv[1])).name, (d.PLAYBOOKS / 'endpoints.yml').is_file())"
+    version = environment.run("longhaul", "--version").removeprefix("longhaul ")
+    assert environment.run("python", "-c", code, tmp_path) == f"longhaul-{version}.tar True"
+
+
+def test_bash_completes_its_words(environment: Environment) -> None:
+    script = (
+        f"PATH={environment.folder}/bin:$PATH; . {environment.folder}/share/bash-completion/completions/longhaul;"
+        'COMP_WORDS=(longhaul re); COMP_CWORD=1; _longhaul longhaul; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "rerun" in said
+    assert all(word.startswith("re") for word in said)
