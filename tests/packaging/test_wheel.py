@@ -10,7 +10,7 @@ from email.parser import Parser
 from pathlib import Path
 
 from orchestrator.installation import FILES
-from release.wheel import shared_files
+from hatch_build import shared_files
 from tests.packaging.conftest import build_wheel, start
 
 _WEB = Path("dashboards/web")
@@ -36,7 +36,7 @@ def test_it_holds_every_module_and_every_experiment(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     needed = [name for name in _tracked("api", "orchestrator", "topologies") if "orchestrator/agent/" not in name]
     assert set(needed) <= inside
-    assert not [name for name in inside if name.startswith(("tests/", "docs/", "release/", "orchestrator/agent/"))]
+    assert not [name for name in inside if name.startswith(("tests/", "docs/", "orchestrator/agent/"))]
 
 
 def test_nothing_that_a_build_leaves_behind_gets_in(wheel: Path) -> None:

@@ -24,7 +24,7 @@ _SINGLE = ("pyproject.toml", "dashboards/prometheus.yml")
 _PAGE = "dashboards/web/dist"
 _ELSEWHERE = {
     "docs/*.1": "share/man/man1",
-    "release/longhaul.bash-completion": "share/bash-completion/completions",
+    "docs/longhaul.bash-completion": "share/bash-completion/completions",
     "README.md": "share/doc/longhaul",
     "CHANGELOG.md": "share/doc/longhaul",
 }
