@@ -9,8 +9,8 @@ import zipfile
 from email.parser import Parser
 from pathlib import Path
 
-from orchestrator.installation import FILES
 from hatch_build import shared_files
+from orchestrator.installation import FILES
 from tests.packaging.conftest import build_wheel, start
 
 _WEB = Path("dashboards/web")
