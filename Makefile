@@ -50,6 +50,11 @@ wheel: .venv/.stamp web ## build the wheel into dist/, the same bytes from the s
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
+sbom: .venv/.stamp ## write what it is made of into dist/sbom.cdx.json (CycloneDX): packages of Python, npm and Debian, and kernel sources
+	@mkdir -p dist
+	@$(PYTHON) -m docs.sbom "$$(git log -1 --format=%cI)" >dist/sbom.cdx.json
+	@ls dist/sbom.cdx.json
+
 kernel: packages ## build the default guest kernel and the modules for it
 	@kmod/sandbox/build.sh $(firstword $(KERNELS)) >/dev/null
 	@kmod/sandbox/build-modules.sh $(firstword $(KERNELS)) >/dev/null
@@ -196,4 +201,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent web wheel kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean
+.PHONY: help setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean

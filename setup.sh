@@ -8,7 +8,7 @@ set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.
 needs=(
-	gcc:gcc make:make flex:flex bison:bison bc:bc xz:xz-utils patch:patch git:git cpio:cpio
+	python3:python3 gcc:gcc make:make flex:flex bison:bison bc:bc xz:xz-utils patch:patch git:git cpio:cpio
 	ip:iproute2 mn:mininet iperf3:iperf3 brctl:bridge-utils ping:iputils-ping clang-format:clang-format setpriv:util-linux bwrap:bubblewrap
 	/usr/include/linux/tcp.h:linux-libc-dev /usr/lib/x86_64-linux-gnu/libc.a:libc6-dev
 	/usr/src/linux-source-6.12.tar.xz:linux-source-6.12 /usr/src/linux-source-6.1.tar.xz:linux-source-6.1
@@ -37,7 +37,7 @@ for need in "${needs[@]}"; do
 	esac
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+! command -v python3 >/dev/null || python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
 	echo "setup: Longhaul needs Python 3.11 or later; this is $(python3 --version 2>&1)" >&2
 	exit 3
 }

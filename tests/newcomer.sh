@@ -69,7 +69,7 @@ unshare --mount --pid --fork --propagation private bash -c '
 	ln -s /proc/self/fd "$root/dev/fd"
 	exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" bash -euc "
 		cd
-		git clone --quiet longhaul.bundle longhaul
+		git -c advice.detachedHead=false clone --quiet longhaul.bundle longhaul
 		touch cloned
 		cd longhaul
 		make demo
