@@ -70,7 +70,7 @@ class AskedFor(Wire):
     hosts: list[Annotated[str, Field(max_length=64, pattern=HOST_NAME)]] = Field(
         default=[],
         max_length=32,
-        description="Of the hosts backend: from and to, or a host for each node, as in a1=hk.",
+        description="Of the hosts backend: from and to, with a middle box between them that is to emulate the path; or a host for each node, as in a1=hk.",
     )
     seed: Annotated[int, Field(ge=0, lt=2**32), WHOLE] | None = None
     repeats: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None

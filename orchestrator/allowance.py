@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.policy import Policy, yielding
-from orchestrator.run import Flow, PlacedHost, Run
+from orchestrator.run import Flow, MiddleBox, PlacedHost, Run
 from orchestrator.units import format_duration, format_rate, format_size
 
 
@@ -25,6 +25,8 @@ def not_allowed(policy: Policy, run: Run) -> Iterator[str]:
         yield from _volumes(policy, run, host)
     for flow in run.flows:
         yield from _flow(policy, run, flow)
+    if run.box:
+        yield from _box(policy, run, run.box)
     yield from _lab(policy, run)
 
 
@@ -71,6 +73,15 @@ def _flow(policy: Policy, run: Run, flow: Flow) -> Iterator[str]:
             yield f"{flow.name}: {name} gives way to nobody, and the path from {flow.from_node} to {flow.to_node} is not provisioned"
         if flow.kind == "udp":
             yield f"{flow.name}: UDP gives way to nobody, and the path from {flow.from_node} to {flow.to_node} is not provisioned"
+
+
+def _box(policy: Policy, run: Run, box: MiddleBox) -> Iterator[str]:
+    allowed = policy.host(box.host.node)
+    if run.duration_us > allowed.longest_us:
+        yield f"{format_duration(run.duration_us)} are longer than the {format_duration(allowed.longest_us)} of a run on {box.host.node}"
+    for end in box.ends:
+        if end.dev not in allowed.emulates.values():
+            yield f"nothing may be emulated on {end.dev} of {box.host.node}"
 
 
 def _lab(policy: Policy, run: Run) -> Iterator[str]:

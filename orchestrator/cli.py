@@ -13,6 +13,7 @@ import typer
 
 from orchestrator.cli_guest import JsonOption, VersionOption, agent_app, kernel_app, modules_app
 from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
+from orchestrator.cli_list import list_
 from orchestrator.cli_remote import (
     TOKEN_ENV,
     ServerOption,
@@ -41,20 +42,6 @@ for verb in (serve, worker, prune, pin, backup, restore):
 @app.callback()
 def _options(shown: VersionOption = False) -> None:
     pass
-
-
-class Noun(StrEnum):
-    """What can be listed."""
-
-    experiments = "experiments"
-    topologies = "topologies"
-    modules = "modules"
-    presets = "presets"
-    measures = "measures"
-    series = "series"
-    backends = "backends"
-    published = "published"
-    runs = "runs"
 
 
 class ExportFormat(StrEnum):
@@ -259,16 +246,7 @@ def search(
     )  # fmt: skip
 
 
-@app.command("list")
-def list_(
-    noun: Annotated[Noun, typer.Argument(help="What to list.")] = Noun.experiments,
-    as_json: JsonOption = False,
-    limit: Annotated[int, typer.Option(min=1, help="At most this many runs, newest first.")] = 50,
-) -> None:
-    """List what there is."""
-    from orchestrator.verbs import list_nouns
-
-    list_nouns(noun.value, as_json=as_json, limit=limit)
+app.command("list")(list_)
 
 
 @app.command()

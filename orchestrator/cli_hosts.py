@@ -19,7 +19,9 @@ for verb in (check, deploy, restore):
 HostsOption = Annotated[
     str | None,
     typer.Option(
-        "--hosts", metavar="FROM,TO", help="The hosts of --backend hosts; more than two as a1=FROM,b1=TO,a2=OTHER."
+        "--hosts",
+        metavar="FROM,TO",
+        help="The hosts of --backend hosts; FROM,BOX,TO has BOX emulate the path; more than two as a1=FROM,b1=TO,a2=OTHER.",
     ),
 ]
 
@@ -32,34 +34,9 @@ def names_of(written: str | None) -> tuple[str, ...]:
 @hosts_app.command("list")
 def list_hosts(as_json: JsonOption = False) -> None:
     """List the hosts of the operator's policy: who has them, how they were last, when they are closed."""
-    from orchestrator.lab_hosts import host_rows
-    from orchestrator.results.store import Store
-    from orchestrator.settings import load_settings
+    from orchestrator.verbs import list_hosts as list_
 
-    settings = load_settings()
-    rows = host_rows(settings, Store(settings))
-    if as_json:
-        print(json.dumps(rows))
-        return
-    from orchestrator.console import plain_table, results_console
-    from orchestrator.units import format_rate
-
-    shown = [
-        {
-            "host": row["host"],
-            "state": "free" if row["free"] else row["holder"] or "closed",
-            "rate": format_rate(row["rate_bps"]),
-            "peers": ", ".join(
-                f"{peer}{' (provisioned)' if one['provisioned'] else ''}" for peer, one in row["peers"].items()
-            ),
-            "closed next": row["closed"][0][0] if row["closed"] else "",
-            "last seen": ""
-            if row["health"] is None
-            else f"{row['health']['at']} {'well' if row['health']['ok'] else 'not well'}",
-        }
-        for row in rows
-    ]
-    results_console().print(plain_table(shown))
+    list_(as_json=as_json)
 
 
 @hosts_app.command()

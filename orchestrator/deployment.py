@@ -81,7 +81,8 @@ def deploy(
             "agent_limits": "{{ longhaul_limits[inventory_hostname] }}",
             "agent_binary": str(AGENT),
             "agent_version": ask_program([str(AGENT), "version"], "asking the agent").strip(),
-            "tuning_interface": "{{ agent_limits.device }}",
+            # The queues of a middle box are those of runs.
+            "tuning_interface": "{{ '' if agent_limits.emulates else agent_limits.device }}",
             "kmod_sources": str(_packed_sources(Path(folder))),
             "kmod_prebuilt": "" if modules is None else str(_packed_modules(modules, Path(folder))),
         }
@@ -156,6 +157,8 @@ def _environment(folder: Path) -> dict[str, str]:
         # Of this installation, whatever else the machine has; nothing of it is kept in a home.
         "PATH": f"{_PROGRAMS}:{os.defpath}:/usr/sbin:/sbin",
         "ANSIBLE_HOME": str(folder / "home"),
+        # Connections are shared by the tasks of one play alone: what has the same address elsewhere is another host.
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder / "cp"),
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
         "LC_ALL": "C.UTF-8",
         "PYTHONWARNINGS": "ignore",

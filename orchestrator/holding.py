@@ -38,7 +38,7 @@ def held_hosts(run: Run, key: str, store: Store, settings: Settings) -> Iterator
     if not run.hosts:
         yield lambda progress: progress
         return
-    names, senders = [host.node for host in run.hosts], {flow.from_node for flow in run.flows}
+    names, senders = [host.node for host in run.machines], {flow.from_node for flow in run.flows}
     with hold(names, sorted(senders), f"run {key}", run.title, store, settings) as check:
 
         def watch(progress: Progress) -> Progress:

@@ -1,8 +1,9 @@
 """A plan made for the sandbox, placed on real hosts: nodes become hosts, and what the path does by itself is left to it.
 
 The first sending side of the topology is the first host, the receiving side the second; with more hosts each node is named. The path of
-the experiment is what is expected there, and what charts and shares are drawn against: nothing of it is emulated. What real
-hosts cannot do, or what would change them for others, is refused.
+the experiment is what is expected there, and what charts and shares are drawn against. Nothing of it is emulated, unless a middle box is
+named between the two: then that host forwards by the queues that the sandbox would have. What real hosts cannot do, or what would change
+them for others, is refused.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from orchestrator.iperf3 import IPERF3
 from orchestrator.placement import Placement, host_options
 from orchestrator.policy import Policy
 from orchestrator.presets import ERAS
-from orchestrator.run import DeviceChange, Flow, Link, ModuleChange, Node, PlacedHost, Run
+from orchestrator.run import BoxEnd, DeviceChange, Flow, Link, MiddleBox, ModuleChange, Node, PlacedHost, Qdisc, Run
 from orchestrator.stack import HostOptions
 
 _PLACING = "placing on hosts"
 # A host's own, where an experiment says nothing.
 _USUAL = HostOptions(rtt_us=None, sack=True, ecn=False, recovery="rack", initial_window=10, delayed_ack=True)
+# What kernels have by themselves.
+_EMULATED = ("netem", "tbf", "pfifo", "bfifo", "codel", "fq_codel", "pie", "red", "cake")
 _HINT = "leave it out, or run it in the sandbox"
 
 
@@ -34,10 +37,11 @@ class Places:
         self._policy = policy
         self._by_node = dict(_pair(name) for name in named if "=" in name)
         self._sides = [name for name in named if "=" not in name]
+        self._box = self._sides.pop(1) if len(self._sides) == 3 else None
         if bool(self._by_node) == bool(self._sides) or (self._sides and len(set(self._sides)) != 2):
             what = "two hosts are needed, or a host for each node"
             raise PlanError(_PLACING, ",".join(named), what, "give --hosts FROM,TO or --hosts a1=FROM,b1=TO,a2=OTHER")
-        for name in [*self._sides, *self._by_node.values()]:
+        for name in [*self._sides, *self._by_node.values(), *([self._box] if self._box else [])]:
             policy.host(name)
         self._asked_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -60,6 +64,7 @@ class Places:
             flows=flows,
             hosts=tuple(self._placed(name, numbers.get(name)) for name in names),
             asked_at=self._asked_at,
+            box=self._emulating(self._box, run, flows) if self._box else None,
         )
         if problems := list(not_allowed(self._policy, placed)):
             what = "; ".join(problems)
@@ -113,6 +118,29 @@ class Places:
                 0,
             )
 
+    def _emulating(self, name: str, run: Run, placed: Sequence[Flow]) -> MiddleBox:
+        """The middle box with the queues that the experiment's path has towards each side."""
+        queues = {end.dev: end.qdiscs for end in run.ends}
+        towards: dict[str, tuple[Qdisc, ...]] = {}
+        for flow, there in zip(run.flows, placed, strict=True):
+            for side, devices in ((there.to_node, flow.forward), (there.from_node, flow.back)):
+                on_way = [queues[device] for device in devices if queues[device]]
+                way = on_way[0] if on_way else ()
+                if len(on_way) > 1 or towards.setdefault(side, way) != way:
+                    what = "flows pass several queues, a middle box has one a direction"
+                    raise PlanError(_PLACING, run.experiment, what, "choose a topology with one link, as dumbbell")
+        emulates = self._policy.host(name).emulates
+        for side in towards:
+            if side not in emulates:
+                what = f"the policy names no device of it towards {side}"
+                raise PlanError(_PLACING, name, what, "its operator says so under `emulates`")
+        for qdisc in (one for way in towards.values() for one in way):
+            if qdisc.kind not in _EMULATED:
+                what = f"{qdisc.kind} is in guests only"
+                raise PlanError(_PLACING, run.experiment, what, "leave the middle box out, or run it in the sandbox")
+        ends = tuple(BoxEnd(emulates[side], way) for side, way in towards.items() if way)
+        return MiddleBox(self._placed(name, None), ends)
+
     def _placed(self, name: str, link: int | None) -> PlacedHost:
         host = self._policy.host(name)
         return PlacedHost(name, host.traffic.address, host.traffic.device, host.rate_bps, link)
@@ -158,7 +186,11 @@ def _unusual(experiment: Experiment) -> Iterator[tuple[str, str]]:
 def notes_on_hosts(run: Run) -> Iterator[str]:
     """What a reader of the plan should know."""
     hosts = ", ".join(f"{host.node} ({host.device} {host.address})" for host in run.hosts)
-    yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, and nothing is emulated"
+    if run.box:
+        devices = " and ".join(end.dev for end in run.box.ends)
+        yield f"on real hosts: {hosts}; {run.box.host.node} between them emulates the path on {devices}, and what the real path has comes on top"
+    else:
+        yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, and nothing is emulated"
     yield "on real hosts every flow is paced by its socket, at the host's cap where it has no rate of its own"
 
 

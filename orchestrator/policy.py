@@ -20,7 +20,7 @@ from orchestrator.congestion import CONGESTION_CONTROLS
 from orchestrator.document import read_document
 from orchestrator.errors import PlanError, SpecError
 from orchestrator.settings import Settings
-from orchestrator.units import parse_duration, parse_rate, parse_size
+from orchestrator.units import format_duration, parse_duration, parse_rate, parse_size
 
 LIMITS_FORMAT = 1
 
@@ -34,6 +34,8 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WEEKLY = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _PORTS = re.compile(r"([0-9]{4,5})-([0-9]{4,5})")
 _FIRST_FREE_PORT, _LAST_PORT = 1024, 65535
+# Of a controller; the agent takes nothing longer whatever its file says.
+_LEAST_SILENCE_US, _MOST_SILENCE_US = 10_000_000, 30_000_000
 _HINT = "see docs/hosts-operators.md"
 
 
@@ -144,6 +146,8 @@ class HostPolicy(_Strict):
     day_bytes: Size = Field(alias="day_volume")
     longest_us: Duration = Field(alias="longest")
     maintenance: tuple[Closed, ...] = ()
+    # As a middle box: its device towards each host that it emulates paths to.
+    emulates: dict[str, Annotated[str, Field(pattern=_DEVICE)]] = {}
 
     def closed(self, begin: datetime, end: datetime) -> tuple[datetime, datetime] | None:
         """The first maintenance between two times."""
@@ -164,6 +168,7 @@ class Policy(_Strict):
     paths: tuple[PathPolicy, ...] = ()
     rate_bps: Rate | None = Field(None, alias="rate")
     clock_limit_us: Duration = Field(100_000, alias="clock_limit")
+    silence_us: Duration = Field(_MOST_SILENCE_US, alias="silence")
     ssh_config: str | None = None
 
     @model_validator(mode="after")
@@ -171,6 +176,13 @@ class Policy(_Strict):
         for name in self.hosts:
             if not _HOST.fullmatch(name) or name in _RESERVED:
                 raise ValueError(f"{name!r} is no name of a host: small letters, digits and dashes, 31 at most")
+        if not _LEAST_SILENCE_US <= self.silence_us <= _MOST_SILENCE_US:
+            raise ValueError(
+                "silence: from 10 s to 30 s, after which a host whose controller says nothing stops by itself"
+            )
+        for name, host in self.hosts.items():
+            if unknown := [other for other in host.emulates if other not in self.hosts or other == name]:
+                raise ValueError(f"hosts.{name}.emulates: no other host is called {unknown[0]}")
         addresses = [host.traffic.address for host in self.hosts.values()]
         if len(set(addresses)) < len(addresses):
             raise ValueError("two hosts have the same address of test traffic")
@@ -189,6 +201,11 @@ class Policy(_Strict):
             what = "the operator's policy has no host of that name"
             raise PlanError("choosing the host", name, what, f"known: {', '.join(self.hosts)}")
         return self.hosts[name]
+
+    @property
+    def ends_within(self) -> str:
+        """What whoever lost a host should know."""
+        return f"what runs there ends within {format_duration(self.silence_us)}"
 
     def path(self, one: str, other: str) -> PathPolicy | None:
         """What is said of the way between two hosts."""
@@ -224,10 +241,12 @@ def limits_of(policy: Policy, name: str) -> dict[str, Any]:
         "run_bytes": host.run_bytes,
         "day_bytes": host.day_bytes,
         "longest_us": host.longest_us,
+        "silence_us": policy.silence_us,
         "peers": [
             {"address": policy.host(peer).traffic.address, "provisioned": provisioned}
             for peer, provisioned in sorted(policy.peers(name).items())
         ],
+        "emulates": sorted(set(host.emulates.values())),
         "yielding": yielding(),
     }
 

@@ -227,6 +227,22 @@ class PlacedHost:
 
 
 @dataclass(frozen=True, slots=True)
+class BoxEnd:
+    """A device of a middle box, and the queues that it has for the time of a run."""
+
+    dev: str
+    qdiscs: tuple[Qdisc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleBox:
+    """A real host that forwards between the others, and makes the experiment's path of the way between them."""
+
+    host: PlacedHost
+    ends: tuple[BoxEnd, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """A measure in its own unit, and the bounds it has to keep; None leaves that side open, or means the run's window."""
 
@@ -300,12 +316,18 @@ class Run:
     # On real hosts; a real path is another one every time, so a run says when it was asked for.
     hosts: tuple[PlacedHost, ...] = field(default=(), metadata=SELDOM)
     asked_at: str = field(default="", metadata=SELDOM)
+    box: MiddleBox | None = field(default=None, metadata=SELDOM)
 
     @property
     def title(self) -> str:
         """A short name for progress lines and charts."""
         point = [f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items()]
         return " ".join([self.experiment, *point, f"seed {self.seed}"])
+
+    @property
+    def machines(self) -> tuple[PlacedHost, ...]:
+        """Every real host that the run has to itself, the middle box last."""
+        return (*self.hosts, self.box.host) if self.box else self.hosts
 
     @property
     def device_changes(self) -> Iterator[DeviceChange]:

@@ -35,6 +35,7 @@ from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.settings import Settings, load_settings
 from orchestrator.spec import load_experiment
+from orchestrator.units import format_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,35 @@ def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
     from orchestrator.console import plain_table, results_console
 
     results_console().print(plain_table(rows) if rows else f"no {noun} yet")
+
+
+def list_hosts(*, as_json: bool) -> None:
+    """Print the hosts of the operator's policy."""
+    from orchestrator.lab_hosts import host_rows
+
+    settings = load_settings()
+    rows = host_rows(settings, Store(settings))
+    if as_json:
+        print(json.dumps(rows))
+        return
+    from orchestrator.console import plain_table, results_console
+
+    shown = [
+        {
+            "host": row["host"],
+            "state": "free" if row["free"] else row["holder"] or "closed",
+            "rate": format_rate(row["rate_bps"]),
+            "peers": ", ".join(
+                f"{peer}{' (provisioned)' if one['provisioned'] else ''}" for peer, one in row["peers"].items()
+            ),
+            "closed next": row["closed"][0][0] if row["closed"] else "",
+            "last seen": ""
+            if row["health"] is None
+            else f"{row['health']['at']} {'well' if row['health']['ok'] else 'not well'}",
+        }
+        for row in rows
+    ]
+    results_console().print(plain_table(shown))
 
 
 def show_run(key: str, *, as_json: bool) -> None:

@@ -6,10 +6,11 @@
  *     reflect PORT                        answer probes from now on
  *     probe ADDRESS PORT COUNT GAP_US     probe the way there             -> ECHO
  *     plan RUN NODE BYTES, and the plan   take it on                      -> REDY, or STAT
+ *     emulate RUN NODE BYTES, and what    have queues on devices here     -> REDY, or STAT
  *     start NS                            begin then, by this machine's monotonic clock -> TRCE ... FACT STAT
  *     end                                 put everything back             -> GONE
  *
- * Every word is a sign of life. When none came for 30 s, or the connection is closed, or the run takes longer than
+ * Every word is a sign of life. When none came for as long as the limits say, or the connection is closed, or the run takes longer than
  * it may, traffic is cut off, everything is put back, and this process ends: nobody has to come and do it.
  */
 #include "endpoint.h"
@@ -38,7 +39,6 @@
 #include "volume.h"
 #include "worker.h"
 
-#define SILENCE_NS    (30 * NS_PER_S)
 #define MORE_NS	      (120 * NS_PER_S) /* beyond the longest run: preparation and end */
 #define TICK_MS	      50
 #define PIECE_BYTES   (256 << 10)
@@ -183,7 +183,7 @@ static void greet(void)
 	frame_send_document("HELO", &writer);
 }
 
-static void start_worker(const char *node)
+static void start_worker(const char *node, bool emulates)
 {
 	int orders[2], answers[2],
 		log = open(in_run("log.txt"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -204,7 +204,7 @@ static void start_worker(const char *node)
 		close(answers[0]);
 		/* Frames are the supervisor's: with it gone, the other side must see the end of them. */
 		close(frames_fd());
-		worker_run(&limits, node, directory, orders[0], answers[1]);
+		worker_run(&limits, node, directory, emulates, orders[0], answers[1]);
 	}
 	close(orders[0]);
 	close(answers[1]);
@@ -218,13 +218,13 @@ static void take_plan(char *line, const char *plan, size_t length)
 {
 	char run[80], node[80];
 
-	if (directory || sscanf(line, "plan %79s %79s", run, node) != 2)
+	if (directory || sscanf(line, "%*s %79s %79s", run, node) != 2)
 		die("taking on the plan", line, "", "there is one already, or its words are wrong");
 	directory = run_make(run);
 	if (!write_whole_file(in_run("run.json"), plan, length))
 		die("writing", in_run("run.json"), "see whether /run is full", "%s",
 		    strerror(errno));
-	start_worker(node);
+	start_worker(node, *line == 'e');
 }
 
 static void tell_time(const char *line)
@@ -249,6 +249,11 @@ static void give_start(const char *line)
 		die("giving the start", line, "", "no plan waits for one");
 }
 
+static bool brings_plan(const char *line)
+{
+	return !strncmp(line, "plan ", 5) || !strncmp(line, "emulate ", 8);
+}
+
 /* False when this was the last word. */
 static bool heed(char *line, const char *rest, size_t length)
 {
@@ -265,7 +270,7 @@ static bool heed(char *line, const char *rest, size_t length)
 		echo_fd = echo_open(&limits, (uint16_t)port);
 	} else if (sscanf(line, "probe %63s %u %u %u", address, &port, &count, &gap_us) == 4) {
 		echo_probe(&limits, address, (uint16_t)port, count, gap_us);
-	} else if (!strncmp(line, "plan ", 5)) {
+	} else if (brings_plan(line)) {
 		take_plan(line, rest, length);
 	} else if (!strncmp(line, "start ", 6)) {
 		give_start(line);
@@ -289,7 +294,7 @@ static bool next_word(bool *last)
 		return false;
 	*newline = 0;
 	length = (size_t)(newline - input) + 1;
-	if (!strncmp(input, "plan ", 5)) {
+	if (brings_plan(input)) {
 		const char *blank = strrchr(input, ' ');
 
 		body = strtoul(blank, NULL, 10);
@@ -399,6 +404,15 @@ static bool asked_to_end(void)
 	return asked;
 }
 
+static const char *was_silent(void)
+{
+	static char why[80];
+
+	snprintf(why, sizeof(why), "the controller was silent for %" PRIu64 " s",
+		 limits.silence_us / 1000000);
+	return why;
+}
+
 /* Why it is over: NULL for the controller's own word. */
 static const char *serve(void)
 {
@@ -432,8 +446,8 @@ static const char *serve(void)
 		if (!done && !send_more("LOGS", "log.txt", &log_at))
 			send_more("TRCE", "trace.bin", &trace_at);
 		now = now_ns(CLOCK_MONOTONIC);
-		if (now > heard_ns + SILENCE_NS)
-			return "the controller was silent for 30 s";
+		if (now > heard_ns + limits.silence_us * NS_PER_US)
+			return was_silent();
 		if (directory && now > begun_ns + limits.longest_us * NS_PER_US + MORE_NS)
 			return "it took longer than a run may";
 	}

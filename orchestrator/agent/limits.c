@@ -9,8 +9,9 @@
 #include "fields.h"
 #include "nic.h"
 
-#define HOLDING "holding the run to " LIMITS_FILE ":"
-#define WIDEN	"its operator's policy says otherwise, and `longhaul hosts deploy` brings it here"
+#define HOLDING	   "holding the run to " LIMITS_FILE ":"
+#define SILENCE_US 30000000
+#define WIDEN	   "its operator's policy says otherwise, and `longhaul hosts deploy` brings it here"
 
 static void read_peers(struct limits *limits, const struct json *list)
 {
@@ -25,12 +26,23 @@ static void read_peers(struct limits *limits, const struct json *list)
 		fields_read(item, fields, COUNT(fields), &limits->peers[item->index]);
 }
 
+static const char **read_names(const struct json *list, size_t *count)
+{
+	const char **names;
+
+	*count = fields_expect(list, JSON_LIST)->count;
+	names = need_memory(*count, sizeof(*names));
+	for (EACH(name, list))
+		names[name->index] = fields_expect(name, JSON_TEXT)->text;
+	return names;
+}
+
 void limits_read(struct limits *limits)
 {
 	struct reading {
 		struct limits limits;
 		uint64_t format;
-		const struct json *peers, *yielding;
+		const struct json *peers, *emulates, *yielding;
 	} reading = {0};
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -43,7 +55,10 @@ void limits_read(struct limits *limits)
 		NEED("run_bytes", struct reading, limits.run_bytes, FIELD_U64),
 		NEED("day_bytes", struct reading, limits.day_bytes, FIELD_U64),
 		NEED("longest_us", struct reading, limits.longest_us, FIELD_U64),
+		{"silence_us", FIELD_U64, offsetof(struct reading, limits.silence_us), NEEDED,
+		 SILENCE_US, 0},
 		NEED("peers", struct reading, peers, FIELD_VALUE),
+		NEED("emulates", struct reading, emulates, FIELD_VALUE),
 		NEED("yielding", struct reading, yielding, FIELD_VALUE),
 	};
 	const struct json *root =
@@ -56,10 +71,8 @@ void limits_read(struct limits *limits)
 		fields_refuse(json_member(root, "format"), "it is not 1");
 	*limits = reading.limits;
 	read_peers(limits, reading.peers);
-	limits->yielding_count = fields_expect(reading.yielding, JSON_LIST)->count;
-	limits->yielding = need_memory(limits->yielding_count, sizeof(*limits->yielding));
-	for (EACH(name, reading.yielding))
-		limits->yielding[name->index] = fields_expect(name, JSON_TEXT)->text;
+	limits->emulates = read_names(reading.emulates, &limits->emulate_count);
+	limits->yielding = read_names(reading.yielding, &limits->yielding_count);
 	fields_about("reading the plan", "run.json", "see docs/run-directory.md");
 }
 

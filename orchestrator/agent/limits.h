@@ -18,8 +18,11 @@ struct limits {
 	uint64_t rate_bps; /* of all flows together, in frames */
 	uint64_t run_bytes, day_bytes;
 	uint64_t longest_us;
+	uint64_t silence_us; /* of the controller, after which everything ends */
 	struct peer *peers;
 	size_t peer_count;
+	const char **emulates; /* devices that a path may be emulated on */
+	size_t emulate_count;
 	const char **yielding; /* congestion controls */
 	size_t yielding_count;
 };

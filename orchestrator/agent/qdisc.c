@@ -178,15 +178,17 @@ static void ask_for(const struct end *end, const struct qdisc *qdisc, const stru
 	die(before ? "changing the queue" : "installing the queue", subject, "", "%s", why);
 }
 
+void qdiscs_install_on(const struct end *end)
+{
+	for (size_t i = 0; i < end->qdisc_count; i++)
+		ask_for(end, &end->qdiscs[i], NULL);
+	check_end(end);
+}
+
 void qdiscs_install(struct plan *plan)
 {
-	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
-		const struct end *end = &plan->wires[i / 2].ends[i % 2];
-
-		for (size_t j = 0; j < end->qdisc_count; j++)
-			ask_for(end, &end->qdiscs[j], NULL);
-		check_end(end);
-	}
+	for (size_t i = 0; i < 2 * plan->wire_count; i++)
+		qdiscs_install_on(&plan->wires[i / 2].ends[i % 2]);
 }
 
 void qdiscs_change(const struct change *change)

@@ -23,6 +23,9 @@ struct qdisc_reading {
 	size_t options_size;
 };
 
+/* Installs the qdiscs of one end, read back. */
+void qdiscs_install_on(const struct end *end);
+
 /* Installs the qdiscs of every end; ends without any are checked to have noqueue. */
 void qdiscs_install(struct plan *plan);
 

@@ -1,8 +1,9 @@
-/* The file `changed` has a line a thing: "parameter MODULE NAME VALUE" or "module NAME"; they are put back from the last to the first. */
+/* The file `changed` has a line a thing: "parameter MODULE NAME VALUE", "module NAME" or "queue DEVICE HANDLE"; they are put back from the last to the first. */
 #include "undo.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/pkt_sched.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -16,6 +17,8 @@
 
 #include "die.h"
 #include "modules.h"
+#include "netlink.h"
+#include "qdisc.h"
 
 #define CHANGED	   "changed"
 #define MOST_LINES 256
@@ -144,12 +147,51 @@ static bool unload(const char *module)
 	return !is_loaded(module);
 }
 
+void undo_note_queues(const struct end *end)
+{
+	char module[64];
+
+	for (size_t i = 0; i < end->qdisc_count; i++) {
+		snprintf(module, sizeof(module), "sch_%s", qdisc_kind_name(end->qdiscs[i].kind));
+		if (!is_loaded(module))
+			note("module %s\n", module);
+	}
+	if (end->qdisc_count)
+		note("queue %s %x\n", end->dev, end->qdiscs[0].handle);
+}
+
+/* The kernel gives the device its own again. One that is another's by now stays. */
+static bool remove_queue(const char *dev, uint32_t handle)
+{
+	struct node here = {.rtnl_fd = netlink_open(NETLINK_ROUTE)};
+	struct tcmsg body = {.tcm_ifindex = (int)if_nametoindex(dev),
+			     .tcm_parent = TC_H_ROOT,
+			     .tcm_handle = handle};
+	struct qdisc_reading *readings;
+	struct request request;
+	bool gone = true;
+	char why[256];
+	size_t count;
+
+	readings = qdiscs_read(&here, &count);
+	if (qdisc_find(readings, count, (unsigned int)body.tcm_ifindex, handle)) {
+		request_begin(&request, RTM_DELQDISC, 0, &body, sizeof(body));
+		gone = !netlink_ask(here.rtnl_fd, &request, why, sizeof(why));
+	}
+	free(readings);
+	close(here.rtnl_fd);
+	return gone;
+}
+
 static bool put_back(const char *line)
 {
 	char module[64], name[64], value[128];
+	uint32_t handle;
 
 	if (sscanf(line, "module %63s", module) == 1)
 		return unload(module);
+	if (sscanf(line, "queue %63s %x", name, &handle) == 2)
+		return remove_queue(name, handle);
 	if (sscanf(line, "parameter %63s %63s %127[^\n]", module, name, value) != 3)
 		return false;
 	/* One that went with its module needs no value. */

@@ -13,6 +13,8 @@
 void undo_load_controls(const struct plan *plan, const struct node *node);
 /* Sets a module's parameters, as modules.h does, having noted what they were. */
 void undo_set_parameters(const struct module *module);
+/* Notes the modules that the queues of a device bring, and that the device gets queues. */
+void undo_note_queues(const struct end *end);
 /* Puts back what the run of this directory has changed; how many things could not be. Again and again is the same as once. */
 int undo_all(const char *directory);
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "budget.h"
 #include "clock.h"
 #include "die.h"
@@ -155,7 +156,7 @@ static void carry_out(const struct limits *limits, uint64_t start_ns)
 }
 
 _Noreturn void worker_run(const struct limits *limits, const char *node, const char *directory,
-			  int orders_fd, int answers_fd)
+			  bool emulates, int orders_fd, int answers_fd)
 {
 	static const char done[] = "{\"status\": \"done\"}\n";
 	sigset_t set;
@@ -173,9 +174,15 @@ _Noreturn void worker_run(const struct limits *limits, const char *node, const c
 	die_after(forget_traffic);
 	run_prepare();
 	thread_start(heed, NULL);
-	prepare(limits, node);
+	if (emulates)
+		box_prepare(limits);
+	else
+		prepare(limits, node);
 	tell(answers_fd, WORKER_READY);
-	carry_out(limits, wait_for_start(orders_fd));
+	if (emulates)
+		box_carry_out(wait_for_start(orders_fd));
+	else
+		carry_out(limits, wait_for_start(orders_fd));
 	if (!write_whole_file(STATUS, done, sizeof(done) - 1))
 		die("writing", STATUS, "", "%s", strerror(errno));
 	tell(answers_fd, WORKER_DONE);

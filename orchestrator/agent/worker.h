@@ -1,4 +1,4 @@
-/* One endpoint's share of a run: its flows and its trace, by the real clock, from an instant that all endpoints agree on. */
+/* One host's share of a run, by the real clock, from an instant that all agree on: an endpoint's flows and trace, or a middle box's queues. */
 #ifndef LONGHAUL_WORKER_H
 #define LONGHAUL_WORKER_H
 
@@ -12,6 +12,6 @@
  * writes WORKER_DONE when its facts and its status lie there, and ends when the other pipe is closed.
  */
 _Noreturn void worker_run(const struct limits *limits, const char *node, const char *directory,
-			  int orders_fd, int answers_fd);
+			  bool emulates, int orders_fd, int answers_fd);
 
 #endif

@@ -26,6 +26,8 @@ _MOST_DRIFT_PPM = 500
 _JUMP_US = 50_000
 _LIMITED_SHARE = 0.1
 _OPENING_ROUND_TRIPS = 5
+# Of the round trip that is asked for; timers are never early, clocks may run a little faster.
+_LEAST_EMULATED = 0.98
 # Of a cap, for what is in no counter at the moment when it is read.
 _CAP_SLACK = 1.02
 
@@ -36,6 +38,8 @@ def judge_hosts(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
         yield _machine(endpoint)
         yield _cap(run, endpoint)
         yield _clocks(endpoint)
+    if "box" in facts:
+        yield judge_emulation(run, facts)
     yield from _others(run, trace, facts)
     yield from _buffers(run, facts)
     yield from _round_trips(run, trace)
@@ -75,6 +79,23 @@ def _clocks(endpoint: Facts) -> Verdict:
     if jumped:
         told += f", wall clock moved by {moved_us / 1000:.0f} ms meanwhile"
     return "clocks", abs(drift) - unsure <= _MOST_DRIFT_PPM, f"{endpoint['name']}: {told}"
+
+
+def judge_emulation(run: Run, facts: Facts) -> Verdict:
+    """Whether traffic goes through the middle box at all; what the real path adds is told."""
+    box, asked_us = facts["box"], run.meaning.rtt_us
+    probes = [
+        rtt for one in facts["endpoints"] for echo in one.get("ways", {}).values() for rtt in echo["rtt_us"] if rtt
+    ]
+    passed = min(end["queues"][0]["packets"] for end in box["ends"]) if box["ends"] else 0
+    # What a queue within drops its parents count too.
+    drops = [f"{count} dropped on {end['dev']}" for end in box["ends"] if (count := end["queues"][0]["drops"])]
+    least = f"fastest probe {min(probes) / 1000:.1f} ms" if probes else "no probe came back"
+    told = f"{box['name']}: {format_duration(asked_us)} and {format_rate(run.meaning.bandwidth_bps)} asked for, {least}"
+    through = passed > 0 and (not probes or min(probes) >= asked_us * _LEAST_EMULATED)
+    if not through:
+        told += "; traffic does not go through it: route the test addresses through its devices"
+    return "emulated path", through, f"{'; '.join([told, *drops])}"
 
 
 def _others(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:

@@ -16,8 +16,8 @@ _LONGEST_KERNEL = 64
 
 def merge_facts(run: Run, told: Mapping[str, Facts], records: int, more: Mapping[str, Any]) -> Facts:
     """The facts of a run from those of its endpoints; `more` is what the controller found out about each."""
-    flows = {name: {fact["id"]: fact for fact in facts["flows"]} for name, facts in told.items()}
-    any_facts = next(iter(told.values()))
+    flows = {host.node: {fact["id"]: fact for fact in told[host.node]["flows"]} for host in run.hosts}
+    any_facts = told[run.hosts[0].node]
     kernels = dict.fromkeys(told[host.node]["kernel"] for host in run.hosts)
     return {
         "format": any_facts["format"],
@@ -43,8 +43,8 @@ def merge_facts(run: Run, told: Mapping[str, Facts], records: int, more: Mapping
             for host in run.hosts
         ],
         "trace": {
-            "records": sum(facts["trace"]["records"] for facts in told.values()),
-            "bytes": sum(facts["trace"]["bytes"] for facts in told.values()),
+            "records": sum(told[host.node]["trace"]["records"] for host in run.hosts),
+            "bytes": sum(told[host.node]["trace"]["bytes"] for host in run.hosts),
             "merged": records,
         },
     }

@@ -55,8 +55,9 @@ def ssh_words(policy: Policy, name: str, *command: str) -> list[str]:
 class Channel:
     """The session with one endpoint."""
 
-    def __init__(self, name: str, talk: Talk, messages: Path) -> None:
+    def __init__(self, name: str, talk: Talk, messages: Path, ends: str) -> None:
         self.name = name
+        self._ends = ends
         self._talk = talk
         self._messages = messages
         self._bytes = b""
@@ -68,7 +69,8 @@ class Channel:
     def open(cls, policy: Policy, name: str, folder: Path) -> Channel:
         """Begin a session with a host; its answers come later."""
         messages = folder / f"ssh-{name}.txt"
-        return cls(name, start_talk(ssh_words(policy, name, AGENT_ON_HOST, "endpoint"), messages), messages)
+        talk = start_talk(ssh_words(policy, name, AGENT_ON_HOST, "endpoint"), messages)
+        return cls(name, talk, messages, policy.ends_within)
 
     def fileno(self) -> int:
         """What to wait on."""
@@ -122,9 +124,7 @@ class Channel:
         said = [line for line in self._messages.read_text(errors="replace").splitlines() if line.strip()]
         last = said[-1].strip()[:_LONGEST_WORDS] if said else "the connection was closed"
         last = "".join(letter if letter.isprintable() else "?" for letter in last).removeprefix("longhaul: ")
-        hint = (
-            "" if said and "longhaul:" in said[-1] else "see `longhaul hosts check`; what runs there ends within 30 s"
-        )
+        hint = "" if said and "longhaul:" in said[-1] else f"see `longhaul hosts check`; {self._ends}"
         return BackendError(attempting, self.name, last, hint)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """One run on real hosts, from the first word to the last.
 
-    open sessions -> look at hosts, clocks, ways -> hand out the plan -> agree on a start
+    open sessions -> look at hosts, clocks -> have a middle box emulate -> probe ways -> hand out the plan -> agree on a start
          -> gather traces while it runs -> look again -> have everything put back
 
 Whatever goes wrong, sessions are closed, and each endpoint then ends its traffic and puts back what it changed by itself.
@@ -28,6 +28,7 @@ from orchestrator.endpoints.findings import Finding
 from orchestrator.endpoints.health import note_health
 from orchestrator.endpoints.merging import MergedTrace
 from orchestrator.errors import BackendError, BackendUnavailable, RunTimedOut
+from orchestrator.plain import encode
 from orchestrator.policy import Policy, limits_of
 from orchestrator.run import Run
 
@@ -38,8 +39,8 @@ _READY_S = 30.0
 # From the word to the agreed start, besides how long words take.
 _AHEAD_NS = 500_000_000
 _BEAT_S = 2.0
-# An endpoint that says nothing for so long is given up; it ends by itself then.
-_SILENT_S = 12.0
+# An endpoint that says nothing for this part of the dead-man's time is given up; it ends by itself then.
+_SILENT_SHARE = 0.4
 _END_S = 20.0
 # A run that is over still has its last records to send, on a slow connection.
 _AFTERWARDS_S = 60.0
@@ -60,8 +61,10 @@ class Conduct:
         self._progress = progress
         self._channels: dict[str, Channel] = {}
         self._facts: dict[str, dict[str, Any]] = {}
-        self._more: dict[str, dict[str, Any]] = {host.node: {} for host in run.hosts}
+        self._more: dict[str, dict[str, Any]] = {host.node: {} for host in run.machines}
         self._start_ns = 0
+        # By which its traces are known on the hosts.
+        self._mark = directory.name.lower().replace("_", "-")[:40] + "-" + os.urandom(4).hex()
 
     def carry_out(self) -> None:
         """Leave trace.bin, facts.json, log.txt and status.json in the run directory; BackendError."""
@@ -86,6 +89,8 @@ class Conduct:
                     )
                     messages.unlink()
         facts = merge_facts(self._run, self._facts, records, self._more)
+        if box := self._run.box:
+            facts["box"] = {"name": box.host.node, **self._facts[box.host.node], **self._more[box.host.node]}
         facts["findings"] = found.as_documents(told)
         (self._directory / "facts.json").write_text(json.dumps(facts))
         partial = self._directory / "status.json.partial"
@@ -95,7 +100,7 @@ class Conduct:
     # ---- before ----
 
     def _open(self) -> None:
-        for host in self._run.hosts:
+        for host in self._run.machines:
             self._channels[host.node] = Channel.open(self._policy, host.node, self._directory)
         problems: list[BackendError] = []
         for name, channel in self._channels.items():
@@ -127,12 +132,14 @@ class Conduct:
     def _before(self, clocks: Mapping[str, Reading]) -> list[Finding]:
         begin = datetime.now(UTC)
         end = begin + timedelta(microseconds=self._run.duration_us)
-        told = list(found.of_maintenance(self._policy, [host.node for host in self._run.hosts], begin, end))
+        told = list(found.of_maintenance(self._policy, [host.node for host in self._run.machines], begin, end))
         for name, reading in clocks.items():
             told += found.of_clock(self._policy, name, reading)
         told += self._looks("before")
+        if not any(one.forbids for one in told):
+            self._emulate()
         told += self._probe()
-        for host in self._run.hosts:
+        for host in self._run.machines:
             its = [one for one in told if one.about == host.node]
             kernel = self._more[host.node]["before"]["kernel"]
             well = not any(one.forbids for one in its)
@@ -143,14 +150,14 @@ class Conduct:
 
     def _looks(self, when: str) -> Iterator[Finding]:
         """All hosts look at the same time."""
-        for host in self._run.hosts:
+        for host in self._run.machines:
             self._channels[host.node].say(" ".join(["look", *found.controls_of(self._run, host)]))
-        for host in self._run.hosts:
+        for host in self._run.machines:
             answer = self._channels[host.node].wait_for("LOOK", _LOOK_S, "looking at host")
             look = read_json(host.node, answer)
             self._more[host.node][when] = look
             if when == "before":
-                yield from found.of_host(self._run, host, look)
+                yield from (found.of_host if host in self._run.hosts else found.of_box)(self._run, host, look)
 
     def _probe(self) -> Iterator[Finding]:
         """Each way that flows go, one after the other."""
@@ -174,16 +181,20 @@ class Conduct:
     # ---- the run ----
 
     def _hand_out(self) -> None:
-        plan = json.dumps(replace(self._run, links=()).as_json()).encode()
-        mark = self._directory.name.lower().replace("_", "-")[:40] + "-" + os.urandom(4).hex()
-        for name, channel in self._channels.items():
-            channel.say(f"plan {mark} {name} {len(plan)}", plan)
-        for channel in self._channels.values():
-            self._ready(channel)
+        plan = json.dumps(replace(self._run, links=(), box=None).as_json()).encode()
+        for host in self._run.hosts:
+            self._channels[host.node].say(f"plan {self._mark} {host.node} {len(plan)}", plan)
+        for host in self._run.hosts:
+            self._channels[host.node].wait_for("REDY", _READY_S, "preparing the run on")
 
-    def _ready(self, channel: Channel) -> None:
-        """What its worker says meanwhile is of use when it does not get there."""
-        channel.wait_for("REDY", _READY_S, "preparing the run on")
+    def _emulate(self) -> None:
+        """The path is there before the ways are probed: what was asked for is measured too."""
+        if box := self._run.box:
+            asked = {"duration_us": self._run.duration_us, "ends": [encode(end) for end in box.ends]}
+            plan = json.dumps(asked).encode()
+            channel = self._channels[box.host.node]
+            channel.say(f"emulate {self._mark} {box.host.node} {len(plan)}", plan)
+            channel.wait_for("REDY", _READY_S, "emulating the path on")
 
     def _start(self, clocks: Mapping[str, Reading]) -> None:
         slowest_ns = max(reading.error_ns for reading in clocks.values())
@@ -193,7 +204,7 @@ class Conduct:
 
     def _follow(self) -> int:
         """Gather what comes until every endpoint is done; how many records there were."""
-        trace = MergedTrace(self._directory / "trace.bin", list(self._channels))
+        trace = MergedTrace(self._directory / "trace.bin", [host.node for host in self._run.hosts])
         waiting = set(self._channels)
         asked: dict[str, tuple[int, int]] = {}
         beat_at, over_at = 0.0, time.monotonic() + self._run.duration_us / 1e6 + _AFTERWARDS_S
@@ -237,10 +248,11 @@ class Conduct:
         return trace.records
 
     def _watch(self, now: float, over_at: float) -> None:
+        silent_s = self._policy.silence_us / 1e6 * _SILENT_SHARE
         for channel in self._channels.values():
-            if now - channel.heard_at > _SILENT_S:
-                what = f"it has said nothing for {_SILENT_S:g} s, {self._so_far()}"
-                hint = "see whether the network to it is well; what runs there ends within 30 s"
+            if now - channel.heard_at > silent_s:
+                what = f"it has said nothing for {silent_s:g} s, {self._so_far()}"
+                hint = f"see whether the network to it is well; {self._policy.ends_within}"
                 raise BackendError("running on", channel.name, what, hint)
         if now > over_at:
             what = f"not finished {_AFTERWARDS_S:g} s after its end"

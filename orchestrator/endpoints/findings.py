@@ -72,6 +72,11 @@ def of_host(run: Run, host: PlacedHost, look: Document) -> Iterator[Finding]:
     yield from _settings(run, host, look["settings"])
 
 
+def of_box(run: Run, host: PlacedHost, look: Document) -> Iterator[Finding]:
+    """The same of a middle box, whose own TCP is not asked for anything."""
+    yield from of_host(run, host, {**look, "settings": {}})
+
+
 def _settings(run: Run, host: PlacedHost, settings: Document) -> Iterator[Finding]:
     for name in _NEEDED_SETTINGS:
         if settings.get(f"net/ipv4/{name}") == "0":

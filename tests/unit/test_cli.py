@@ -96,6 +96,14 @@ def test_lists_are_tables_or_json(tmp_path: Path, noun: str) -> None:
     assert longhaul("list", noun, home=tmp_path).stdout
 
 
+def test_hosts_are_listed_by_either_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGHAUL_HOSTS", str(Path(__file__).parents[2] / "playbooks/hosts.example.yml"))
+    rows = json.loads(longhaul("list", "hosts", "--json", home=tmp_path).stdout)
+    assert [row["host"] for row in rows] == ["hongkong", "chicago"]
+    assert rows == json.loads(longhaul("hosts", "list", "--json", home=tmp_path).stdout)
+    assert "500 Mbit/s" in longhaul("list", "hosts", home=tmp_path).stdout
+
+
 def test_an_empty_list_says_so(tmp_path: Path) -> None:
     assert "no runs yet" in longhaul("list", "runs", home=tmp_path).stdout
 
