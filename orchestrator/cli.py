@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli_guest import JsonOption, VersionOption, kernel_app, modules_app
+from orchestrator.cli_guest import JsonOption, VersionOption, kernel_app, modules_app, new_module
 from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
 from orchestrator.cli_remote import (
     TOKEN_ENV,
@@ -21,7 +21,7 @@ from orchestrator.cli_remote import (
     refuse_with_server,
     server_of,
 )
-from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app, worker
+from orchestrator.cli_service import backup, doctor, pin, prune, restore, serve, token_app, worker
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ app.add_typer(modules_app, name="modules")
 app.add_typer(token_app, name="token")
 app.add_typer(baseline_app, name="baseline")
 app.add_typer(hosts_app, name="hosts")
-for verb in (serve, worker, prune, pin, backup, restore):
+for verb in (doctor, new_module, serve, worker, prune, pin, backup, restore):
     app.command()(verb)
 
 
@@ -358,14 +358,6 @@ def rerun(run: RunArgument, as_json: JsonOption = False) -> None:
     from orchestrator.verbs import rerun_run
 
     raise typer.Exit(rerun_run(run, as_json=as_json))
-
-
-@app.command()
-def doctor(as_json: JsonOption = False) -> None:
-    """Check what this machine has and lacks for each backend."""
-    from orchestrator.verbs import check_machine
-
-    raise typer.Exit(check_machine(as_json=as_json))
 
 
 def main() -> None:
