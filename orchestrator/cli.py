@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli_guest import JsonOption, VersionOption, agent_app, kernel_app, modules_app
+from orchestrator.cli_guest import JsonOption, VersionOption, agent_app, kernel_app, modules_app, new_module
 from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
 from orchestrator.cli_list import list_
 from orchestrator.cli_remote import (
@@ -22,7 +22,7 @@ from orchestrator.cli_remote import (
     refuse_with_server,
     server_of,
 )
-from orchestrator.cli_service import backup, pin, prune, restore, serve, token_app, worker
+from orchestrator.cli_service import backup, doctor, pin, prune, restore, serve, token_app, worker
 from orchestrator.errors import LonghaulError, PlanError
 
 app = typer.Typer(
@@ -35,7 +35,7 @@ app = typer.Typer(
 NOUNS = {"agent": agent_app, "kernel": kernel_app, "modules": modules_app, "token": token_app, "baseline": baseline_app}
 for noun, verbs in (NOUNS | {"hosts": hosts_app}).items():
     app.add_typer(verbs, name=noun)
-for verb in (serve, worker, prune, pin, backup, restore):
+for verb in (doctor, new_module, serve, worker, prune, pin, backup, restore):
     app.command()(verb)
 
 
@@ -334,14 +334,6 @@ def rerun(run: RunArgument, as_json: JsonOption = False) -> None:
     from orchestrator.verbs import rerun_run
 
     raise typer.Exit(rerun_run(run, as_json=as_json))
-
-
-@app.command()
-def doctor(as_json: JsonOption = False) -> None:
-    """Check what this machine has and lacks for each backend."""
-    from orchestrator.verbs import check_machine
-
-    raise typer.Exit(check_machine(as_json=as_json))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The verbs of what guests are made of: `longhaul agent`, `longhaul kernel` and `longhaul modules`."""
+"""The verbs of what guests are made of: `longhaul agent`, `longhaul kernel`, `longhaul modules` and `longhaul new-module`."""
 
 from __future__ import annotations
 
@@ -86,3 +86,15 @@ def modules_list(as_json: JsonOption = False) -> None:
     from orchestrator.verbs import list_nouns
 
     list_nouns("modules", as_json=as_json, limit=0)
+
+
+def new_module(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: small letters, digits and underscores.")],
+    folder: Annotated[
+        Path | None, typer.Option("--folder", metavar="FOLDER", help="Where to write it; ./NAME by default.")
+    ] = None,
+) -> None:
+    """Write a congestion control to begin with, that compiles and runs, and an experiment that tests it."""
+    from orchestrator.new_module import write_module
+
+    write_module(name, folder or Path(name))

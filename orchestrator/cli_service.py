@@ -1,4 +1,4 @@
-"""The verbs of the service and of its home: serve, worker, token, prune, pin, backup, restore."""
+"""The verbs of the service, its home and its machine: serve, worker, token, prune, pin, backup, restore, doctor."""
 
 from __future__ import annotations
 
@@ -145,6 +145,21 @@ def restore(
 
     store = _store()
     print(f"{carry_out(store, source).runs} runs restored into {store.home}")
+
+
+def doctor(
+    needed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--need", metavar="CAPABILITY", help="What the exit code is about, as in hosts; sandbox by default."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what this machine can do, and of everything that is missing what mends it; exit code 3 if something needed is missing."""
+    from orchestrator.capabilities import examine
+
+    raise typer.Exit(examine(needed or [], as_json=as_json))
 
 
 def _access() -> Access:

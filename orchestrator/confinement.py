@@ -79,14 +79,14 @@ class Limits:
 
 def confined(command: Sequence[str], view: View, limits: Limits, settings: Settings) -> list[str]:
     """The words that start it; only descriptors are inherited."""
-    _check_possible(settings)
+    check_possible(settings)
     return _words(command, view, limits, settings)
 
 
 _possible = False
 
 
-def _check_possible(settings: Settings) -> None:
+def check_possible(settings: Settings) -> None:
     """Try it with a program that does nothing; once it worked it is believed."""
     global _possible
     if _possible:

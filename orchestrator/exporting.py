@@ -62,17 +62,3 @@ def with_grafana(settings: Settings, document: dict[str, Any]) -> dict[str, Any]
     begin_ms, end_ms = placed["begin_ms"], placed["end_ms"]
     link = run_in_grafana(settings.grafana.url, document["experiment"], document["run"], begin_ms, end_ms)
     return document | {"grafana": link}
-
-
-def prometheus_row(settings: Settings) -> dict[str, object] | None:
-    """What `longhaul doctor` says of the Prometheus that is set; None where none is."""
-    if settings.prometheus is None:
-        return None
-    from orchestrator.live.fitness import lacking
-
-    missing = lacking(settings.prometheus)
-    return {
-        "backend": f"prometheus {settings.prometheus.url}",
-        "ready": not missing,
-        "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing],
-    }

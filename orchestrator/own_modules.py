@@ -82,6 +82,12 @@ def adopt(paths: Sequence[Path], cache: Path) -> list[str]:
     return sources
 
 
+def own_name(stem: str) -> str | None:
+    """The control in a file with this name, without its ending; None where that is no name of one."""
+    match = _NAME.fullmatch(stem)
+    return match[1] if match else None
+
+
 def clashing(controls: Sequence[CongestionControl]) -> str | None:
     """What is wrong with their names together, if anything."""
     seen: set[str] = set()
@@ -100,12 +106,12 @@ def by_name(controls: Sequence[CongestionControl]) -> Mapping[str, CongestionCon
 
 
 def _control(file: Path, source: str) -> CongestionControl:
-    match = _NAME.fullmatch(file.stem)
-    if match is None:
+    name = own_name(file.stem)
+    if name is None:
         raise ValueError(f"names like tcp_mine, up to 15 small letters, digits and underscores; {file.name} is not")
     text = file.suffix == ".c"
     return CongestionControl(
-        match[1],
+        name,
         (described(file) if text else "") or f"from {file.name}",
         parameters=declared_parameters(file) if text else object_parameters(file.read_bytes()),
         # Nothing is known of its law.

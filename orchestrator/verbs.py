@@ -9,14 +9,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
-from orchestrator.exporting import prometheus_row, with_grafana
+from orchestrator.exporting import with_grafana
 from orchestrator.judging import kept_run, rerun_verdict, up_to_date
 from orchestrator.outcome import (
     EXIT_DONE,
@@ -238,34 +237,6 @@ def rerun_run(key: str, *, as_json: bool) -> int:
         for line in verdict["differences"]:
             print(line)
     return EXIT_DONE if verdict["identical"] else EXIT_MISSED
-
-
-def check_machine(*, as_json: bool) -> int:
-    """Print what each backend lacks here, and the Prometheus that is set; exit code 3 where the sandbox, on which all can run, lacks something."""
-    from orchestrator.toolchain import known_kernels
-
-    settings = load_settings()
-    rows: list[dict[str, Any]] = []
-    for name, where in (("sandbox", None), ("mininet", "guest"), ("mininet", "host")):
-        probe = compile_plan(load_experiment("quick"), backend=name, where=where).runs[0]
-        missing = open_backend(name, settings).check(probe)
-        rows.append(
-            {
-                "backend": name if where is None else f"{name} --in {where}",
-                "ready": not missing,
-                "missing": [{"piece": piece, "remedy": remedy} for piece, remedy in missing],
-            }
-        )
-    if (prometheus := prometheus_row(settings)) is not None:
-        rows.append(prometheus)
-    if as_json:
-        print(json.dumps({"kernels": known_kernels(), "backends": rows}))
-    else:
-        for row in rows:
-            print(f"{row['backend']}: {'ready' if row['ready'] else 'not ready'}")
-            for piece in row["missing"]:
-                print(f"  {piece['piece']} is missing: {piece['remedy']}")
-    return EXIT_DONE if rows[0]["ready"] else 3
 
 
 def check_modules(paths: Sequence[str], kernel: str, *, as_json: bool) -> int:

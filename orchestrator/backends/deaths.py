@@ -40,6 +40,11 @@ _CAUSES: tuple[tuple[str, str, str], ...] = (
         "it needs more memory than the plan gave it; please report the experiment",
     ),
     ("panic", r"Kernel panic - not syncing: .*", "please report the experiment and its log"),
+    (
+        "no_ptrace",
+        r"check_ptrace\s*: .*|ptrace: Operation not permitted",
+        "allow it: `sysctl kernel.yama.ptrace_scope=1`, or in a container its seccomp profile (docs/containers.md)",
+    ),
     ("bad_command_line", r"Unable to mount root|No working init found", "run `make clean kernel agent`"),
 )
 

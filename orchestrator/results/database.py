@@ -79,6 +79,15 @@ class Database:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITING})
             yield connection
 
+    def ask(self) -> None:
+        """Whether it answers, and nothing else: it is not brought to today's revision; RecordUnreachable where it does not."""
+        engine = create_engine(self._url)
+        try:
+            with self._said("asking for"), engine.connect():
+                pass
+        finally:
+            engine.dispose()
+
     def close(self) -> None:
         """Let go of every connection."""
         if self._engine is not None:

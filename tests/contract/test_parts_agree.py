@@ -19,6 +19,7 @@ from orchestrator.expectation import MEASURES
 from orchestrator.experiment import AGGREGATES as WRITTEN_AGGREGATES
 from orchestrator.experiment import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
 from orchestrator.installation import AGENT
+from orchestrator.needs import ALWAYS, NEEDS
 from orchestrator.plan import compile_plan
 from orchestrator.results.database import Database
 from orchestrator.results.tables import HEAD, METADATA
@@ -172,6 +173,17 @@ def test_the_agent_is_static_and_bears_the_projects_version() -> None:
     assert version is not None
     assert told is not None
     assert version[1] == told[1]
+
+
+def test_setup_and_doctor_have_the_same_table() -> None:
+    text = (REPOSITORY / "setup.sh").read_text()
+    head, _, rest = text.partition("needs=(")[2].partition("\n)\n")
+    pairs = {tuple(need.strip("'").rsplit(":", 1)) for need in head.split()}
+    assert pairs == {need for group in ALWAYS for need in NEEDS[group]}
+    for group in set(NEEDS) - set(ALWAYS):
+        line = next(line for line in rest.splitlines() if line.strip().startswith(f"{group})"))
+        listed = line.partition("needs+=(")[2].partition(")")[0]
+        assert {tuple(need.strip("'").rsplit(":", 1)) for need in listed.split()} == set(NEEDS[group]), group
 
 
 def _segments(elf: bytes) -> list[int]:

@@ -186,7 +186,7 @@ def test_the_command_line_exports_and_says_where(lab: Settings, prometheus: Prom
     assert unset.returncode == 2
     assert "LONGHAUL_PROMETHEUS is not set; set it to http://HOST:PORT" in unset.stderr
     ready = longhaul("doctor", home=lab.home, **where)
-    assert f"prometheus {prometheus.url}: ready" in ready.stdout
+    assert "prometheus: ready" in ready.stdout.splitlines()
 
 
 def test_a_run_from_before_is_given_a_place_and_keeps_it(lab: Settings, prometheus: PrometheusServer) -> None:

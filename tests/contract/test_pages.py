@@ -1,0 +1,137 @@
+"""What the documentation tells people to type can be typed, and what it leads to is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from orchestrator.cli import app
+from orchestrator.spec import load_experiment
+from tests.pages import PAGES, REPOSITORY, Block, blocks, words_of_longhaul
+
+ROOT = get_command(app)
+STARTING = REPOSITORY / "orchestrator" / "starting" / "tcp_newcc.c"
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
+def parse(command: Any, words: list[str]) -> None:
+    """As the command line does, without carrying it out."""
+    context = command.make_context("longhaul", words)
+    if isinstance(command, TyperGroup):
+        verb, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert found is not None, verb
+        parse(found, rest)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_that_is_shown_is_one(page: Path) -> None:
+    for block in blocks(page):
+        for command, _ in block.steps():
+            for words in words_of_longhaul(command):
+                try:
+                    parse(ROOT, words)
+                except Exception as error:
+                    pytest.fail(f"{block} {command}: {error}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_options_that_are_named_in_the_text_are_those_of_their_verb(page: Path) -> None:
+    for inline in re.findall(r"`longhaul ([^`\n]+)`", page.read_text()):
+        command: Any = ROOT
+        words = inline.split()
+        while isinstance(command, TyperGroup) and words and not words[0].startswith("-"):
+            command = command.commands.get(words.pop(0).split("|")[0])
+        if command is None:
+            assert inline.startswith("<"), inline
+            continue
+        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        passed_on = command.context_settings.get("ignore_unknown_options", False)
+        for option in re.findall(r"(?<=\s)--[a-z-]+", f" {' '.join(words)}"):
+            assert option in known | {"--help", "--version"} or passed_on, inline
+
+
+def test_every_make_target_that_is_shown_exists() -> None:
+    shown = {
+        words.split()[1]
+        for block in BLOCKS
+        for command, _ in block.steps()
+        for words in re.split(" && | & +", command)
+        if words.startswith("make ") and not words.startswith("make -C")
+    }
+    for target in sorted(shown):
+        done = subprocess.run(
+            ["make", "-n", "-o", ".venv/.stamp", target], cwd=REPOSITORY, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "yaml"], ids=str)
+def test_a_piece_of_yaml_is_one(block: Block, tmp_path: Path) -> None:
+    text = "\n".join(block.lines)
+    written = yaml.safe_load(text)
+    if isinstance(written, dict) and {"experiment", "flows"} <= set(written):
+        # The module is the reader's: another one stands for it.
+        for folder in written.get("modules", []):
+            (tmp_path / "page" / folder).mkdir(parents=True)
+            (tmp_path / "page" / folder / "tcp_mine.c").write_text(STARTING.read_text().replace("newcc", "mine"))
+        (tmp_path / "page").mkdir(exist_ok=True)
+        file = tmp_path / "page" / "experiment.yaml"
+        file.write_text(text)
+        load_experiment(str(file))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_link_is_dead(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", prose(page)):
+        place = (page.parent / target).resolve() if target else page
+        assert place.exists(), target
+        if anchor:
+            assert anchor in anchors(place), f"{target}#{anchor}"
+    for picture in re.findall(r'(?:src|srcset)="([^"]+)"', prose(page)):
+        assert (page.parent / picture).exists(), picture
+
+
+def prose(page: Path) -> str:
+    return re.sub(r"(?ms)^```.*?^```$", "", page.read_text())
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls a page's headings."""
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"(?m)^#+ (.+)$", prose(page))
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_a_page_does_not_carry_out_says_who_does_or_why_not(page: Path) -> None:
+    """tests/guest/test_pages.py does the others; a mark that stands before no command marks nothing."""
+    told = [block for block in blocks(page) if block.mark]
+    assert len(told) == len(re.findall(r"^\s*<!-- (?:elsewhere|carried out)", page.read_text(), re.MULTILINE))
+    for block in told:
+        assert block.language == "python" or any(block.steps()), block
+        assert not block.done_by or (REPOSITORY / block.done_by).is_file(), block.done_by
+
+
+def test_every_page_is_found_from_the_first() -> None:
+    found, ahead = set(), [REPOSITORY / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page in found or page.suffix != ".md":
+            continue
+        found.add(page)
+        ahead += [
+            (page.parent / target).resolve()
+            for target in re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", prose(page))
+        ]
+    assert {name(page) for page in PAGES} - {name(page) for page in found} - {"CONTRIBUTING.md"} == set()
