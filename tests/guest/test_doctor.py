@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from api.page import BUILT
-from orchestrator.backends.guest import AGENT
+from orchestrator.installation import AGENT
 from orchestrator.needs import NEEDS
 from orchestrator.settings import load_settings
 from tests.command import longhaul
