@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from orchestrator.backends import BACKENDS
+from orchestrator.backends import BACKENDS, backend_class
 from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS
 from orchestrator.expectation import MEASURES
 from orchestrator.parameters import Parameter
@@ -107,7 +107,7 @@ def series() -> Rows:
 
 def backends() -> Rows:
     """Where a run can happen."""
-    return [{"backend": name, "about": (kind.__doc__ or "").strip()} for name, kind in sorted(BACKENDS.items())]
+    return [{"backend": name, "about": (backend_class(name).__doc__ or "").strip()} for name in sorted(BACKENDS)]
 
 
 def published() -> Rows:

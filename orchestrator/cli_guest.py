@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,8 @@ modules_app = typer.Typer(help="Congestion-control modules for the sandbox.", no
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version as installed
+
         typer.echo(f"longhaul {installed('longhaul')}")
         raise typer.Exit
 

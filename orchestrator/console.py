@@ -25,18 +25,26 @@ MANY = 12
 _PIPE_COLUMNS = 280
 # The position of the bar of all runs.
 _ALL = -1
+# So many runs say how long the others will take.
+_TELLING = 4
 
 Document = dict[str, Any]
 Column = tuple[str, str, Callable[[float], str]]
 
 
 class RunProgress:
-    """A bar a run with its virtual and wall time; one bar for all when there are many. Runs are known by their positions."""
+    """A bar a run with its virtual and wall time; of many, those at work below a bar for all that says when they will be done.
 
-    def __init__(self, experiment: str, runs: int, console: Console) -> None:
+    Runs are known by their positions. `costs` is what each is estimated to take, in any unit.
+    """
+
+    def __init__(self, experiment: str, runs: int, console: Console, costs: Sequence[float] = ()) -> None:
         self._experiment = experiment
         self._runs = runs
         self._done = 0
+        # What is worth waiting for: a run that the store answers takes no time, and tells nothing of the others.
+        self._costs = costs
+        self._cost_left, self._cost_done = sum(costs), 0.0
         self._started: dict[int, float] = {}
         self._clocks: dict[int, str] = {}
         self._tasks: dict[int, TaskID] = {}
@@ -70,7 +78,7 @@ class RunProgress:
         self._started[position], self._clocks[position] = time.monotonic(), clock
         if position in self._tasks:
             self._bars.update(self._tasks[position], completed=0, clock="starting")
-        elif not self._many:
+        elif not self._many or self._costs:
             self._tasks[position] = self._bars.add_task(title, total=virtual_s, clock="starting")
 
     def reached(self, position: int, virtual_s: float) -> None:
@@ -86,15 +94,23 @@ class RunProgress:
     def finished(self, position: int | None) -> None:
         """A run has ended; None: one that no bar was shown of."""
         self._done += 1
-        if self._many:
-            wall_s = time.monotonic() - self._started[_ALL]
-            self._bars.update(
-                self._tasks[_ALL],
-                completed=self._done,
-                clock=f"{self._done} of {self._runs} runs, {wall_s:.0f} s wall",
-            )
-        elif position is not None and position in self._tasks:
+        ran = position in self._started
+        if position is not None and position in self._tasks:
             self._bars.remove_task(self._tasks.pop(position))
+        if not self._many:
+            return
+        if position is not None and self._costs:
+            self._cost_left -= self._costs[position]
+            self._cost_done += self._costs[position] if ran else 0.0
+        wall_s = time.monotonic() - self._started[_ALL]
+        clock = f"{self._done} of {self._runs} runs, {wall_s:.0f} s wall"
+        if (left_s := self._left_s(wall_s)) is not None:
+            clock += f", about {left_s:.0f} s to go"
+        self._bars.update(self._tasks[_ALL], completed=self._done, clock=clock)
+
+    def _left_s(self, wall_s: float) -> float | None:
+        """How long the rest will take at the pace of what was carried out so far; None before that can be said."""
+        return wall_s * self._cost_left / self._cost_done if self._cost_done and self._done >= _TELLING else None
 
 
 def progress_console() -> Console:

@@ -15,15 +15,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from orchestrator.backends.base import Progress
 from orchestrator.errors import HostBusy, LeaseLost, ResultsError
-from orchestrator.policy import Policy, load_policy
-from orchestrator.results.leases import Leases
 from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.settings import Settings
 from orchestrator.units import format_rate
+
+if TYPE_CHECKING:
+    from orchestrator.policy import Policy
+    from orchestrator.results.leases import Leases
 
 # Whoever dies keeps nobody waiting for longer; the endpoints themselves stop earlier.
 LEASE_S = 20.0
@@ -56,6 +59,9 @@ def hold(
     names: Sequence[str], senders: Sequence[str], who: str, about: str, store: Store, settings: Settings
 ) -> Iterator[Callable[[], None]]:
     """Hold these hosts, some of which send; what is given raises LeaseLost as soon as one is somebody else's."""
+    from orchestrator.policy import load_policy
+    from orchestrator.results.leases import Leases
+
     holder = f"{who} of {socket.gethostname()}-{os.getpid()}-{threading.get_native_id()}"
     leases = Leases(store.database)
     fences: dict[str, int] = {}

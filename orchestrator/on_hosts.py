@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from orchestrator.allowance import not_allowed
 from orchestrator.errors import PlanError
 from orchestrator.experiment import Experiment
 from orchestrator.iperf3 import IPERF3
 from orchestrator.placement import Placement, host_options
-from orchestrator.policy import Policy
 from orchestrator.presets import ERAS
 from orchestrator.run import BoxEnd, DeviceChange, Flow, Link, MiddleBox, ModuleChange, Node, PlacedHost, Qdisc, Run
 from orchestrator.stack import HostOptions
+
+if TYPE_CHECKING:
+    from orchestrator.policy import Policy
 
 _PLACING = "placing on hosts"
 # A host's own, where an experiment says nothing.
@@ -70,6 +73,17 @@ class Places:
             what = "; ".join(problems)
             raise PlanError(_PLACING, run.experiment, what, "the operator's policy says what is allowed")
         return placed
+
+    @staticmethod
+    def notes(run: Run) -> Iterator[str]:
+        """What a reader of the plan should know."""
+        hosts = ", ".join(f"{host.node} ({host.device} {host.address})" for host in run.hosts)
+        if run.box:
+            devices = " and ".join(end.dev for end in run.box.ends)
+            yield f"on real hosts: {hosts}; {run.box.host.node} between them emulates the path on {devices}, and what the real path has comes on top"
+        else:
+            yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, and nothing is emulated"
+        yield "on real hosts every flow is paced by its socket, at the host's cap where it has no rate of its own"
 
     def _hosts_of(self, run: Run, placement: Placement) -> Mapping[str, str]:
         """Node of the topology -> host."""
@@ -181,17 +195,6 @@ def _unusual(experiment: Experiment) -> Iterator[tuple[str, str]]:
             value = getattr(asked, one.name)
             if value != getattr(_USUAL, one.name) and era.get(one.name) != value:
                 yield f"flows.{flow.name}", one.name.removesuffix("_us")
-
-
-def notes_on_hosts(run: Run) -> Iterator[str]:
-    """What a reader of the plan should know."""
-    hosts = ", ".join(f"{host.node} ({host.device} {host.address})" for host in run.hosts)
-    if run.box:
-        devices = " and ".join(end.dev for end in run.box.ends)
-        yield f"on real hosts: {hosts}; {run.box.host.node} between them emulates the path on {devices}, and what the real path has comes on top"
-    else:
-        yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, and nothing is emulated"
-    yield "on real hosts every flow is paced by its socket, at the host's cap where it has no rate of its own"
 
 
 def _pair(text: str) -> tuple[str, str]:

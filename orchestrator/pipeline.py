@@ -33,16 +33,15 @@ from orchestrator.errors import (
     TraceError,
 )
 from orchestrator.holding import held_hosts
-from orchestrator.judging import judge, up_to_date
 from orchestrator.plan import Plan
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.run import Run, run_id
-from orchestrator.trace import Trace
 
 if TYPE_CHECKING:
     from orchestrator.live.beside import Beside, Live
     from orchestrator.settings import Settings
+    from orchestrator.trace import Trace
 
 Document = dict[str, Any]
 
@@ -121,6 +120,8 @@ class Pipeline:
 
     def known(self, key: str) -> Document | None:
         """A kept run, by today's formulas; one that today's checks refuse is forgotten and carried out again."""
+        from orchestrator.judging import up_to_date
+
         known = self.store.find(key)
         if known is None:
             return None
@@ -143,7 +144,7 @@ class Pipeline:
     ) -> Document:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
-            threading.Thread(target=self.store.make_ready, daemon=True).start()
+            threading.Thread(target=self._make_ready, daemon=True).start()
             with self._beside(run, key, directory) as beside:
                 cost = self._run(run, key, directory, progress)
             outcome, status = None, "failed"
@@ -158,6 +159,12 @@ class Pipeline:
                 if beside is not None:
                     beside.close(outcome, status)
         return document
+
+    def _make_ready(self) -> None:
+        """Load what judging and keeping need: it takes longer than a short run, and a guest leaves time for it."""
+        import orchestrator.judging  # noqa: F401
+
+        self.store.make_ready()
 
     def _beside(self, run: Run, key: str, directory: Path) -> AbstractContextManager[Beside | None]:
         beside = self.live.beside(run, key, self.backend.growing_traces(run, directory)) if self.live else None
@@ -189,6 +196,8 @@ def opened_live(settings: Settings, store: Store) -> AbstractContextManager[Live
 
 
 def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
+    from orchestrator.judging import judge
+
     try:
         return judge(run, key, directory, cost)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:

@@ -16,6 +16,8 @@ SELDOM: Mapping[str, Any] = {"seldom": True}
 BESIDE: Mapping[str, Any] = {"beside": True}
 
 _Reader = Callable[[Any], Any]
+_Writer = Callable[[Any], Any]
+_ALREADY_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def key(name: str) -> Mapping[str, Any]:
@@ -25,20 +27,39 @@ def key(name: str) -> Mapping[str, Any]:
 
 def encode(value: Any) -> Any:
     """A structure, or what it holds, as JSON has it."""
-    if is_dataclass(value):
+    kind: Any = type(value)
+    return value if kind in _ALREADY_PLAIN else _writer(kind)(value)
+
+
+@cache
+def _writer(kind: Any) -> _Writer:
+    """What makes plain data of values of that kind; worked out once, for a run is written several times and has hundreds of parts."""
+    if is_dataclass(kind):
+        return _structure_writer(kind)
+    if issubclass(kind, Mapping):
+        return lambda value: {name: encode(item) for name, item in value.items()}
+    if issubclass(kind, tuple):
+        return lambda value: [encode(item) for item in value]
+    return lambda value: value
+
+
+def _structure_writer(kind: Any) -> _Writer:
+    parts = [
+        (part.name, _key(part), bool(part.metadata.get("seldom")), part.default, bool(part.metadata.get("beside")))
+        for part in fields(kind)
+    ]
+
+    def write(value: Any) -> Any:
         data: dict[str, Any] = {}
-        for part in fields(value):
-            item = getattr(value, part.name)
-            if part.metadata.get("beside"):
+        for name, its, seldom, default, beside in parts:
+            item = getattr(value, name)
+            if beside:
                 data |= encode(item)
-            elif not (part.metadata.get("seldom") and item == part.default):
-                data[_key(part)] = encode(item)
+            elif not (seldom and item == default):
+                data[its] = encode(item)
         return data
-    if isinstance(value, Mapping):
-        return {name: encode(item) for name, item in value.items()}
-    if isinstance(value, tuple):
-        return [encode(item) for item in value]
-    return value
+
+    return write
 
 
 def decode(kind: Any, value: Any) -> Any:

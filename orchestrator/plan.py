@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator import lint
 from orchestrator.errors import PlanError
@@ -22,11 +22,9 @@ from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
 from orchestrator.modules import loaded_modules, pacing_bps
 from orchestrator.network import Network, build_network
-from orchestrator.on_hosts import Places, notes_on_hosts
 from orchestrator.own_modules import adopt, place_of
 from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
 from orchestrator.placement import Placement, place_flows
-from orchestrator.policy import load_policy
 from orchestrator.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
 from orchestrator.run import (
     FORMAT,
@@ -52,6 +50,9 @@ from orchestrator.stack import Pipe, end_sysctls, kernel_sysctls, router_sysctls
 from orchestrator.sweep import expand, point_text
 from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_size
 from orchestrator.venue import Venue, choose_venue, set_in
+
+if TYPE_CHECKING:
+    from orchestrator.on_hosts import Places
 
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
@@ -88,7 +89,7 @@ def compile_plan(
 ) -> Plan:
     """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
     venue = choose_venue(backend, where, clock, hosts)
-    places = Places(load_policy(load_settings()), venue.hosts) if venue.hosts else None
+    places = _places(venue)
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
     experiment = experiment.model_copy(update=changes)
     if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
@@ -114,11 +115,21 @@ def compile_plan(
                 "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
             ) from None
         graphs.append(placement.graph)
-        for note in [*lint.notes(runs[-1], here), *(notes_on_hosts(runs[-1]) if places else ())]:
+        for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
             notes.setdefault(note, []).append(where)
     cache = load_settings().cache
     adopt([place_of(path, cache) for path in experiment.modules], cache)
     return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), graphs[0])
+
+
+def _places(venue: Venue) -> Places | None:
+    """Where runs on real hosts are placed; the policy of hosts is loaded for nobody else."""
+    if not venue.hosts:
+        return None
+    from orchestrator.on_hosts import Places
+    from orchestrator.policy import load_policy
+
+    return Places(load_policy(load_settings()), venue.hosts)
 
 
 def _summed_up(note: str, places: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import sys
@@ -9,14 +10,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
+from orchestrator.cost import wall_estimate_s
 from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
 from orchestrator.exporting import with_grafana
-from orchestrator.judging import kept_run, rerun_verdict, up_to_date
 from orchestrator.outcome import (
     EXIT_DONE,
     EXIT_MISSED,
@@ -35,6 +35,12 @@ from orchestrator.run import Run
 from orchestrator.settings import Settings, load_settings
 from orchestrator.spec import load_experiment
 from orchestrator.units import format_rate
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+# So many new objects before the collector looks at them.
+_COLLECT_AFTER = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,8 @@ def run_experiment(
     use_cache: bool,
 ) -> int:
     """Compile, carry out, print; the exit code."""
-    from orchestrator.analysis.aggregate import summarise_repeats
-
+    # What loads stays: a collector that looks through it every 700 objects takes a share of a short run.
+    gc.set_threshold(_COLLECT_AFTER)
     settings = load_settings()
     backend, plan = asked.compile(settings)
     store = Store(settings)
@@ -78,6 +84,8 @@ def run_experiment(
     jobs = 1 if plan.runs[0].clock == "real" else jobs or settings.jobs
     with opened_live(settings, store) as live:
         documents = carry_out(Pipeline(backend, store, use_cache, live=live), plan, jobs, quiet=as_json)
+    from orchestrator.analysis.aggregate import summarise_repeats
+
     documents = [with_grafana(settings, document) for document in documents]
     result = {
         "experiment": plan.experiment.experiment,
@@ -111,7 +119,8 @@ def carry_out_all(
         return pipeline.execute_all(plans, jobs)
     from orchestrator.console import RunProgress, progress_console
 
-    with RunProgress(name, sum(len(plan.runs) for plan in plans), progress_console()) as bars:
+    costs = [wall_estimate_s(run) for plan in plans for run in plan.runs]
+    with RunProgress(name, len(costs), progress_console(), costs) as bars:
         pipeline.watcher = Watcher(
             lambda index, run: bars.started(index, run.title, run.duration_us / 1e6, run.clock),
             lambda index, virtual_ns: bars.reached(index, virtual_ns / 1e9),
@@ -198,6 +207,8 @@ def list_hosts(*, as_json: bool) -> None:
 
 def show_run(key: str, *, as_json: bool) -> None:
     """Print a kept run."""
+    from orchestrator.judging import up_to_date
+
     settings = load_settings()
     store = Store(settings)
     document = with_grafana(settings, up_to_date(store.get(key), store))
@@ -210,6 +221,7 @@ def show_run(key: str, *, as_json: bool) -> None:
 def write_report(keys: Sequence[str], output: Path, store: Store | None = None) -> None:
     """Write kept runs as HTML, SVG or PNG, by the file's ending."""
     from orchestrator.analysis.report import write_report as write
+    from orchestrator.judging import kept_run
 
     store = store or Store(load_settings())
     runs = [kept_run(key, store) for key in keys]
@@ -221,6 +233,8 @@ def write_report(keys: Sequence[str], output: Path, store: Store | None = None) 
 
 def rerun_run(key: str, *, as_json: bool) -> int:
     """Run again from the manifest and say whether every byte of the trace is the same."""
+    from orchestrator.judging import rerun_verdict
+
     settings = load_settings()
     store = Store(settings)
     kept = store.get(key)

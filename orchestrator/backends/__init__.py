@@ -1,23 +1,42 @@
-"""Where a run happens. The one list of backends; each is a module of this folder."""
+"""Where a run happens. The one list of backends; each is a module of this folder, loaded when it is asked for.
+
+What one needs to load, ssh's conversation or Mininet's programs, is no delay for those who want another.
+"""
 
 from __future__ import annotations
 
-from orchestrator.backends.base import Backend
-from orchestrator.backends.hosts import HostsBackend
-from orchestrator.backends.mininet import MininetBackend
-from orchestrator.backends.sandbox import Sandbox
-from orchestrator.errors import PlanError
-from orchestrator.settings import Settings
+from typing import TYPE_CHECKING
 
-BACKENDS: dict[str, type[Sandbox | MininetBackend | HostsBackend]] = {
-    "sandbox": Sandbox,
-    "mininet": MininetBackend,
-    "hosts": HostsBackend,
-}
+from orchestrator.errors import PlanError
+
+if TYPE_CHECKING:
+    from orchestrator.backends.base import Backend
+    from orchestrator.backends.hosts import HostsBackend
+    from orchestrator.backends.mininet import MininetBackend
+    from orchestrator.backends.sandbox import Sandbox
+    from orchestrator.settings import Settings
+
+BACKENDS = ("sandbox", "mininet", "hosts")
+
+
+def backend_class(name: str) -> type[Sandbox | MininetBackend | HostsBackend]:
+    """The backend of that name, or an error with the known names."""
+    match name:
+        case "sandbox":
+            from orchestrator.backends.sandbox import Sandbox
+
+            return Sandbox
+        case "mininet":
+            from orchestrator.backends.mininet import MininetBackend
+
+            return MininetBackend
+        case "hosts":
+            from orchestrator.backends.hosts import HostsBackend
+
+            return HostsBackend
+    raise PlanError("choosing the backend", name, "no such backend", f"known: {', '.join(sorted(BACKENDS))}")
 
 
 def open_backend(name: str, settings: Settings) -> Backend:
-    """The backend of that name, or an error with the known names."""
-    if name not in BACKENDS:
-        raise PlanError("choosing the backend", name, "no such backend", f"known: {', '.join(sorted(BACKENDS))}")
-    return BACKENDS[name](settings)
+    """The backend of that name, as this machine is set up."""
+    return backend_class(name)(settings)

@@ -32,7 +32,6 @@ from orchestrator.process import Guard, GuardReport, start_guard
 from orchestrator.run import Module, Run
 from orchestrator.settings import Settings
 from orchestrator.toolchain import own_module
-from orchestrator.trace import TraceTail
 
 # An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
 _EPOCH_NS = 1_700_000_000_000_000_000
@@ -293,6 +292,9 @@ def follow(
 
     It has `set_up_s` more before its first record; `look` is called again and again, and ends the run by raising.
     """
+    # What reads traces takes as long to load as a short run; by now the guest is at work.
+    from orchestrator.trace import TraceTail
+
     tail = TraceTail(trace)
     seen_ns, seen_at = -1, time.monotonic() + set_up_s
     while (report := guard.wait(_LOOK_EVERY_S)) is None:

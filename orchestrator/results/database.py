@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, Table, create_engine, event, inspect, text, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
@@ -190,12 +189,22 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def _insert_of(connection: Connection) -> Any:
+    """The insert of this kind of database; the other kind's drivers are not loaded for it."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.insert
+
+
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
     """Insert rows, leaving alone those whose key is there; how many were new."""
     if not rows:
         return 0
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(table).on_conflict_do_nothing()
+    statement = _insert_of(connection)(table).on_conflict_do_nothing()
     # A driver that sends many at once counts nothing; what it returns can be counted.
     key = next(iter(table.primary_key.columns))
     return len(connection.execute(statement.returning(key), list(rows)).all())

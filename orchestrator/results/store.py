@@ -65,7 +65,7 @@ class Store:
 
     @staticmethod
     def make_ready() -> None:
-        """Load the libraries that keeping needs: they take longer than a short run, and a guest leaves time for it."""
+        """Load the libraries that keeping needs."""
         import orchestrator.results.catalog
         import orchestrator.results.traces  # noqa: F401
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator import topology
 from orchestrator.errors import PlanError
 from orchestrator.graph import Carriage, Graph
 from orchestrator.topology import build_graph
@@ -100,3 +101,18 @@ def test_a_topo_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
 
 def test_what_a_topo_prints_does_not_disturb_its_graph(tmp_path: Path) -> None:
     assert lab(tmp_path, 'print("{}"); self.addHost("h1")').hosts == ["h1"]
+
+
+def test_a_class_of_the_catalogue_is_asked_once_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
+    topology._built.cache_clear()
+    asked = build_graph("dumbbell", {"n": 3})
+    with monkeypatch.context() as without:
+        without.setattr(topology, "ask_stranger", lambda *_, **__: pytest.fail("a process was started"))
+        topology._built.cache_clear()
+        assert build_graph("dumbbell", {"n": 3}).lanes == asked.lanes
+    # A cache that cannot be written is no reason to fail.
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "file"))
+    topology._built.cache_clear()
+    assert build_graph("dumbbell", {"n": 3}).lanes == asked.lanes

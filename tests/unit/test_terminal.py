@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import time
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from orchestrator.analysis.chart import run_charts
 from orchestrator.analysis.measures import summarise
-from orchestrator.console import count_line, flow_table, problem_lines, summary_table
+from orchestrator.console import RunProgress, count_line, flow_table, problem_lines, summary_table
 from tests.unit.recordings import plain_run, recorded, trace_of
 
 
@@ -76,3 +78,21 @@ def test_problems_get_one_line_each_and_runs_are_counted() -> None:
     assert problem_lines(missed) == ["01234567 missed: goodput(first) at least 9 Mbit/s: 1e6"]
     assert problem_lines(failed) == ["99999999 failed: running guest x: it died; look"]
     assert count_line([good, missed, failed]) == "3 runs: 1 done, 1 failed, 1 missed"
+
+
+def test_many_runs_show_those_at_work_and_say_when_they_will_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    console = Console(file=io.StringIO(), width=160, force_terminal=True)
+    costs = [5.0] * 4 + [1.0] * 20
+    with RunProgress("many", len(costs), console, costs) as bars:
+        # One that the store answers says nothing of how long the others take.
+        bars.finished(23)
+        for position in range(4):
+            bars.started(position, f"run {position}", 1.0, "virtual")
+            bars.finished(position)
+        bars.started(4, "run 4", 1.0, "virtual")
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "5 of 24 runs, 9 s wall, about 9 s to go" in shown
+    assert "run 4" in shown
