@@ -52,9 +52,7 @@ def show_page(request: Request, response: Response, if_none_match: KnownTag = No
 
 
 @router.get("/assets/{name}", operation_id="read_asset", response_class=Response)
-def asset(
-    name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$")], request: Request
-) -> Response:
+def asset(name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$")], request: Request) -> Response:
     """A part of it."""
     file = _folder(request) / "assets" / name
     try:
