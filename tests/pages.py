@@ -49,7 +49,8 @@ class Block:
         """Each command with the output that is shown for it; none where the block is no block of commands."""
         if self.language not in _SHELLS:
             return
-        command, shown = "", []
+        command = ""
+        shown: list[str] = []
         for line in self.lines:
             if command.endswith("\\"):
                 command = command[:-1] + line.strip()
