@@ -15,7 +15,7 @@ needs=(
 )
 for group in "$@"; do
 	case $group in
-	check) needs+=(sparse:sparse perl:perl) ;;
+	check) needs+=(sparse:sparse perl:perl man:man-db) ;;
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
 	bench) needs+=(wrk:wrk) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;

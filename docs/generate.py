@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from typer.core import TyperGroup
 from api.app import create_app
 from api.reference_page import reference_page
 from dashboards.grafana.boards import BOARDS
+from docs.error_index import error_index
+from docs.manual import manual_page
 from orchestrator import experiment, settings
 from orchestrator.analysis.measures import FORMULAS, key_of
 from orchestrator.catalogues import CATALOGUES
@@ -80,6 +83,8 @@ def pages() -> Mapping[str, str]:
     return {
         "experiment-format.md": "\n".join(_experiment_format()) + "\n",
         "command-line.md": "\n".join(_command_line()) + "\n",
+        "errors.md": "\n".join(error_index(_table)) + "\n",
+        "longhaul.1": "\n".join(_manual()) + "\n",
         "grafana.md": "\n".join(_grafana()) + "\n",
         "metrics.md": "\n".join(_metrics()) + "\n",
         "catalogues.md": "\n".join(_catalogues()) + "\n",
@@ -188,11 +193,20 @@ def _command_line() -> Iterator[str]:
     yield "## Exit codes\n"
     yield from _table(("code", "meaning"), EXIT_CODES)
     yield "\nResults go to standard output, everything else to standard error; with `--json` standard output is one document.\n"
+    yield "## Completion and the manual\n"
+    yield "Tab completes verbs and options, in bash as here, in zsh and fish with their names; `longhaul --install-completion` does it for every shell to come:\n"
+    yield '    eval "$(_LONGHAUL_COMPLETE=source_bash longhaul)"\n'
+    yield "`man docs/longhaul.1` shows this page in a terminal; where manual pages are kept, as in `/usr/local/share/man/man1`, `man longhaul` finds it.\n"
     yield "## Settings\n"
     yield "Environment variables, read once at the start:\n"
     yield "```"
     yield (settings.__doc__ or "").partition("\n\n")[2].rstrip()
     yield "```"
+
+
+def _manual() -> Iterator[str]:
+    told = (settings.__doc__ or "").partition("\n\n")[2].rstrip()
+    return manual_page(version("longhaul"), list(_commands(typer.main.get_command(app), "longhaul")), EXIT_CODES, told)
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:

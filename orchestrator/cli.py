@@ -11,7 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli_guest import JsonOption, VersionOption, agent_app, kernel_app, modules_app, new_module
+from orchestrator.cli_guest import (
+    ExperimentArgument,
+    JsonOption,
+    VersionOption,
+    agent_app,
+    kernel_app,
+    modules_app,
+    new_module,
+)
 from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
 from orchestrator.cli_list import list_
 from orchestrator.cli_remote import (
@@ -54,7 +62,6 @@ class ExportFormat(StrEnum):
     openmetrics = "openmetrics"
 
 
-ExperimentArgument = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, or the start of one.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, as in path.rtt=100ms.")

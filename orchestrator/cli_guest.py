@@ -28,6 +28,18 @@ KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
 
 
+def _shipped(begun: str) -> list[str]:
+    """For the shell's completion."""
+    from orchestrator.spec import shipped_experiments
+
+    return [name for name in shipped_experiments() if name.startswith(begun)]
+
+
+ExperimentArgument = Annotated[
+    str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.", autocompletion=_shipped)
+]
+
+
 @agent_app.command("build")
 def agent_build() -> None:
     """Build the agent, or find it where it was built."""

@@ -242,7 +242,7 @@ def told(
     kind: str, attempting: str, subject: str, what: str, hint: str = "", problems: Sequence[str] = ()
 ) -> LonghaulError | None:
     """The error that another process had, from its kind and parts; None where no error is of that kind."""
-    found = next((one for one in _tree(LonghaulError) if one.kind() == kind), None)
+    found = next((one for one in error_tree() if one.kind() == kind), None)
     if found is None:
         return None
     if issubclass(found, SpecError):
@@ -254,7 +254,8 @@ def told(
     return found(attempting, subject, what, hint)
 
 
-def _tree(root: type[LonghaulError]) -> Iterator[type[LonghaulError]]:
+def error_tree(root: type[LonghaulError] = LonghaulError) -> Iterator[type[LonghaulError]]:
+    """Every kind from this one on, each before what it branches into."""
     yield root
     for branch in root.__subclasses__():
-        yield from _tree(branch)
+        yield from error_tree(branch)

@@ -36,7 +36,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "programs": (("iperf3", "iperf3"),),
     "tests": (("git", "git"), ("cpio", "cpio"), ("clang-format", "clang-format")),
-    "check": (("sparse", "sparse"), ("perl", "perl")),
+    "check": (("sparse", "sparse"), ("perl", "perl"), ("man", "man-db")),
     "stock": (
         ("qemu-system-x86_64", "qemu-system-x86"),
         ("busybox", "busybox-static"),

@@ -22,7 +22,7 @@ _LOG_TAIL_BYTES = 16_384
 _DISK_FULL_BYTES = 65_536
 
 # In this order: the first pattern found in the end of the log names the cause.
-_CAUSES: tuple[tuple[str, str, str], ...] = (
+CAUSES: tuple[tuple[str, str, str], ...] = (
     ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
     (
         "trace_not_written",
@@ -59,7 +59,7 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
             "free some space, or set LONGHAUL_HOME to a larger disk",
         )
     tail = _tail(log)
-    for cause, pattern, hint in _CAUSES:
+    for cause, pattern, hint in CAUSES:
         if found := re.search(pattern, tail, re.IGNORECASE):
             return GuestDied(
                 subject, cause, f"the guest died ({cause.replace('_', ' ')}): {found.group(0).strip()}", hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,16 @@ def test_every_page_is_found_from_the_first() -> None:
             for target in re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", prose(page))
         ]
     assert {name(page) for page in PAGES} - {name(page) for page in found} - {"CONTRIBUTING.md"} == set()
+
+
+def test_what_the_architecture_names_is_there_and_in_that_order() -> None:
+    text = (REPOSITORY / "docs" / "architecture.md").read_text()
+    for named in set(re.findall(r"\b(?:orchestrator|kmod|api|dashboards)/[\w/.-]*\w/?", text)):
+        assert (REPOSITORY / named.rstrip("/")).exists(), named
+    for folder, files in re.findall(r"(orchestrator/\w+)/ +((?:(?:where: )?\w+\.py,? ?)+)", text):
+        for file in re.findall(r"\w+\.py", files):
+            assert (REPOSITORY / folder / file).is_file(), f"{folder}/{file}"
+    (contract, *_) = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    level = {name.strip(): n for n, layer in enumerate(contract["layers"]) for name in re.split(r"[|:]", layer)}
+    road = ["spec", "plan", "trace", "pipeline", "verbs"]
+    assert sorted(road, key=lambda module: -level[module]) == road

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,6 +28,7 @@ VERBS = [
     "mininet",
     "tune",
     "search",
+    "new-module",
 ]
 
 
@@ -116,3 +120,43 @@ def test_a_missing_kernel_is_said_with_the_command_that_provides_it(
     assert result.returncode == 3
     assert "run `longhaul kernel build 6.12`" in result.stderr
     assert longhaul("doctor", home=tmp_path).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("longhaul mod", "modules"),
+        ("longhaul new", "new-module"),
+        ("longhaul modules b", "build"),
+        ("longhaul run --repe", "--repeats"),
+        ("longhaul run rtt-s", "rtt-sweep"),
+    ],
+)
+def test_bash_completes(tmp_path: Path, typed: str, offered: str) -> None:
+    """As bash asks, with the function that `docs/command-line.md` has people load."""
+    script = (
+        'eval "$(_LONGHAUL_COMPLETE=source_bash longhaul)"; complete -p longhaul; COMP_WORDS=($1); '
+        'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _longhaul_completion longhaul; echo "${COMPREPLY[*]}"'
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "LONGHAUL_HOME": str(tmp_path)}
+    said = subprocess.run(
+        ["bash", "-c", script, "bash", typed], env=environment, capture_output=True, text=True, check=True
+    )
+    function, replies = said.stdout.splitlines()[0], said.stdout.splitlines()[1:]
+    assert function.endswith("-F _longhaul_completion longhaul")
+    assert offered in " ".join(replies).split()
+
+
+def test_the_manual_page_is_one_that_groff_understands() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "longhaul.1"
+    said = subprocess.run(
+        ["man", "--warnings", "-l", str(page)],
+        env={**os.environ, "MANPAGER": "cat"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stderr == ""
+    plain = " ".join(said.stdout.replace("\N{HYPHEN}", "-").split())
+    assert all(f"longhaul {verb}" in plain for verb in VERBS)

@@ -1,0 +1,78 @@
+"""The index of errors: every kind with its exit code and status, every death of a guest, and sentences that were really said."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.backends import open_backend
+from orchestrator.backends.deaths import CAUSES, RETRYABLE
+from orchestrator.errors import BackendUnavailable, LonghaulError, error_tree
+from orchestrator.plan import compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings, scheduler_address
+from orchestrator.spec import load_experiment
+
+_REPOSITORY = Path(__file__).resolve().parent.parent
+
+Table = Callable[[Sequence[str], Sequence[Sequence[object]]], Iterator[str]]
+
+
+def error_index(table: Table) -> Iterator[str]:
+    """The page."""
+    yield "# Errors\n"
+    yield "Every error is one sentence: what was attempted, on which thing, what happened, what to do. The command line prints it to standard error and ends with"
+    yield "the exit code; with `--json` it is `error` of the document. The service answers with a problem document (RFC 9457) of that status, whose `type` is `/problems/` and the kind.\n"
+    rows = [
+        (f"`{one.kind()}`", (one.__doc__ or "").strip().splitlines()[0], one.exit_code, one.http_status)
+        for one in error_tree()
+        if one is not LonghaulError
+    ]
+    yield from table(("kind", "what it means", "exit code", "status"), rows)
+    yield "\nExit code 1 is no error: something expected, claimed or gated was measured, and does not hold ([the command line](command-line.md)).\n"
+    yield "## As they are said\n"
+    yield "```text"
+    for error in _said():
+        yield f"longhaul: {error}".replace(f"{_REPOSITORY}/", "")
+    yield "```\n"
+    yield "## When a guest dies\n"
+    yield "A run whose guest ended before its work failed (`guest-died`, exit code 4), and its log stays in `LONGHAUL_HOME/logs`. The cause is found in the end of the log:\n"
+    deaths = [
+        (f"`{cause}`", f"{hint}{'; it says nothing about the experiment' if cause in RETRYABLE else ''}")
+        for cause, _, hint in CAUSES
+    ]
+    deaths += [
+        ("`disk_full`", "free some space, or set LONGHAUL_HOME to a larger disk"),
+        ("`killed`", "somebody, or the kernel for want of memory, ended it: run it again if that was not meant"),
+        ("`cancelled`", "it was asked to end"),
+        ("`no_status`", "none of these: its last line is in the sentence; please report the experiment and its log"),
+    ]
+    yield from table(("cause", "what to do"), deaths)
+    yield "\nWhat a machine lacks is said before anything is tried: `longhaul doctor`."
+
+
+def _said() -> Iterator[LonghaulError]:
+    """Raised by what raises them."""
+    with tempfile.TemporaryDirectory() as folder:
+        empty = replace(load_settings(), home=Path(folder), cache=Path("cache"), database="", agent=Path("agent"))
+        run = compile_plan(load_experiment("quick")).runs[0]
+        for attempt in (
+            lambda: load_experiment("quik"),
+            lambda: load_experiment("quick", ["path.rtt=4"]),
+            lambda: load_experiment("quick", ["flows.app.cc=cubik"]),
+            lambda: compile_plan(load_experiment("quick"), backend="moon"),
+            lambda: scheduler_address("here", "LONGHAUL_DASK"),
+            lambda: Store(empty).get("abc"),
+        ):
+            try:
+                attempt()
+            except LonghaulError as error:
+                yield error
+        kept = [
+            (piece, remedy)
+            for piece, remedy in open_backend("sandbox", empty).check(run)
+            if folder not in piece + remedy
+        ]
+        yield BackendUnavailable("sandbox", kept)
