@@ -1,130 +1,58 @@
-"""Two stand-ins and a router, started once; what was found on them before anything was done; deployments as a person starts them."""
+"""Two stand-ins and a router, started once; deployed once for all runs; what was measured, told at the end."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.process import run_script
-from tests.hosts.files import KERNEL
-from tests.hosts.standins import REPOSITORY, Lab, start
-
-_MEASURED: list[str] = []
-_LONGHAUL = Path(sys.executable).parent / "longhaul"
+from tests.hosts.bench import MEASURED, Bench, built_elsewhere, measured
+from tests.hosts.runs import PATH, Runner
+from tests.hosts.standins import start
 
 
-def measured(what: str) -> None:
-    """A number for whoever reads the tests' output; none of them is asserted, since this machine has other work."""
-    _MEASURED.append(what)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["measured"] = MEASURED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker of xdist measured."""
+    MEASURED.extend(getattr(node, "workeroutput", {}).get("measured", []))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in _MEASURED:
+    for line in MEASURED:
         terminalreporter.write_line(f"measured: {line}")
-
-
-@dataclass(frozen=True)
-class Said:
-    """What `longhaul hosts` came to."""
-
-    code: int
-    hosts: dict[str, dict[str, Any]]
-    messages: str
-
-
-class Bench:
-    """Stand-ins, and the verbs that are tried on them."""
-
-    def __init__(self, lab: Lab, home: Path, modules: Path) -> None:
-        self.lab = lab
-        self._home = home
-        self.modules = modules
-        self.before = {name: self.snapshot(name) for name in lab.hosts}
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Of a person who is the operator of this lab."""
-        return {**os.environ, "LONGHAUL_HOSTS": str(self.lab.policy), "LONGHAUL_HOME": str(self._home)}
-
-    def hosts(self, verb: str, *words: str, inventory: Path | None = None) -> Said:
-        """`longhaul hosts VERB INVENTORY --json`."""
-        if verb in ("deploy", "check"):
-            words = (*words, "--modules", str(self.modules))
-        begun_s = time.monotonic()
-        done = subprocess.run(
-            [_LONGHAUL, "hosts", verb, inventory or self.lab.inventory, "--json", *words],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        measured(f"hosts {verb}: {time.monotonic() - begun_s:.0f} s")
-        found = {one["host"]: one for one in json.loads(done.stdout).get("hosts", [])}
-        return Said(done.returncode, found, done.stderr)
-
-    def deployed(self, *words: str, inventory: Path | None = None) -> Said:
-        said = self.hosts("deploy", *words, inventory=inventory)
-        assert said.code == 0, said.messages
-        return said
-
-    def inventory(self, folder: Path, **more: dict[str, str]) -> Path:
-        """The lab's inventory with more variables for hosts, or more hosts."""
-        inventory = json.loads(self.lab.inventory.read_text())
-        for name, variables in more.items():
-            inventory["endpoints"]["hosts"].setdefault(name, {}).update(variables)
-        file = folder / "inventory.yml"
-        file.write_text(json.dumps(inventory))
-        return file
-
-    def snapshot(self, name: str) -> dict[str, Any]:
-        """How a stand-in looks: by a program of its own, not by what a deployment believes."""
-        program = (REPOSITORY / "playbooks/module_utils/longhaul_host.py").read_text()
-        found: dict[str, Any] = json.loads(self.lab.run(name, "python3 -", told=program))
-        return found
-
-    def assert_as_found(self, *names: str) -> None:
-        for name in names:
-            assert _differences(self.before[name], self.snapshot(name)) == [], f"{name} differs from how it was found"
-
-
-def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """A line each: what was, and what is."""
-    lines = []
-    for part, found in now.items():
-        was = before[part]
-        if not isinstance(found, dict):
-            was, found = {"": was}, {"": found}
-        lines += [
-            f"{part} {key}: {was.get(key)!r} -> {found.get(key)!r}"
-            for key in sorted({*was, *found})
-            if was.get(key) != found.get(key)
-        ]
-    return lines
 
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """Two stand-ins, of which beta could build modules; the lab's inventory gives both what was built elsewhere."""
+    """Two stand-ins, of which beta could build modules; the lab's inventory gives both what was built elsewhere. In the end they are as found."""
     begun_s = time.monotonic()
     with start(["alpha", "beta"], compilers=["beta"]) as lab:
         measured(f"two endpoints and a router started in {time.monotonic() - begun_s:.1f} s")
-        modules = tmp_path_factory.mktemp("modules")
-        yield Bench(lab, tmp_path_factory.mktemp("home"), _built_elsewhere(modules, lab.release))
+        modules = built_elsewhere(tmp_path_factory.mktemp("modules"), lab.release)
+        bench = Bench(lab, tmp_path_factory.mktemp("home"), modules)
+        yield bench
+        if bench.is_deployed:
+            bench.restored()
 
 
-def _built_elsewhere(folder: Path, release: str) -> Path:
-    script = REPOSITORY / "kmod" / "sandbox" / "build-modules.sh"
-    built = Path(run_script([str(script), KERNEL], "building modules for stand-ins"))
-    (folder / release).mkdir()
-    for file in [*built.glob("tcp_*.ko"), *built.glob("sch_*.ko")]:
-        (folder / release / file.name).symlink_to(file)
-    return folder
+@pytest.fixture(scope="module")
+def as_found(bench: Bench) -> None:
+    """Nothing of Longhaul is on the stand-ins."""
+    if bench.is_deployed:
+        bench.restored()
+
+
+@pytest.fixture(scope="module")
+def runner(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """Deployed once for all runs that follow one another."""
+    if not bench.is_deployed:
+        bench.deployed()
+    bench.lab.set_path(PATH)
+    return Runner(bench, tmp_path_factory.mktemp("experiments"))

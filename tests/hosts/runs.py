@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,8 +15,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.locks import locked
+from orchestrator.policy import limits_of, read_policy
 from orchestrator.settings import Settings, load_settings
-from tests.hosts.conftest import Bench
+from tests.hosts.bench import ALONE, Bench
 from tests.hosts.standins import Conditions
 
 LONGHAUL = Path(sys.executable).parent / "longhaul"
@@ -68,14 +71,38 @@ class Runner:
         )
 
     def run(self, spec: Mapping[str, Any], *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
-        """The exit code, the document, and what was said beside it."""
-        return self.end(self.start(spec, *words, **environment))
+        """The exit code, the document, and what was said beside it; nothing heavy goes on meanwhile."""
+        with locked(ALONE):
+            return self.end(self.start(spec, *words, **environment))
 
     def end(self, process: subprocess.Popen[str], longest_s: float = 180.0) -> tuple[int, dict[str, Any], str]:
         output, messages = process.communicate(timeout=longest_s)
         document: dict[str, Any] = json.loads(output) if output.strip() else {}
         errors = [str(run["error"]) for run in document.get("runs", []) if "error" in run]
         return process.returncode, document, "\n".join([messages, *errors])
+
+    @contextlib.contextmanager
+    def under(self, *, each: Mapping[str, str] | None = None, **whole: str) -> Iterator[None]:
+        """As an operator would: another policy for a while, `each` of its hosts or the `whole`, and what concerns each host brought there."""
+        policy = json.loads(self.bench.lab.policy.read_text())
+        policy.update(whole)
+        for host in policy["hosts"].values():
+            host.update(each or {})
+        file = self.folder / f"hosts-{time.monotonic_ns()}.yml"
+        file.write_text(json.dumps(policy))
+        try:
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(self.bench.lab, "policy", file)
+                self._bring_limits()
+                yield
+        finally:
+            self._bring_limits()
+
+    def _bring_limits(self) -> None:
+        policy = read_policy(self.bench.lab.policy)
+        for name in self.bench.lab.hosts:
+            limits = json.dumps(limits_of(policy, name), indent=1)
+            self.bench.lab.run(name, "cat >/etc/longhaul/limits.json", told=limits)
 
     def traffic(self, name: str) -> bool:
         """Whether an agent carries a run out there."""
@@ -103,17 +130,6 @@ class Runner:
         wait_until(lambda: not self.traffic(name), f"the end of the run on {name}", longest_s)
         self.assert_clean(name)
         return time.monotonic() - begun
-
-
-@pytest.fixture(scope="session")
-def runner(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    """Deployed once for all runs; afterwards the hosts are as they were found."""
-    bench.deployed()
-    bench.lab.set_path(PATH)
-    yield Runner(bench, tmp_path_factory.mktemp("experiments"))
-    said = bench.hosts("restore")
-    assert said.code == 0, said.messages
-    bench.assert_as_found("alpha", "beta")
 
 
 def wait_until(there: Callable[[], bool], what: str, longest_s: float = _PATIENCE_S) -> None:

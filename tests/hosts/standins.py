@@ -161,6 +161,8 @@ class Lab:
         reach = {
             "ansible_ssh_common_args": f"-F {self.ssh_config}",
             "ansible_python_interpreter": "/usr/bin/python3",
+            # The machine that they share may have other work.
+            "ansible_ssh_timeout": 60,
             "kmod_method": "prebuilt",
         }
         self.inventory.write_text(json.dumps({"endpoints": {"hosts": hosts, "vars": reach}}, indent=1))

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.policy import limits_of, read_policy
-from tests.hosts.conftest import Bench
+from tests.hosts.bench import Bench
+
+pytestmark = pytest.mark.usefixtures("as_found")
 
 CONTROLS = {"agilesd", "apptcp", "ccp", "ccpd", "compound", "htcp_be", "lhfixed"}
 # What a boot gives anew, as against what lies on the disk.

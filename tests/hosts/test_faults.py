@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.conftest import Bench, Said
+from tests.hosts.bench import Bench, Said
+
+pytestmark = pytest.mark.usefixtures("as_found")
 
 _NOBODY = "10.77.0.99"
 
@@ -17,9 +19,7 @@ _NOBODY = "10.77.0.99"
 def put_back(bench: Bench) -> Iterator[None]:
     """Whatever went wrong, a restoration leaves the hosts as they were found."""
     yield
-    said = bench.hosts("restore")
-    assert said.code == 0, said.messages
-    bench.assert_as_found("alpha", "beta")
+    bench.restored()
 
 
 @pytest.mark.usefixtures("put_back")

@@ -18,8 +18,9 @@ from orchestrator.allowance import not_allowed
 from orchestrator.dispatch import Stop, serve_dispatcher
 from orchestrator.endpoints.channel import Channel
 from orchestrator.errors import BackendError
+from orchestrator.locks import locked
 from orchestrator.plan import compile_plan
-from orchestrator.policy import limits_of, read_policy
+from orchestrator.policy import read_policy
 from orchestrator.request import Request
 from orchestrator.results.events import EventLog
 from orchestrator.results.experiments import Experiments
@@ -29,11 +30,9 @@ from orchestrator.run import Run
 from orchestrator.spec import parse_experiment
 from orchestrator.submission import Desk
 from orchestrator.trace import TraceTail
-from tests.hosts.conftest import measured
-from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, runner, wait_until
+from tests.hosts.bench import ALONE, measured
+from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
 from tests.live.prometheus import PrometheusServer
-
-__all__ = ["runner"]
 
 CUBIC = experiment("hosts-cubic", [{"name": "app", "cc": "cubic"}], duration="12 s", warmup="2 s")
 APPTCP = experiment(
@@ -113,7 +112,8 @@ def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr
         return dict(json.loads(done.stdout))
 
-    found = hosts("measure", "alpha", "beta", "--seconds", "6", "-o", str(tmp_path / "twin.yaml"))
+    with locked(ALONE):
+        found = hosts("measure", "alpha", "beta", "--seconds", "6", "-o", str(tmp_path / "twin.yaml"))
     measured(
         f"measured: {found['rate_bps'] / 1e6:.1f} Mbit/s, {found['least_rtt_us'] / 1000:.1f} ms, queue {found['queue_us'] / 1000:.0f} ms"
     )
@@ -184,25 +184,30 @@ def test_the_service_carries_it_out(runner: Runner, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_spec_cannot_pass_the_policy(runner: Runner) -> None:
-    for change, words in (
-        ("flows.app.params.rate=120 Mbit/s", "100 Mbit/s are allowed"),
-        ("duration=11 min", "600 s of a run"),
-        ("flows.app.size=3 GB", "a run may send 2 GB"),
-        ("flows.app.tool=iperf3", "use tool: lh-flow"),
-        ("flows.app.sack=false", "belongs to the whole host"),
-    ):
-        code, _, messages = runner.run(APPTCP, "--set", change)
-        assert code == 2, (change, messages)
-        assert words in messages, (change, messages)
-    for hosts, words in (
-        ("alpha,gamma", "has no host of that name"),
-        ("alpha", "two hosts are needed"),
-        ("alpha,alpha", "two hosts are needed"),
-        ("a1=alpha,b1=alpha", "from alpha to itself"),
-    ):
-        code, _, messages = runner.run(APPTCP, "--backend", "hosts", "--hosts", hosts)
-        assert code == 2, (hosts, messages)
-        assert words in messages, (hosts, messages)
+    """All at the same time: none of them reaches a host."""
+    attempts = [
+        (("--set", change), words)
+        for change, words in (
+            ("flows.app.params.rate=120 Mbit/s", "100 Mbit/s are allowed"),
+            ("duration=11 min", "600 s of a run"),
+            ("flows.app.size=3 GB", "a run may send 2 GB"),
+            ("flows.app.tool=iperf3", "use tool: lh-flow"),
+            ("flows.app.sack=false", "belongs to the whole host"),
+        )
+    ] + [
+        (("--backend", "hosts", "--hosts", hosts), words)
+        for hosts, words in (
+            ("alpha,gamma", "has no host of that name"),
+            ("alpha", "two hosts are needed"),
+            ("alpha,alpha", "two hosts are needed"),
+            ("alpha,beta,alpha", "two hosts are needed"),
+            ("a1=alpha,b1=alpha", "from alpha to itself"),
+        )
+    ]
+    for process, (written, words) in [(runner.start(APPTCP, *one[0]), one) for one in attempts]:
+        code, _, messages = runner.end(process)
+        assert code == 2, (written, messages)
+        assert words in messages, (written, messages)
 
 
 def test_a_path_that_is_not_provisioned(runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,18 +285,14 @@ def test_an_agent_holds_a_hostile_controller_to_the_limits(runner: Runner, tmp_p
         runner.assert_clean(host)
 
 
-def test_a_cap_holds_for_all_flows_together(runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cap_holds_for_all_flows_together(runner: Runner) -> None:
     """On a path that has more to give: four flows, one of which has gone when the last one comes."""
-    _with_caps(runner, tmp_path, monkeypatch, rate="8 Mbit/s")
     flows: list[dict[str, Any]] = [
         {"name": "a", "cc": "cubic", "count": 3, "stop": "6 s"},
         {"name": "b", "cc": "cubic", "start": "3 s"},
     ]
-    try:
+    with runner.under(each={"rate": "8 Mbit/s"}):
         code, document, messages = runner.run(experiment("hosts-capped", flows, duration="8 s"))
-    finally:
-        monkeypatch.undo()
-        _deploy_limits(runner)
     assert code == 0, (messages, document)
     run = only_run(document)
     goodputs = [flow["goodput_bps"] for flow in run["flows"]]
@@ -303,29 +304,9 @@ def test_a_cap_holds_for_all_flows_together(runner: Runner, tmp_path: Path, monk
     assert goodputs[-1] > 1.5e6
 
 
-def test_a_volume_that_is_used_up_ends_a_run(runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _with_caps(runner, tmp_path, monkeypatch, run_volume="3 MB")
-    try:
+def test_a_volume_that_is_used_up_ends_a_run(runner: Runner) -> None:
+    with runner.under(each={"run_volume": "3 MB"}):
         code, document, _ = runner.run(CUBIC)
-    finally:
-        monkeypatch.undo()
-        _deploy_limits(runner)
     assert code == 4
     assert "no more than 3000000 may be" in only_run(document)["error"]["what"]
     runner.assert_clean("alpha", "beta")
-
-
-def _with_caps(runner: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch, **caps: str) -> None:
-    """As an operator would: a new policy, and what concerns each host brought there."""
-    policy = json.loads(runner.bench.lab.policy.read_text())
-    for host in policy["hosts"].values():
-        host.update(caps)
-    (folder / "hosts.yml").write_text(json.dumps(policy))
-    monkeypatch.setattr(runner.bench.lab, "policy", folder / "hosts.yml")
-    _deploy_limits(runner)
-
-
-def _deploy_limits(runner: Runner) -> None:
-    policy = read_policy(runner.bench.lab.policy)
-    for name in runner.bench.lab.hosts:
-        runner.bench.lab.run(name, "cat >/etc/longhaul/limits.json", told=json.dumps(limits_of(policy, name), indent=1))
