@@ -177,6 +177,9 @@ dkms-uninstall: ## take them back
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
+bench-page: .venv/.stamp ## write docs/benchmarks.md from what the last whole `make bench` measured
+	@$(PYTHON) -m tests.bench.page
+
 bench-cluster: setup ## two Dask workers on this machine against one (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.cluster $(BENCH)
 
@@ -201,4 +204,4 @@ clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-web trust reproduce clean
+.PHONY: help setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-page bench-web trust reproduce clean

@@ -26,7 +26,7 @@ place=$(mktemp -d -p "${TMPDIR:-/var/tmp}" longhaul-newcomer-XXXXXX)
 root=$place/root
 # The mounts are of a namespace that ends with its processes.
 trap 'rm -rf --one-file-system "$place"' EXIT
-home=$root/root/longhaul
+home=$root/newcomer
 
 now() { date +%s.%N; }
 step() { awk -v from="$2" -v to="$3" -v what="$1" 'BEGIN { printf "%8.1f s  %s\n", to - from, what }'; }
@@ -35,7 +35,8 @@ left() { stat -L -c %.Y "$1"; }
 begun=$(now)
 mmdebstrap --quiet --variant=minbase --include=ca-certificates,git,make bookworm "$root" "$sources" >"$place/log" 2>&1 ||
 	{ tail -n 5 "$place/log" >&2; die "mmdebstrap could not make a Debian; its last words are above"; }
-git -C "$repository" bundle create --quiet "$root/root/longhaul.bundle" HEAD
+mkdir "$home"
+git -C "$repository" bundle create --quiet "$home/longhaul.bundle" HEAD
 made=$(now)
 
 # What this machine's apt and pip are told, and whom they trust: not what they already have.
@@ -53,7 +54,7 @@ while IFS='=' read -r name value; do
 done < <(env)
 
 set +e
-unshare --mount --pid --fork --propagation private bash -c '
+unshare --mount --pid --fork --kill-child --propagation private bash -c '
 	root=$1
 	shift
 	mount -t proc proc "$root/proc"
@@ -67,7 +68,7 @@ unshare --mount --pid --fork --propagation private bash -c '
 	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
 	ln -s pts/ptmx "$root/dev/ptmx"
 	ln -s /proc/self/fd "$root/dev/fd"
-	exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" bash -euc "
+	exec chroot "$root" env -i HOME=/newcomer PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" bash -euc "
 		cd
 		git -c advice.detachedHead=false clone --quiet longhaul.bundle longhaul
 		touch cloned
@@ -79,18 +80,19 @@ code=$?
 set -e
 [ $code = 0 ] || die "it ended with $code after $(step '' "$made" "$(now)")"
 
-cache=$root/root/.cache/longhaul
+cache=$home/.cache/longhaul
+clone=$home/longhaul
 kernel=$(echo "$cache"/kernels/current-*)
 modules=$(echo "$cache"/modules/current-*)
-[ -s "$home/build/demo.html" ] || die "there is no report in build/demo.html"
+[ -s "$clone/build/demo.html" ] || die "there is no report in build/demo.html"
 
 echo
 step "a clean Debian, before the newcomer comes" "$begun" "$made"
-step "clone" "$made" "$(left "$root/root/cloned")"
-step "make demo: Debian's packages" "$(left "$root/root/cloned")" "$(left "$home/.venv/pyvenv.cfg")"
-step "make demo: Python's packages" "$(left "$home/.venv/pyvenv.cfg")" "$(left "$home/.venv/.stamp")"
-step "make demo: the agent" "$(left "$home/.venv/.stamp")" "$(left "$home/orchestrator/agent/build/longhaul-agent")"
-step "make demo: the guest's kernel" "$(left "$home/orchestrator/agent/build/longhaul-agent")" "$(left "$kernel/manifest.json")"
+step "clone" "$made" "$(left "$home/cloned")"
+step "make demo: Debian's packages" "$(left "$home/cloned")" "$(left "$clone/.venv/pyvenv.cfg")"
+step "make demo: Python's packages" "$(left "$clone/.venv/pyvenv.cfg")" "$(left "$clone/.venv/.stamp")"
+step "make demo: the agent" "$(left "$clone/.venv/.stamp")" "$(left "$clone/orchestrator/agent/build/longhaul-agent")"
+step "make demo: the guest's kernel" "$(left "$clone/orchestrator/agent/build/longhaul-agent")" "$(left "$kernel/manifest.json")"
 step "make demo: its modules" "$(left "$kernel/manifest.json")" "$(left "$modules")"
-step "make demo: the run, its chart and its report" "$(left "$modules")" "$(left "$root/root/done")"
-step "from nothing to the first chart" "$made" "$(left "$root/root/done")"
+step "make demo: the run, its chart and its report" "$(left "$modules")" "$(left "$home/done")"
+step "from nothing to the first chart" "$made" "$(left "$home/done")"

@@ -3,16 +3,18 @@
 It prints a table with the machine and both kernels, writes build/bench.json, and ends with 1 when a number misses its bar.
 Absolute times belong to the machine; the ratios are what can be compared.
 
-    bench.py --- cases.py, series_cases.py: what is measured, bars ---|- longhaul_side.py: `longhaul run` as a process
-                                                                      `- ns3_side.py, ns3_dumbbell.cc: the same in ns-3
+    bench.py --- cases.py, *_cases.py: what is measured, bars ---|- longhaul_side.py: `longhaul run` as a process
+       `--- build/bench.json ---> page.py                        `- ns3_side.py, ns3_dumbbell.cc: the same in ns-3
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import platform
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -23,19 +25,27 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
+from tests.bench.growth_cases import flows, growth, scaling, trace
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
+from tests.bench.page import RESULT
+from tests.bench.real_time_cases import iperf3, real_time
+from tests.bench.rows import bar, number
 from tests.bench.series_cases import series
-
-RESULT = Path(__file__).resolve().parents[2] / "build" / "bench.json"
 
 PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "speed": speed,
     "overhead": overhead,
     "memory": memory,
+    "flows": flows,
+    "growth": growth,
+    "trace": trace,
+    "scaling": scaling,
     "modules": modules,
     "topologies": topologies,
     "series": series,
     "ns-3": ns3,
+    "real time": real_time,
+    "iperf3": iperf3,
 }
 
 
@@ -51,14 +61,14 @@ def main() -> int:
         for part in words.only or [name for name in PARTS if not (words.skip_ns3 and name == "ns-3")]:
             try:
                 for row in PARTS[part](bench):
-                    progress.print(f"{row.part}: {row.case}: {_number(row.value)} {row.unit}", highlight=False)
+                    progress.print(f"{row.part}: {row.case}: {number(row.value)} {row.unit}", highlight=False)
                     rows.append(row)
             except BenchError as error:
                 broken.append(f"{part}: {error}")
     _print(rows, machine)
     for line in broken:
         progress.print(f"not measured: {line}", style="red", highlight=False)
-    _write(rows, machine, broken)
+    _write(rows, machine, _how(whole=not (words.quick or words.only or words.skip_ns3)), broken)
     return 4 if broken else int(any(row.holds is False for row in rows))
 
 
@@ -106,7 +116,7 @@ def _print(rows: list[Row], machine: dict[str, str | int]) -> None:
             table.add_section()
         holds = {True: "[green]yes[/]", False: "[red]no[/]", None: "-"}[row.holds]
         part = row.part if row.part != last else ""
-        table.add_row(part, row.case, _number(row.value), _bar(row), row.unit, holds, row.note)
+        table.add_row(part, row.case, number(row.value), bar(row.at_least, row.at_most), row.unit, holds, row.note)
         last = row.part
     # A pipe has no width of its own; the table is as wide as its notes need there.
     console = Console(width=None if sys.stdout.isatty() else 180)
@@ -118,20 +128,18 @@ def _print(rows: list[Row], machine: dict[str, str | int]) -> None:
     )
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+def _how(*, whole: bool) -> dict[str, str | bool]:
+    """By which command, and when."""
+    words = f' BENCH="{shlex.join(sys.argv[1:])}"' if sys.argv[1:] else ""
+    return {"command": f"make bench{words}", "day": str(datetime.datetime.now(tz=datetime.UTC).date()), "whole": whole}
 
 
-def _bar(row: Row) -> str:
-    if row.at_least is not None:
-        return f"≥ {row.at_least:g}"
-    return f"< {row.at_most:g}" if row.at_most is not None else ""
-
-
-def _write(rows: list[Row], machine: dict[str, str | int], broken: list[str]) -> None:
+def _write(rows: list[Row], machine: dict[str, str | int], how: dict[str, str | bool], broken: list[str]) -> None:
     RESULT.parent.mkdir(exist_ok=True)
     measured = [asdict(row) | {"holds": row.holds} for row in rows]
-    RESULT.write_text(json.dumps({"machine": machine, "rows": measured, "not_measured": broken}, indent=1) + "\n")
+    RESULT.write_text(
+        json.dumps({"machine": machine, "measured": how, "rows": measured, "not_measured": broken}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -213,7 +213,7 @@ NS3_CASES = (
 )
 _NS3_RTT_MS = 40
 _NS3_DURATION_S = 10
-_GOODPUT_TOLERANCE = 0.1
+GOODPUT_TOLERANCE = 0.1
 
 
 # Parameters under which a module fills 10 Gbit/s x 20 ms from the start: the work of an ACK is to be seen, not its law.
@@ -226,7 +226,7 @@ _FILLING: dict[str, dict[str, Any]] = {
     "compound": {},
 }
 _MODULE_MOST = 1.3
-_SEGMENT_BYTES = 1448
+SEGMENT_BYTES = 1448
 
 
 def modules(bench: Bench) -> Iterator[Row]:
@@ -249,7 +249,7 @@ def modules(bench: Bench) -> Iterator[Row]:
 def _per_segment_us(bench: Bench, cc: str, params: dict[str, Any]) -> float:
     flow = {"name": "app", "cc": cc, "params": params}
     measured = run_longhaul(one_flow("10 Gbit/s", "20 ms", 1 if bench.quick else 2) | {"flows": [flow]}, bench.home)
-    segments = float(measured.run["flows"][0]["bytes"]) / _SEGMENT_BYTES
+    segments = float(measured.run["flows"][0]["bytes"]) / SEGMENT_BYTES
     return measured.guest_cpu_s * 1e6 / segments
 
 
@@ -278,7 +278,7 @@ def _compare(bench: Bench, program: Path, version: str, case: Ns3Case) -> Row:
         ours.append(run_longhaul(experiment, bench.home))
     our_wall_s, their_wall_s = median(one.wall_s for one in ours), median(one.wall_s for one in theirs)
     our_bps, their_bps = float(ours[0].run["flows"][0]["goodput_bps"]), float(theirs[0].said["goodput_bps"])
-    fair = abs(our_bps - their_bps) <= _GOODPUT_TOLERANCE * their_bps
+    fair = abs(our_bps - their_bps) <= GOODPUT_TOLERANCE * their_bps
     goodputs = f"{our_bps / 1e6:.1f} against {their_bps / 1e6:.1f} Mbit/s"
     return _ns3_row(
         case,

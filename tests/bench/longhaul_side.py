@@ -70,18 +70,24 @@ def one_flow(
     return experiment | ({"sweep": dict(sweep)} if sweep else {})
 
 
-def run_longhaul(experiment: Mapping[str, Any], home: Path) -> Measured:
-    """Carry the experiment out from its file, without answers from the store."""
+def run_longhaul(experiment: Mapping[str, Any], home: Path, *words: str) -> Measured:
+    """Carry the experiment out from its file, with more words if any, without answers from the store."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.json"
         file.write_text(json.dumps(experiment))
-        cost = run_process([str(LONGHAUL), "run", str(file), "--json", "--no-cache"], {"LONGHAUL_HOME": str(home)})
+        command = [str(LONGHAUL), "run", str(file), "--json", "--no-cache", *words]
+        # 4: a run failed, and its document says why.
+        cost = run_process(command, {"LONGHAUL_HOME": str(home)}, ends=(0, 4))
     runs: list[dict[str, Any]] = json.loads(cost.output)["runs"]
+    if failed := [run["error"] for run in runs if run["status"] == "failed"]:
+        raise BenchError(f"{failed[0]['attempting']} {failed[0]['subject']}: {failed[0]['what']}")
     return Measured(runs, cost.wall_s, cost.cpu_s)
 
 
-def run_process(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> ProcessCost:
-    """Run a program to its end; BenchError with its last words when it fails."""
+def run_process(
+    argv: Sequence[str], environment: Mapping[str, str] | None = None, ends: Sequence[int] = (0,)
+) -> ProcessCost:
+    """Run a program to its end; BenchError with its last words when it ends otherwise than it may."""
     inherited = {name: value for name, value in os.environ.items() if name != _NO_BYTECODE}
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begun_s = time.monotonic()
@@ -94,7 +100,7 @@ def run_process(argv: Sequence[str], environment: Mapping[str, str] | None = Non
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
-        if child.returncode != 0:
+        if child.returncode not in ends:
             words = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
             raise BenchError(f"{Path(argv[0]).name}: {words[-1]}")
         return ProcessCost(output.read(), wall_s, usage.ru_utime + usage.ru_stime)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -13,7 +14,7 @@ from orchestrator.installation import AGENT, PAGE
 from orchestrator.settings import load_settings
 from tests.api.serving import Service
 from tests.command import longhaul
-from tests.packaging.conftest import Environment
+from tests.packaging.conftest import Environment, start
 
 
 def test_nothing_comes_from_the_working_copy(environment: Environment) -> None:
@@ -67,6 +68,14 @@ def test_modules_for_hosts_are_packed_from_it(environment: Environment, tmp_path
     code = "import sys; from pathlib import Path; from orchestrator import deployment as d; print(d._packed_sources(Path(sys.argv[1])).name, (d.PLAYBOOKS / 'endpoints.yml').is_file())"
     version = environment.run("longhaul", "--version").removeprefix("longhaul ")
     assert environment.run("python", "-c", code, tmp_path) == f"longhaul-{version}.tar True"
+
+
+def test_ansible_finds_roles_and_modules_where_they_are_installed(environment: Environment, tmp_path: Path) -> None:
+    playbooks = environment.folder / "share/longhaul/playbooks"
+    told = {"ANSIBLE_CONFIG": str(playbooks / "ansible.cfg"), "ANSIBLE_HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "--syntax-check", "--inventory"]
+    for name in ("endpoints.yml", "restore.yml", "run.yml", "controller.yml"):
+        start([*command, str(playbooks / "inventory.example.yml"), str(playbooks / name)], tmp_path, **told)
 
 
 def test_bash_completes_its_words(environment: Environment) -> None:

@@ -1,0 +1,127 @@
+"""What cost grows with: flows, bandwidth times time, ACKs that are traced, runs at a time, workers of a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from orchestrator.charting import kept_timeline
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
+from tests.bench.cases import SEGMENT_BYTES, Bench, Row
+from tests.bench.longhaul_side import Measured, one_flow, run_longhaul, run_process
+
+_FLOWS = {1: None, 10: None, 100: None, 1000: 0.3}
+
+
+def flows(bench: Bench) -> Iterator[Row]:
+    """As many flows at once on one bottleneck, the packets of all of them together the same."""
+    duration_s = 2 if bench.quick else 10
+    for count, at_least in _FLOWS.items():
+        experiment = one_flow("1 Gbit/s", "40 ms", duration_s)
+        experiment["flows"] = [{"name": "app", "cc": "htcp", "count": count}]
+        measured = bench.measure(experiment)
+        wall_s = median(float(one.run["wall_s"]) for one in measured)
+        segment_us = median(_segment_us(one) for one in measured)
+        memory_mb = measured[0].run["max_rss_kb"] / 1000
+        yield Row(
+            "flows",
+            f"{count:,} on 1 Gbit/s × 40 ms",
+            "virtual s / wall s",
+            duration_s / wall_s,
+            at_least=at_least,
+            note=f"{segment_us:.2f} CPU us a segment; the guest {memory_mb:.0f} MB",
+            details={"virtual_s": duration_s, "segment_cpu_us": segment_us, "max_rss_mb": memory_mb},
+        )
+
+
+# The same gigabits three times, by less bandwidth for longer; then twice, four times and eight times as many.
+_VOLUMES = (("10 Mbit/s", 200), ("100 Mbit/s", 20), ("1 Gbit/s", 2), ("1 Gbit/s", 4), ("1 Gbit/s", 8), ("1 Gbit/s", 16))
+
+
+def growth(bench: Bench) -> Iterator[Row]:
+    """A guest's CPU time by what it carried: near to a constant where cost grows with bandwidth times time."""
+    for bandwidth, duration_s in _VOLUMES[: 4 if bench.quick else None]:
+        measured = bench.measure(one_flow(bandwidth, "40 ms", duration_s))
+        cpu_s = median(one.guest_cpu_s for one in measured)
+        carried_gb = float(measured[0].run["flows"][0]["bytes"]) / 1e9
+        yield Row(
+            "growth",
+            f"{bandwidth} × {duration_s} s",
+            "CPU s / GB",
+            cpu_s / carried_gb,
+            note=f"{cpu_s:.2f} s for {carried_gb:.2f} GB, {median(_segment_us(one) for one in measured):.2f} us a segment",
+            details={"guest_cpu_s": cpu_s, "carried_gb": carried_gb},
+        )
+
+
+def trace(bench: Bench) -> Iterator[Row]:
+    """What it takes to write down an ACK, carry it out of the guest and keep it: against a sample a second, in turns."""
+    duration_s = 5 if bench.quick else 30
+    every_ack = one_flow("100 Mbit/s", "40 ms", duration_s)
+    pairs = [
+        (run_longhaul(every_ack, bench.home), run_longhaul(every_ack | {"sample": "1 s"}, bench.home))
+        for _ in range(2 * bench.repeats + 1)
+    ]
+    store = Store(replace(load_settings(), home=bench.home))
+    acks = kept_timeline(store, str(pairs[0][0].run["run"]), "cwnd", flow="app").of_values
+    in_all_us = median(every.cpu_s - seldom.cpu_s for every, seldom in pairs) * 1e6 / acks
+    in_guest_us = median(every.guest_cpu_s - seldom.guest_cpu_s for every, seldom in pairs) * 1e6 / acks
+    yield Row(
+        "trace",
+        f"{acks:,} ACKs of 100 Mbit/s × 40 ms",
+        "CPU us / ACK",
+        in_all_us,
+        note=f"{in_guest_us:.2f} us of it in the guest",
+        details={"acks": acks, "guest_cpu_us": in_guest_us},
+    )
+
+
+def scaling(bench: Bench) -> Iterator[Row]:
+    """A sweep with more runs at a time, and with more workers of a cluster, against one."""
+    cores = len(os.sched_getaffinity(0))
+    for jobs in sorted({min(2, cores), cores} - {1}):
+        yield _jobs(bench, jobs)
+    runs, rounds = (12, 1) if bench.quick else (300, 3)
+    words = [sys.executable, "-m", "tests.bench.cluster", "--json", "--runs", str(runs), "--rounds", str(rounds)]
+    # It ends with 1 where its ratio misses the bar, which is this row's to say.
+    found: dict[str, Any] = json.loads(run_process(words, ends=(0, 1)).output)
+    yield Row(
+        "scaling",
+        "2 Dask workers against 1",
+        "times faster",
+        found["ratio"],
+        at_least=found["bar"],
+        note=f"{found['two_per_s']:.2f} runs a second, {found['overhead_s_per_run'] * 1e3:.0f} ms of dispatcher and scheduler a run",
+        details=found,
+    )
+
+
+def _jobs(bench: Bench, jobs: int) -> Row:
+    rtts = [f"{20 + point} ms" for point in range(8 if bench.quick else 40)]
+    sweep = one_flow("100 Mbit/s", "40 ms", 10, sweep={"path.rtt": rtts})
+    pairs = [
+        (
+            run_longhaul(sweep, bench.home, "--jobs", str(jobs)).wall_s,
+            run_longhaul(sweep, bench.home, "--jobs", "1").wall_s,
+        )
+        for _ in range(bench.repeats)
+    ]
+    return Row(
+        "scaling",
+        f"{jobs} jobs against 1",
+        "times faster",
+        median(one / many for many, one in pairs),
+        note=f"{len(rtts)} runs in {median(many for many, _ in pairs):.2f} s against {median(one for _, one in pairs):.2f} s",
+        details={"walls_s": pairs},
+    )
+
+
+def _segment_us(one: Measured) -> float:
+    segments = sum(float(flow["bytes"]) for flow in one.run["flows"]) / SEGMENT_BYTES
+    return one.guest_cpu_s * 1e6 / segments
