@@ -29,7 +29,9 @@ def test_make_targets_and_verbs_that_are_named_exist(page: Path) -> None:
     assert isinstance(root, TyperGroup)
     text = page.read_text()
     assert set(re.findall(r"(?:^ +|`)make ([a-z][a-z-]*)", text, re.MULTILINE)) <= targets
-    assert set(re.findall(r"(?:^ +|`)(?:\.venv/bin/)?longhaul ([a-z][a-z-]*)", text, re.MULTILINE)) <= set(root.commands)
+    assert set(re.findall(r"(?:^ +|`)(?:\.venv/bin/)?longhaul ([a-z][a-z-]*)", text, re.MULTILINE)) <= set(
+        root.commands
+    )
 
 
 def test_every_fidelity_check_is_documented() -> None:
