@@ -12,8 +12,6 @@ from pathlib import Path
 
 # What brings what: a command, or a file that may be a pattern, and its package.
 NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
-    # Who reads this has one; a new machine may not.
-    "python": (("python3", "python3"),),
     "modules": (
         ("gcc", "gcc"),
         ("make", "make"),
@@ -68,7 +66,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 # Those that `./setup.sh` looks for whatever it is asked; the others are its groups of the same names.
-ALWAYS = ("python", "modules", "kernels", "confinement", "mininet", "programs", "tests")
+ALWAYS = ("modules", "kernels", "confinement", "mininet", "programs", "tests")
 
 
 def lacking(*groups: str) -> Iterator[tuple[str, str]]:
