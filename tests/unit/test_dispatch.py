@@ -33,7 +33,8 @@ def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path
         for _ in range(2000):
             with contextlib.suppress(ProcessLookupError):
                 dispatcher.send_signal(signal.SIGTERM)
-        assert dispatcher.wait(_PATIENCE_S) == 0
+        # What comes while the interpreter takes itself down is heeded by nobody any more.
+        assert dispatcher.wait(_PATIENCE_S) in (0, -signal.SIGTERM)
     finally:
         dispatcher.kill()
         dispatcher.wait()
