@@ -98,7 +98,8 @@ class Bench:
 
     def assert_as_found(self, *names: str) -> None:
         for name in names:
-            assert _differences(self.before[name], self.snapshot(name)) == [], f"{name} differs from how it was found"
+            found = _differences(self.before[name], self.snapshot(name))
+            assert found == [], f"{name} differs from how it was found: {found}"
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:

@@ -43,7 +43,7 @@ def through(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         bench.deployed(inventory=inventory)
         yield Runner(bench, folder)
         bench.restored(inventory)
-    assert lab.run(ROUTER, "find /etc /usr/local /var/lib /run /lib/modules -name '*longhaul*'") == ""
+    assert lab.run(ROUTER, "find /etc /usr/local /var/lib /run /lib/modules/ -name longhaul") == ""
 
 
 def _kinds(runner: Runner) -> list[str]:
