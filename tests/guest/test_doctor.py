@@ -117,7 +117,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
         "the sandbox kernel 6.12",
         "longhaul kernel build 6.12",
     )
-    yield "agent", {"before": covered(AGENT.parent)}, "sandbox", "the agent", "make agent"
+    yield "agent", {"before": covered(AGENT.parent)}, "sandbox", "the agent", "longhaul agent build"
     yield (
         "home",
         {"LONGHAUL_HOME": "/proc/longhaul"},
