@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,9 @@ from typing import Self
 
 from orchestrator.errors import ResultsError
 from orchestrator.locks import locked, take
+
+# A guest that is killed is gone long before.
+_DYING_S = 5.0
 
 
 class Staging:
@@ -66,4 +70,13 @@ class Staging:
             if not folder.is_dir():
                 continue
             with contextlib.suppress(BlockingIOError), locked(folder / "lock", wait=False):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """What a dead process left; its guests die with it, but one that is still at it may write a last file meanwhile."""
+    until_s = time.monotonic() + _DYING_S
+    while folder.exists() and time.monotonic() < until_s:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            time.sleep(0.02)
