@@ -47,12 +47,11 @@ RUN python3 -m venv .venv
 COPY requirements.lock .
 # A package index of one's own, and its credentials: --secret id=pip,src=pip.conf. Nothing of it stays.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY kmod kmod
 COPY topologies topologies
 COPY orchestrator orchestrator
 COPY api api
-COPY release release
 COPY playbooks/containers containers
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --no-deps -e . && containers/slim.sh .venv
 COPY --from=made /made/agent orchestrator/agent/build
