@@ -45,6 +45,11 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         r"check_ptrace\s*: .*|ptrace: Operation not permitted",
         "allow it: `sysctl kernel.yama.ptrace_scope=1`, or in a container its seccomp profile (docs/containers.md)",
     ),
+    (
+        "no_personality",
+        r"switching address randomisation off: .*",
+        "allow the call personality: in a container by the seccomp profile playbooks/containers/seccomp.json (docs/containers.md)",
+    ),
     ("bad_command_line", r"Unable to mount root|No working init found", "run `make clean kernel agent`"),
 )
 

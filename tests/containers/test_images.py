@@ -88,8 +88,16 @@ def test_kernels_are_the_ones_that_their_folders_name() -> None:
 
 @pytest.mark.usefixtures("images")
 def test_doctor_finds_what_guests_need() -> None:
-    said = run("longhaul", "doctor").splitlines()
+    allowed = f"--security-opt=seccomp={_PROFILE}"
+    said = podman("run", "--rm", "--network=none", allowed, image("runtime"), "longhaul", "doctor").splitlines()
     assert {"sandbox: ready", "mininet --in guest: ready"} <= set(said)
+
+
+@pytest.mark.usefixtures("images")
+def test_doctor_says_that_an_engine_s_own_profile_is_too_narrow() -> None:
+    said = run("bash", "-c", "longhaul doctor || true")
+    assert "sandbox: not ready" in said
+    assert "the seccomp profile playbooks/containers/seccomp.json (docs/containers.md)" in said
 
 
 @pytest.mark.usefixtures("images")

@@ -22,6 +22,7 @@ def ended(code: int | None = 0, by: int | None = None, reason: str = "exited") -
     [
         ("guest_panic.txt", ended(None, signal.SIGABRT), "panic"),
         ("host_memory_full.txt", ended(None, signal.SIGABRT), "host_memory_full"),
+        ("no_personality.txt", ended(1), "no_personality"),
         ("empty.txt", ended(None, signal.SIGKILL), "killed"),
         ("empty.txt", ended(0), "no_status"),
     ],
