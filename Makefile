@@ -88,7 +88,7 @@ test-api: .venv/.stamp agent kernel ## the service and its client, with real run
 test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
-	@$(PYTHON) -m pytest tests/browser --numprocesses 2 --dist loadfile $(BROWSER)
+	@$(PYTHON) -m pytest tests/browser $(BROWSER)
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz --numprocesses auto --maxprocesses 8 --dist loadfile
