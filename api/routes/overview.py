@@ -16,7 +16,7 @@ from api.auth import Reader
 from api.dependencies import TheHub, TheLab
 from api.lab_schemas import About, Change, Changes, Disk, Kernel, Queue, Share, Task, Worker
 from api.reading import Reading
-from orchestrator.results.waiting import Waiting
+from orchestrator.results import waiting
 from orchestrator.results.workers import Workers
 from orchestrator.toolchain import built_kernels
 
@@ -34,14 +34,14 @@ def read_queue(
     ] = 50,
 ) -> Queue:
     """What runs, what comes next, who has how much of it, and the workers there are."""
-    waiting, oldest_s = lab.work.waiting()
-    queue = Waiting(lab.store.database)
+    now_s = time.time()
+    queue = waiting.read_queue(lab.store.database, now_s, limit)
     return Queue(
-        waiting=waiting,
-        oldest_s=oldest_s,
-        running=[_task(row) for row in queue.running(limit)],
-        next=[_task(row) for row in queue.next(limit)],
-        owners=[Share(**row) for row in queue.owners()],
+        waiting=queue.waiting,
+        oldest_s=0.0 if queue.first_s is None else max(0.0, now_s - queue.first_s),
+        running=[_task(row) for row in queue.running],
+        next=[_task(row) for row in queue.next],
+        owners=[Share(**row) for row in queue.owners],
         workers=[
             Worker(**{name: row[name] for name in Worker.model_fields}) for row in Workers(lab.store.database).all()
         ],

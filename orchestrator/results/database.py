@@ -62,9 +62,9 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that only asks."""
+        """A connection that only asks, and sees one moment however often it does."""
         with self._said("reading"), self._open().connect() as connection:
-            yield connection
+            yield connection if self._file else connection.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

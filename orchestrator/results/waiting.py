@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, case, func, or_, select
 
 from orchestrator.results.database import Database
 from orchestrator.results.tables import RUNS, WORK
@@ -32,44 +32,60 @@ _SHOWN = (
 )
 
 
-class Waiting:
-    """The queue of a record."""
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue at one moment."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    running: list[Row]
+    next: list[Row]
+    owners: list[Row]
 
-    def running(self, limit: int) -> list[Row]:
-        """What is in somebody's hands, the longest first."""
-        query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).where(~_free())
-        with self._database.read() as connection:
-            found = connection.execute(query.order_by(RUNS.c.started_at, WORK.c.run_id).limit(limit))
-            return [dict(row._mapping) for row in found]
+    @property
+    def waiting(self) -> int:
+        """How many runs wait."""
+        return sum(row["waiting"] for row in self.owners)
 
-    def next(self, limit: int) -> list[Row]:
-        """What waits, in the order in which it would be taken if all were taken now."""
-        has, order = order_of(time.time())
-        query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(has, has.c.owner == WORK.c.owner)
-        with self._database.read() as connection:
-            found = connection.execute(query.where(_free()).order_by(*order).limit(limit))
-            return [dict(row._mapping) for row in found]
+    @property
+    def first_s(self) -> float | None:
+        """Since when the first of them has waited."""
+        return min((row["first_s"] for row in self.owners if row["first_s"] is not None), default=None)
 
-    def owners(self) -> list[Row]:
-        """Who has how many waiting and running, since when, and at which priority."""
-        free = _free()
-        query = (
-            select(
-                WORK.c.owner,
-                func.sum(case((free, 1), else_=0)).label("waiting"),
-                func.sum(case((free, 0), else_=1)).label("running"),
-                func.max(WORK.c.priority).label("priority"),
-                func.min(case((free, WORK.c.queued_s), else_=None)).label("first_s"),
-            )
-            .group_by(WORK.c.owner)
-            .order_by(func.count().desc(), WORK.c.owner)
+
+def read_queue(database: Database, now_s: float, limit: int) -> Queue:
+    """The queue as it is now, all of it from one snapshot: at most so many that run, and so many that wait."""
+    free = or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
+    with database.read() as connection:
+        return Queue(
+            _running(connection, free, limit), _next(connection, free, now_s, limit), _owners(connection, free)
         )
-        with self._database.read() as connection:
-            return [dict(row._mapping) for row in connection.execute(query)]
 
 
-def _free() -> ColumnElement[bool]:
-    return or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < time.time())
+def _running(connection: Connection, free: ColumnElement[bool], limit: int) -> list[Row]:
+    """What is in somebody's hands, the longest first."""
+    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).where(~free)
+    found = connection.execute(query.order_by(RUNS.c.started_at, WORK.c.run_id).limit(limit))
+    return [dict(row._mapping) for row in found]
+
+
+def _next(connection: Connection, free: ColumnElement[bool], now_s: float, limit: int) -> list[Row]:
+    """What waits, in the order in which it would be taken if all were taken now."""
+    has, order = order_of(now_s)
+    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(has, has.c.owner == WORK.c.owner)
+    found = connection.execute(query.where(free).order_by(*order).limit(limit))
+    return [dict(row._mapping) for row in found]
+
+
+def _owners(connection: Connection, free: ColumnElement[bool]) -> list[Row]:
+    """Who has how many waiting and running, since when, and at which priority."""
+    query = (
+        select(
+            WORK.c.owner,
+            func.sum(case((free, 1), else_=0)).label("waiting"),
+            func.sum(case((free, 0), else_=1)).label("running"),
+            func.max(WORK.c.priority).label("priority"),
+            func.min(case((free, WORK.c.queued_s), else_=None)).label("first_s"),
+        )
+        .group_by(WORK.c.owner)
+        .order_by(func.count().desc(), WORK.c.owner)
+    )
+    return [dict(row._mapping) for row in connection.execute(query)]

@@ -14,6 +14,7 @@ from orchestrator.errors import ResultsError
 from orchestrator.results.database import Database
 from orchestrator.results.events import EventLog, say
 from orchestrator.results.leases import Leases
+from orchestrator.results.waiting import Queue, read_queue
 from tests.unit.test_work import RUN, Lab, document
 
 _PROCESSES, _THREADS = 3, 3
@@ -189,6 +190,33 @@ def test_a_slow_writer_holds_nobody_back_from_seeing_all(url: str) -> None:
     rest = log.after(seen[-1]["id"])
     assert [event["kind"] for event in seen + rest] == ["slow", "quick"]
     database.close()
+
+
+def test_the_queue_is_read_at_one_moment_while_runs_are_taken_and_given_back(url: str) -> None:
+    lab = Lab(url)
+    lab.submit("e", [_name(number) for number in range(40)])
+    over = threading.Event()
+
+    def take_and_give_back() -> None:
+        while not over.is_set():
+            for claim in lab.claim(20):
+                lab.work.release(claim.run_id, claim.fence, {"why": "another may have it"}, counted=False)
+
+    holder = threading.Thread(target=take_and_give_back)
+    holder.start()
+    try:
+        looks: list[Queue] = []
+        # Long enough to have looked between a run's going and its coming.
+        while len(looks) < 200 or len({look.waiting for look in looks}) == 1:
+            looks.append(read_queue(lab.database, time.time(), 500))
+    finally:
+        over.set()
+        holder.join()
+    for look in looks:
+        assert len(look.running) + len(look.next) == 40
+        assert len(look.next) == look.waiting
+        assert sum(row["running"] for row in look.owners) == len(look.running)
+    lab.database.close()
 
 
 def test_a_record_that_is_away_is_said_and_comes_back(postgres: Any) -> None:

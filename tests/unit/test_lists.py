@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.results.filters import Filter
 from orchestrator.results.traits import line_of, normal, run_traits
-from orchestrator.results.waiting import Waiting
+from orchestrator.results.waiting import read_queue
 from orchestrator.results.work import Wanted
 from orchestrator.results.workers import GONE_S, Worker, Workers
 from tests.unit.test_work import RUN, Lab, document
@@ -151,23 +151,24 @@ def test_only_what_nobody_holds_goes(listed: Lab) -> None:
 
 def test_the_queue_shows_what_runs_and_what_comes_next(listed: Lab) -> None:
     listed.submit("urgent", [Wanted("e" * 20, run("lp"), {})], owner="cy", priority=5)
-    queue = Waiting(listed.database)
-    assert [row["run_id"][0] for row in queue.next(9)] == ["e", "a", "c", "d"]
+    assert [row["run_id"][0] for row in read_queue(listed.database, time.time(), 9).next] == ["e", "a", "c", "d"]
     (claim,) = listed.claim()
     assert claim.run_id == "e" * 20
     listed.work.renew("one", {claim.run_id: (claim.fence, 1.5)}, 10.0)
-    (row,) = queue.running(9)
+    queue = read_queue(listed.database, time.time(), 2)
+    (row,) = queue.running
     assert (row["run_id"], row["claimed_by"], row["progress_s"], row["virtual_s"]) == ("e" * 20, "one", 1.5, 3.0)
-    assert [row["run_id"][0] for row in queue.next(2)] == ["a", "c"]
-    owners = {row["owner"]: (row["waiting"], row["running"], row["priority"]) for row in queue.owners()}
+    assert [row["run_id"][0] for row in queue.next] == ["a", "c"]
+    owners = {row["owner"]: (row["waiting"], row["running"], row["priority"]) for row in queue.owners}
     assert owners == {"cy": (0, 1, 5), "Ada": (1, 0, 0), "ben": (2, 0, 0)}
+    assert (queue.waiting, queue.first_s) == (3, min(row["queued_s"] for row in queue.next))
 
 
 def test_a_claim_that_ran_out_waits_again(listed: Lab) -> None:
     listed.claim(lease_s=-1.0)
-    queue = Waiting(listed.database)
-    assert queue.running(9) == []
-    assert len(queue.next(9)) == 3
+    queue = read_queue(listed.database, time.time(), 9)
+    assert queue.running == []
+    assert len(queue.next) == queue.waiting == 3
 
 
 def test_workers_are_those_that_their_dispatcher_told_of_last(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
