@@ -26,6 +26,8 @@ const SHOWN = 10;
 export function Chooser({ runs, experiment, compared, onView }: Props) {
   const theme = useTheme();
   const [adding, setAdding] = useState(runs.length < 2);
+  const known = new Set([...compared.runs, ...compared.failed].map(({ id }) => id));
+  const coming = runs.filter((id) => !known.has(id));
   const without = (id: string): void => onView({ runs: runs.filter((one) => one !== id) });
   return (
     <section className={styles.chooser} aria-label="Runs that are compared">
@@ -37,6 +39,12 @@ export function Chooser({ runs, experiment, compared, onView }: Props) {
             <button type="button" aria-label={`Leave ${name} out`} onClick={() => without(id)}>
               ×
             </button>
+          </li>
+        ))}
+        {coming.map((id) => (
+          <li key={id} className={`${styles.chip} ${styles.quiet}`}>
+            <span className={styles.colour} />
+            {id.slice(0, 8)}
           </li>
         ))}
         <li>

@@ -1,6 +1,6 @@
 /** The runs that are compared: what is known of each, what it is called here, and its series. */
 import { useQueries } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
 import { KeptRun, pointsFor } from "../../charts/kept";
@@ -20,7 +20,6 @@ export interface Compared {
   runs: readonly ComparedRun[];
   /** Those that cannot be drawn, and why. */
   failed: readonly { id: string; error: unknown }[];
-  pending: boolean;
 }
 
 export function useCompared(ids: readonly string[]): Compared {
@@ -46,11 +45,17 @@ export function useCompared(ids: readonly string[]): Compared {
   });
   const key = JSON.stringify(ids);
   const { data, errors, pending } = found;
-  return useMemo(() => {
+  const [compared, setCompared] = useState<Compared>({ runs: [], failed: [] });
+  // What one is called depends on the others: none changes until all are known, and then all at once.
+  useLayoutEffect(() => {
+    if (pending) return;
     const known = (JSON.parse(key) as string[]).map((id, at) => ({ id, of: data[at], error: errors[at] }));
-    const runs = named(known.flatMap(({ id, of }) => (of ? [{ id, ...of }] : [])));
-    return { runs, pending, failed: known.flatMap(({ id, error }) => (error ? [{ id, error }] : [])) };
+    setCompared({
+      runs: named(known.flatMap(({ id, of }) => (of ? [{ id, ...of }] : []))),
+      failed: known.flatMap(({ id, error }) => (error ? [{ id, error }] : [])),
+    });
   }, [key, data, errors, pending]);
+  return compared;
 }
 
 /** By what tells them apart: the experiment, the point, the seed, or at last the id. */
