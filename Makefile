@@ -118,7 +118,7 @@ test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and 
 test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
 	@./setup.sh hosts
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
-	@$(PYTHON) -m pytest tests/hosts --numprocesses 2 --dist loadfile --no-loadscope-reorder $(HOSTS)
+	@$(PYTHON) -m pytest tests/hosts --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HOSTS)
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null

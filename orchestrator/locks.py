@@ -17,11 +17,11 @@ def take(file: Path) -> int:
 
 
 @contextlib.contextmanager
-def locked(file: Path, *, wait: bool = True) -> Iterator[None]:
-    """The lock of a file for a while; BlockingIOError where it is held and nobody wants to wait."""
+def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[None]:
+    """The lock of a file for a while, alone or beside others who share it; BlockingIOError where it is held and nobody wants to wait."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
         yield
     finally:
         os.close(handle)

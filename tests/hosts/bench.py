@@ -18,9 +18,9 @@ from tests.hosts.files import KERNEL
 from tests.hosts.standins import REPOSITORY, Lab
 
 MEASURED: list[str] = []
-# Ansible in a stand-in takes what processors there are, and a run that is to be believed needs some: one of them at a time, also when
-# two pairs of stand-ins are tested side by side. What only waits does so beside either.
-ALONE = Path(tempfile.gettempdir()) / "longhaul-standins.alone"
+# Ansible in a stand-in takes what processors there are, and a run that is to be believed needs some: plays go beside one another, and
+# such a run beside nothing, also where several pairs of stand-ins are tested at once. What only waits does so beside either.
+QUIET = Path(tempfile.gettempdir()) / "longhaul-standins.quiet"
 _LONGHAUL = Path(sys.executable).parent / "longhaul"
 
 
@@ -57,7 +57,7 @@ class Bench:
         """`longhaul hosts VERB INVENTORY --json`."""
         if verb in ("deploy", "check"):
             words = (*words, "--modules", str(self.modules))
-        with locked(ALONE):
+        with locked(QUIET, shared=True):
             begun_s = time.monotonic()
             done = subprocess.run(
                 [_LONGHAUL, "hosts", verb, inventory or self.lab.inventory, "--json", *words],

@@ -18,7 +18,7 @@ import pytest
 from orchestrator.locks import locked
 from orchestrator.policy import limits_of, read_policy
 from orchestrator.settings import Settings, load_settings
-from tests.hosts.bench import ALONE, Bench
+from tests.hosts.bench import QUIET, Bench
 from tests.hosts.standins import Conditions
 
 LONGHAUL = Path(sys.executable).parent / "longhaul"
@@ -72,7 +72,7 @@ class Runner:
 
     def run(self, spec: Mapping[str, Any], *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
         """The exit code, the document, and what was said beside it; nothing heavy goes on meanwhile."""
-        with locked(ALONE):
+        with locked(QUIET):
             return self.end(self.start(spec, *words, **environment))
 
     def end(self, process: subprocess.Popen[str], longest_s: float = 180.0) -> tuple[int, dict[str, Any], str]:

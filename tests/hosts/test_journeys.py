@@ -30,7 +30,7 @@ from orchestrator.run import Run
 from orchestrator.spec import parse_experiment
 from orchestrator.submission import Desk
 from orchestrator.trace import TraceTail
-from tests.hosts.bench import ALONE, measured
+from tests.hosts.bench import QUIET, measured
 from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
 from tests.live.prometheus import PrometheusServer
 
@@ -112,7 +112,7 @@ def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr
         return dict(json.loads(done.stdout))
 
-    with locked(ALONE):
+    with locked(QUIET):
         found = hosts("measure", "alpha", "beta", "--seconds", "6", "-o", str(tmp_path / "twin.yaml"))
     measured(
         f"measured: {found['rate_bps'] / 1e6:.1f} Mbit/s, {found['least_rtt_us'] / 1000:.1f} ms, queue {found['queue_us'] / 1000:.0f} ms"
