@@ -87,7 +87,8 @@ def _machine(bench: Bench) -> dict[str, str | int]:
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "host_kernel": platform.release(),
-        "guest_kernel": str(probe.run["kernel"]),
+        # Kernels of one release may be compiled differently; a run's identity has the hash of all that makes one.
+        "guest_kernel": f"{probe.run['kernel']} ({probe.run['identity']['kernel'][:8]})",
         "load": f"{os.getloadavg()[0]:.2f}",
         "python": platform.python_version(),
     }

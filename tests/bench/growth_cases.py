@@ -87,7 +87,7 @@ def scaling(bench: Bench) -> Iterator[Row]:
     cores = len(os.sched_getaffinity(0))
     for jobs in sorted({min(2, cores), cores} - {1}):
         yield _jobs(bench, jobs)
-    runs, rounds = (12, 1) if bench.quick else (300, 3)
+    runs, rounds = (12, 1) if bench.quick else (100, 3)
     words = [sys.executable, "-m", "tests.bench.cluster", "--json", "--runs", str(runs), "--rounds", str(rounds)]
     # It ends with 1 where its ratio misses the bar, which is this row's to say.
     found: dict[str, Any] = json.loads(run_process(words, ends=(0, 1)).output)

@@ -102,5 +102,6 @@ def run_process(
         errors.seek(0)
         if child.returncode not in ends:
             words = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
-            raise BenchError(f"{Path(argv[0]).name}: {words[-1]}")
+            program = Path(argv[0]).name
+            raise BenchError(f"{program}: {words[-1].removeprefix(f'{program}: ')}")
         return ProcessCost(output.read(), wall_s, usage.ru_utime + usage.ru_stime)
