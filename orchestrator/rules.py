@@ -25,8 +25,8 @@ Breach = tuple[Location, object, str]
 # netem's probabilities are 32 bits wide.
 SMALLEST_SHARE = 2.0**-32
 
-# Ports are 10000 + the flow's number.
-MOST_FLOWS = 5000
+# As many as the trace follows (LH_MAX_FLOWS of kmod/lh_trace.c): of more, nothing would be measured.
+MOST_FLOWS = 4096
 
 _TCP_FIELDS = (
     "preset",
