@@ -14,17 +14,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
 from orchestrator.backends import open_backend
 from orchestrator.confinement import check_possible
-from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
+from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError, nearest
 from orchestrator.needs import ALWAYS, lacking
 from orchestrator.outcome import EXIT_DONE
 from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
+from orchestrator.plan import Plan, compile_plan
 from orchestrator.readiness import Missing
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings
@@ -55,8 +54,7 @@ def examine(needed: list[str], *, as_json: bool) -> int:
     """Print what this machine can do; exit code 3 where something is missing for what is needed."""
     for name in needed:
         if name not in _CAPABILITIES:
-            nearest = get_close_matches(name, _CAPABILITIES, 1)
-            hint = f"known: {', '.join(_CAPABILITIES)}" + (f", nearest: {nearest[0]}" if nearest else "")
+            hint = f"known: {', '.join(_CAPABILITIES)}{nearest(name, _CAPABILITIES)}"
             raise PlanError("examining this machine for", name, "no such capability", hint)
     settings = load_settings()
     machine = _machine(settings)
@@ -104,7 +102,8 @@ def _machine(settings: Settings) -> dict[str, str]:
 def _sandbox(settings: Settings) -> _Pieces:
     if platform.machine() != "x86_64":
         yield "an x86-64 processor", "run it on another machine, and reach that with LONGHAUL_SERVER"
-    (run,) = compile_plan(load_experiment("quick", ["duration=1 s", "warmup=0 s", "expect=[]"])).runs
+    plan = compile_plan(load_experiment("quick", ["duration=1 s", "warmup=0 s", "expect=[]"]))
+    (run,) = plan.runs
     pieces = open_backend("sandbox", settings).check(run)
     yield from pieces
     memory = settings.guest_memory_dir
@@ -113,12 +112,11 @@ def _sandbox(settings: Settings) -> _Pieces:
         yield f"{run.memory_mb} MiB of room in {memory} (it has {format_size(free)})", remedy
     yield from _writable(settings.home, "LONGHAUL_HOME")
     if not pieces:
-        yield from _booting(settings)
+        yield from _booting(plan, settings)
 
 
-def _booting(settings: Settings) -> _Pieces:
+def _booting(plan: Plan, settings: Settings) -> _Pieces:
     """A guest that boots and moves packets: whatever this machine forbids shows here."""
-    plan = compile_plan(load_experiment("quick", ["duration=1 s", "warmup=0 s", "expect=[]"]))
     with tempfile.TemporaryDirectory(prefix="longhaul-doctor-") as home:
         apart = replace(settings, home=Path(home), database="", prometheus=None)
         try:

@@ -23,7 +23,7 @@ def experiments() -> Rows:
     rows = []
     for name in shipped_experiments():
         experiment = load_experiment(name)
-        runs = experiment.repeats * (count_points(experiment.sweep) if experiment.sweep else 1)
+        runs = experiment.repeats * count_points(experiment.sweep)
         rows.append({"experiment": name, "runs": runs, "duration": experiment.duration, "about": experiment.about})
     return rows
 

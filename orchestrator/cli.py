@@ -11,17 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli_guest import (
-    ExperimentArgument,
-    JsonOption,
-    VersionOption,
-    agent_app,
-    kernel_app,
-    modules_app,
-    new_module,
-)
+from orchestrator.cli_guest import agent_app, kernel_app, modules_app, new_module
 from orchestrator.cli_hosts import HostsOption, hosts_app, names_of
 from orchestrator.cli_list import list_
+from orchestrator.cli_options import ExperimentArgument, JobsOption, JsonOption, NoCacheOption, VersionOption
 from orchestrator.cli_remote import (
     TOKEN_ENV,
     ServerOption,
@@ -76,7 +69,6 @@ ClockOption = Annotated[
     str | None,
     typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
 ]
-JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")]
 MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
 ]
@@ -102,7 +94,7 @@ def run(
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test a run.")] = None,
     markdown: MarkdownOption = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")] = False,
+    no_cache: NoCacheOption = False,
     server: ServerOption = None,
     token_env: TokenEnvOption = TOKEN_ENV,
 ) -> None:
@@ -134,13 +126,13 @@ def reproduce(
         typer.Argument(metavar="[PAPER[/FIGURE]]", help="A paper, or one figure of it; every paper by default."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="The fewest points that still give the verdicts.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
+    jobs: JobsOption = None,
     as_json: JsonOption = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Also write the documents and a page a paper into this folder."),
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")] = False,
+    no_cache: NoCacheOption = False,
 ) -> None:
     """Run a paper's experiments and hold the published values against them; exit code 1 if a claim that gates differs."""
     from orchestrator.reproduce import reproduce as carry_out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli_guest import JsonOption
+from orchestrator.cli_options import JsonOption
 
 if TYPE_CHECKING:
     from orchestrator.deployment import HostOutcome

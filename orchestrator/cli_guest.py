@@ -7,37 +7,14 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli_options import JsonOption
+
 agent_app = typer.Typer(help="The program next to the packets.", no_args_is_help=True)
 kernel_app = typer.Typer(help="The sandbox kernel.", no_args_is_help=True)
 modules_app = typer.Typer(help="Congestion-control modules for the sandbox.", no_args_is_help=True)
 
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"longhaul {installed('longhaul')}")
-        raise typer.Exit
-
-
-VersionOption = Annotated[
-    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
 KernelArgument = Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")]
-
-
-def _shipped(begun: str) -> list[str]:
-    """For the shell's completion."""
-    from orchestrator.spec import shipped_experiments
-
-    return [name for name in shipped_experiments() if name.startswith(begun)]
-
-
-ExperimentArgument = Annotated[
-    str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.", autocompletion=_shipped)
-]
 
 
 @agent_app.command("build")

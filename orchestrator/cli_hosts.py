@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli_deploy import check, deploy, restore
-from orchestrator.cli_guest import JsonOption
+from orchestrator.cli_options import JsonOption
 
 hosts_app = typer.Typer(help="Physical hosts: real paths.", no_args_is_help=True)
 for verb in (check, deploy, restore):

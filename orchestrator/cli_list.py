@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli_guest import JsonOption
+from orchestrator.cli_options import JsonOption
 
 
 class Noun(StrEnum):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli_guest import JsonOption
+from orchestrator.cli_options import JsonOption
 from orchestrator.errors import PlanError
 
 TOKEN_ENV = "LONGHAUL_TOKEN"  # noqa: S105 (the name of a variable)

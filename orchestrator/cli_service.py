@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli_guest import JsonOption
+from orchestrator.cli_options import JobsOption, JsonOption
 from orchestrator.errors import PlanError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def worker(
     scheduler: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="The Dask scheduler; LONGHAUL_DASK by default.")
     ] = None,
-    slots: Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")] = None,
+    slots: JobsOption = None,
 ) -> None:
     """Carry runs out on this machine for a service elsewhere, through a Dask scheduler; until it is stopped."""
     from orchestrator.cluster.worker import watch_over_worker

@@ -6,10 +6,10 @@ description stand in their source alone.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from orchestrator.errors import nearest
 from orchestrator.installation import KMOD
 from orchestrator.parameters import Parameter, declared_parameters, described
 
@@ -194,6 +194,4 @@ def find_control(name: str, own: Mapping[str, CongestionControl] | None = None) 
     control = known.get(ALIASES.get(name, name))
     if control is not None:
         return control
-    near = difflib.get_close_matches(name, [*known, *ALIASES], 1)
-    hint = f", nearest: {near[0]}" if near else ""
-    raise ValueError(f"one of {', '.join(known)}{hint}")
+    raise ValueError(f"one of {', '.join(known)}{nearest(name, [*known, *ALIASES])}")

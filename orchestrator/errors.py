@@ -9,17 +9,17 @@
     |   |-- KernelComplained     the guest kernel reported a fault of its own  exit 4
     |   |-- RunTimedOut          no progress, or past a limit of time          exit 4
     |   |-- ReadBackMismatch     the kernel did not take what it was given     exit 4
-    |   |-- RunCancelled         nobody wants it any more                    exit 4
-    |   |-- WorkerLost           who carried it out is gone                  exit 4
-    |   |-- LeaseLost            somebody else has its hosts by now          exit 4
+    |   |-- RunCancelled         nobody wants it any more                      exit 4
+    |   |-- WorkerLost           who carried it out is gone                    exit 4
+    |   |-- LeaseLost            somebody else has its hosts by now            exit 4
     |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
     |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
     |   |-- NotFound             no such run or experiment                     exit 2, HTTP 404
     |   `-- RecordUnreachable    the record cannot be reached for a moment     exit 4, HTTP 503
-    |-- ExportError          a run cannot be brought to Prometheus           exit 4, HTTP 500
+    |-- ExportError          a run cannot be brought to Prometheus             exit 4, HTTP 500
     |-- AuthError            who is asking                                     exit 2, HTTP 401
-    |   `-- NotAllowed           it is known who, and they may not               exit 2, HTTP 403
+    |   `-- NotAllowed           it is known who, and they may not             exit 2, HTTP 403
     |-- OverLimit            more than somebody may have, or may ask at once   exit 2, HTTP 429
     |-- Conflict             it does not go with what is recorded              exit 2, HTTP 409
     |-- ServiceUnavailable   a service elsewhere does not answer               exit 3, HTTP 503
@@ -31,8 +31,9 @@ command-line text, as JSON and as a server-sent event.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Self
 
 
@@ -91,8 +92,13 @@ class FieldProblem(str):
         return problem
 
 
-# How every part of the road ends a sentence that names what was probably meant.
 _NEAREST = re.compile(r", nearest: (\S+)$")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """How every part of the road ends a sentence that names what was probably meant; empty where nothing is near."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f", nearest: {near[0]}" if near else ""
 
 
 class SpecError(LonghaulError):

@@ -5,9 +5,9 @@ The names are those of the results' measures; how each is computed is the analys
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
+from orchestrator.errors import nearest
 from orchestrator.experiment import Expected
 from orchestrator.run import Expectation
 from orchestrator.units import (
@@ -165,8 +165,7 @@ _FORMS = {
 def known_measure(name: str) -> None:
     """ValueError with the known names and the nearest one unless it is a measure."""
     if name not in MEASURES:
-        near = difflib.get_close_matches(name, MEASURES, 1)
-        raise ValueError(f"one of {', '.join(MEASURES)}{f', nearest: {near[0]}' if near else ''}")
+        raise ValueError(f"one of {', '.join(MEASURES)}{nearest(name, MEASURES)}")
 
 
 def resolve(expected: Expected) -> Expectation:

@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from orchestrator import airtime
 from orchestrator.analysis import (
     budget,
     expect,
     fairness,
     fidelity,
-    intervals,
     links,
     measures,
     real_paths,
@@ -33,15 +33,15 @@ from orchestrator.trace import Trace, read_trace, trace_sha256
 
 Document = dict[str, Any]
 
-# All that turns a trace into numbers.
-_FORMULAS = (budget, expect, fairness, fidelity, intervals, links, measures, real_paths, series, windows, wireless)
+# All that turns a trace into numbers, and what those are held against.
+FORMULAS = (airtime, budget, expect, fairness, fidelity, links, measures, real_paths, series, windows, wireless)
 
 
 @cache
 def measured_by() -> str:
     """A hash of the code of every formula."""
     code = hashlib.sha256()
-    for module in _FORMULAS:
+    for module in FORMULAS:
         code.update(Path(str(module.__file__)).read_bytes())
     return code.hexdigest()[:12]
 
@@ -85,7 +85,12 @@ def up_to_date(document: Document, store: Store) -> Document:
 def kept_run(key: str, store: Store) -> tuple[Document, Run, Trace]:
     """All there is of a kept run, by today's formulas."""
     document = up_to_date(store.get(key), store)
-    return document, Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
+    return document, *run_and_trace(document, store)
+
+
+def run_and_trace(document: Document, store: Store) -> tuple[Run, Trace]:
+    """A kept run as it was planned, and the trace that it left."""
+    return Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
 
 
 def rerun_verdict(kept: Document, again: Document) -> Document:

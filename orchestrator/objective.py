@@ -9,7 +9,6 @@ Python's grammar has it, and whatever is not in the tables below is refused: not
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
 import re
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.measures import value_of
-from orchestrator.errors import PlanError
+from orchestrator.errors import PlanError, nearest
 from orchestrator.expectation import MEASURES, read_amount, write_amount
 
 _LONGEST = 400
@@ -204,10 +203,8 @@ def _flow_name(node: ast.expr, text: str) -> str:
 
 def _measure(name: str, flow: str | None, flows: Collection[str]) -> Measure:
     if name not in MEASURES:
-        near = difflib.get_close_matches(name, [*MEASURES, *_FUNCTIONS], 1)
-        raise ValueError(
-            f"{name} is no measure{f', nearest: {near[0]}' if near else ''}; `longhaul list measures` lists them"
-        )
+        near = nearest(name, [*MEASURES, *_FUNCTIONS])
+        raise ValueError(f"{name} is no measure{near}; `longhaul list measures` lists them")
     whose = MEASURES[name][0]
     if flow is None and whose == "flow":
         raise ValueError(f"{name} is a flow's: write {name}({next(iter(flows), 'FLOW')})")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from orchestrator.policy import Policy
 
 _PLACING = "placing on hosts"
-# A host's own, where an experiment says nothing.
-_USUAL = HostOptions(rtt_us=None, sack=True, ecn=False, recovery="rack", initial_window=10, delayed_ack=True)
+# A host's own.
+_USUAL = HostOptions()
 # What kernels have by themselves.
 _EMULATED = ("netem", "tbf", "pfifo", "bfifo", "codel", "fq_codel", "pie", "red", "cake")
 _HINT = "leave it out, or run it in the sandbox"

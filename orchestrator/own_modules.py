@@ -141,10 +141,15 @@ def content_files(path: Path) -> list[Path]:
 
 
 def _check_file(file: Path) -> None:
-    if not _FILE_NAME.fullmatch(file.name):
-        raise ValueError(f"file names of letters, digits and _ . -; {file.name!r} is not")
+    if not is_plain_name(file.name):
+        raise ValueError(f"file names of letters, digits and _ . -, up to 64 of them; {file.name!r} is not")
     if file.is_symlink() or not file.is_file():
         raise ValueError(f"plain files; {file.name} is a link, or none")
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether make and a shell can read no more than a file's name in it."""
+    return _FILE_NAME.fullmatch(name) is not None
 
 
 def content_hash(files: Sequence[Path]) -> str:

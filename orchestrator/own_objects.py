@@ -36,7 +36,7 @@ _BUILD = 'set -o pipefail; folder=$(bash "$1" "$2" "$3" | tail -n 1) && cd "$fol
 def build_objects(settings: Settings, version: str, source: str) -> Path:
     """The folder of the objects of a source in the cache for that kernel, compiled if they are not there; PlanError with the compiler's words."""
     folder = settings.cache / "own" / source
-    kernel = settings.cache / "kernels" / f"current-{version}"
+    kernel = settings.kernel(version)
     if not (kernel / "manifest.json").is_file():
         what = "that kernel is not built"
         raise BackendError(

@@ -8,15 +8,12 @@ a lab builds what it runs.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import Conflict, PlanError
-from orchestrator.own_modules import adopt, clashing, content_files, content_hash, own_controls
-
-_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,58}\.[ch]")
+from orchestrator.own_modules import adopt, clashing, content_files, content_hash, is_plain_name, own_controls
 
 
 def read_sources(path: Path) -> tuple[str, dict[str, str]]:
@@ -36,8 +33,8 @@ def read_sources(path: Path) -> tuple[str, dict[str, str]]:
 def admit_sources(files: Mapping[str, str], source: str, cache: Path) -> None:
     """Keep what was sent under that hash, if it is what it is said to be; PlanError, Conflict."""
     attempting = "taking in module", source
-    if wrong := next((name for name in files if not _FILE_NAME.fullmatch(name)), None):
-        allowed = "names of letters, digits and _ . - that end in .c or .h, up to 60 of them"
+    if wrong := next((name for name in files if not (is_plain_name(name) and name.endswith((".c", ".h")))), None):
+        allowed = "names of letters, digits and _ . - that end in .c or .h, up to 64 of them"
         raise PlanError(*attempting, f"{wrong[:80]!r} is no name of a source", f"allowed: {allowed}")
     with tempfile.TemporaryDirectory(prefix="longhaul-") as folder:
         place = Path(folder)

@@ -11,7 +11,6 @@ field's path. Published numbers are never code.
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from pydantic import Field, ValidationError
 
 from orchestrator.claims import CLAIMS, AnyClaim, Claim, Matrix, OrderingClaim, Part, Selector, selects, unselected
 from orchestrator.document import Document, path_of, read_document
-from orchestrator.errors import PlanError, SpecError
+from orchestrator.errors import PlanError, SpecError, nearest
 from orchestrator.experiment import Experiment
 from orchestrator.fields import Duration, Name, Period
 from orchestrator.pictures import PICTURES, AnyPicture, Map, Picture, breaches
@@ -106,8 +105,7 @@ def find_figures(paper: Paper, name: str | None) -> list[Figure]:
     found = [figure for figure in paper.figures if name in (None, figure.name)]
     if not found:
         known = [figure.name for figure in paper.figures]
-        near = difflib.get_close_matches(str(name), known, 1)
-        hint = f"known: {', '.join(known)}{f', nearest: {near[0]}' if near else ''}"
+        hint = f"known: {', '.join(known)}{nearest(str(name), known)}"
         raise PlanError("reproducing", f"{paper.paper}/{name}", "no such figure", hint)
     return found
 

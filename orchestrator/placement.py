@@ -79,7 +79,7 @@ def host_options(flow: Flow, experiment: Experiment) -> HostOptions:
     """What a flow asks of its sender's TCP."""
     if flow.kind == "udp":
         # UDP has no round trip to keep; it shares the host of plain flows.
-        return HostOptions(None, True, experiment.path.ecn, "rack", 10, True)
+        return HostOptions(ecn=experiment.path.ecn)
     rtt_us = None if flow.rtt is None else parse_duration(flow.rtt)
     ecn = experiment.path.ecn if flow.ecn is None else flow.ecn
     return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window, flow.delayed_ack)

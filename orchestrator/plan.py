@@ -62,7 +62,7 @@ _FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # As many queues as the probe follows.
-_MOST_FOLLOWED = 64
+MOST_FOLLOWED = 64
 # What a way without any rate is taken to carry, where buffers are made for it.
 _FASTEST_BPS = 10**11
 
@@ -104,7 +104,7 @@ def compile_plan(
     notes: dict[str, list[str]] = {}
     for point in expand(experiment.sweep):
         here, text = at_point(experiment, point), point_text(point)
-        where = ", ".join(f"{path}={value}" for path, value in text.items())
+        told = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
             placement = place_flows(here)
             for repeat in range(experiment.repeats):
@@ -112,11 +112,11 @@ def compile_plan(
                 runs.append(places.place(run, placement, here) if places else run)
         except PlanError as error:
             raise PlanError(
-                "compiling", f"{experiment.experiment} at {where}" if where else error.subject, error.what, error.hint
+                "compiling", f"{experiment.experiment} at {told}" if told else error.subject, error.what, error.hint
             ) from None
         graphs.append(placement.graph)
         for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
-            notes.setdefault(note, []).append(where)
+            notes.setdefault(note, []).append(told)
     cache = load_settings().cache
     adopt([place_of(path, cache) for path in experiment.modules], cache)
     return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), graphs[0])
@@ -332,7 +332,7 @@ def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
     known = dict.fromkeys(lane for lane in (*path.bottlenecks, *backward, *layout.rates) if lane in layout.rates)
     single = {path.bottlenecks[0]: "bottleneck", backward[0]: "reverse"} if len(path.bottlenecks) == 1 else {}
     links: list[Link] = []
-    for lane in list(known)[:_MOST_FOLLOWED]:
+    for lane in list(known)[:MOST_FOLLOWED]:
         numbers, place = state.lanes[lane], layout.rates[lane]
         assert numbers.rate_bps is not None and numbers.buffer is not None
         links.append(

@@ -30,8 +30,10 @@ _REPORT_FD = 3
 _TERMINAL_FD = 6
 # A program that is only asked for its version has answered by then, on the busiest machine.
 _ANSWER_S = 30
-# Of a stranger's last words in an error.
+# Of a program's last words in an error.
 _LONGEST_LINE = 300
+# What goes before a program that is not to outlive this process.
+_DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +151,16 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], 
 def ask_program(argv: Sequence[str], attempting: str) -> str:
     """What a program says on its standard output; it must end well and soon."""
     try:
-        return subprocess.run(
-            list(argv), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=_ANSWER_S
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise BackendError(attempting, argv[0], str(error)) from error
+        answer = subprocess.run(
+            list(argv), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_ANSWER_S
+        )
+    except OSError as error:
+        raise BackendError(attempting, argv[0], error.strerror or str(error)) from error
+    except subprocess.TimeoutExpired:
+        raise BackendError(attempting, argv[0], f"no answer within {_ANSWER_S} s") from None
+    if answer.returncode != 0:
+        raise BackendError(attempting, argv[0], _last_words(_printable(answer.stderr), answer.returncode))
+    return answer.stdout.decode(errors="replace")
 
 
 def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:
@@ -194,7 +201,6 @@ def ask_stranger(
     *,
     longest_s: float,
     most_bytes: int,
-    environment: Mapping[str, str] | None = None,
 ) -> Answer:
     """Ask a program that may not be trusted with time, nor with how much it says; its standard input is the question.
 
@@ -220,8 +226,7 @@ def ask_stranger(
         if any(file.seek(0, os.SEEK_END) >= most_bytes for file in (output, messages)):
             return Answer(None, f"it printed {most_bytes} bytes or more", said)
         if child.returncode != 0:
-            last = said.strip().splitlines()[-1:] or [_ending(child.returncode)]
-            return Answer(None, last[0].strip()[:_LONGEST_LINE], said)
+            return Answer(None, _last_words(said, child.returncode), said)
         return Answer(_beginning(output, most_bytes), "", said)
 
 
@@ -246,6 +251,12 @@ def _printable(said: bytes) -> str:
     """What a stranger said as text that cannot steer a terminal or a header."""
     text = said.decode(errors="replace")
     return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+
+
+def _last_words(said: str, code: int) -> str:
+    """Why a program failed: the last line that it said, or else how it ended."""
+    last = said.strip().splitlines()[-1:] or [_ending(code)]
+    return last[0].strip()[:_LONGEST_LINE]
 
 
 def _ending(code: int) -> str:
@@ -304,7 +315,7 @@ class Talk:
 
 def start_talk(argv: Sequence[str], messages: Path) -> Talk:
     """Start a program to talk to; its error output is added to a file. It ends when this process does, whatever way that is."""
-    words = ["setpriv", "--pdeathsig", "TERM", *argv]
+    words = [*_DIES_WITH_US, *argv]
     with messages.open("ab") as file:
         try:
             # Its own session: a Ctrl-C at the terminal reaches this process alone, which then ends it in order.
@@ -318,8 +329,7 @@ def start_talk(argv: Sequence[str], messages: Path) -> Talk:
 
 def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process that works beside this one on the same standard error, and ends when this one does, whatever way that is."""
-    dies_with_us = ["setpriv", "--pdeathsig", "TERM"]
-    return subprocess.Popen([*dies_with_us, *argv], stdin=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen([*_DIES_WITH_US, *argv], stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from orchestrator.analysis.aggregate import summarise_repeats
@@ -33,9 +34,7 @@ from orchestrator.papers import (
 from orchestrator.pipeline import Document, Pipeline, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
-from orchestrator.run import Run
 from orchestrator.settings import load_settings
-from orchestrator.trace import Trace
 from orchestrator.verbs import carry_out_all
 
 
@@ -141,10 +140,9 @@ def _write(
     from orchestrator.analysis.drawings import Measured
     from orchestrator.analysis.reproduction import markdown
     from orchestrator.analysis.reproduction_page import reproduction_page
+    from orchestrator.judging import run_and_trace
 
-    def kept(document: Document) -> tuple[Run, Trace]:
-        return Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
-
+    kept = partial(run_and_trace, store=store)
     measured = {
         name: Measured(one.documents, one.experiment.aggregate, describe_plan(one.plan), kept)
         for name, one in carried.items()

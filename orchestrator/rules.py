@@ -5,11 +5,11 @@ The rules of a schedule are in schedule.py, which asks this module where a rule 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
+from orchestrator.errors import nearest
 from orchestrator.expectation import MEASURES, UNPHASED, known_measure, read_amount
 from orchestrator.experiment import Expected, Experiment, Flow, Link, LinkNumbers, Path
 from orchestrator.iperf3 import IPERF3, refusals
@@ -25,8 +25,8 @@ Breach = tuple[Location, object, str]
 # netem's probabilities are 32 bits wide.
 SMALLEST_SHARE = 2.0**-32
 
-# Ports are 10000 + the flow's number.
-MOST_FLOWS = 5000
+# As many as the trace follows (LH_MAX_FLOWS of kmod/lh_trace.c): of more, nothing would be measured.
+MOST_FLOWS = 4096
 
 _TCP_FIELDS = (
     "preset",
@@ -264,9 +264,3 @@ def _expected(expected: Expected, at: Location, names: set[str], phases: Sequenc
                 read_amount(expected.measure, written)
         except ValueError as error:
             yield (*at, name), written, str(error)
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The end of a sentence that names what was probably meant."""
-    near = difflib.get_close_matches(name, known, 1)
-    return f", nearest: {near[0]}" if near else ""

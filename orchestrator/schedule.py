@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
+from orchestrator.errors import nearest
 from orchestrator.experiment import Change, Experiment, Flow, FlowSettings, LinkNumbers, PathNumbers
 from orchestrator.modules import module_params, pacing_bps
-from orchestrator.rules import MOST_FLOWS, Breach, nearest, parameter_breaches, path_breaches
+from orchestrator.rules import MOST_FLOWS, Breach, parameter_breaches, path_breaches
 from orchestrator.run import Flow as PlannedFlow
 from orchestrator.run import FlowChange, ModuleChange
 from orchestrator.units import parse_duration
@@ -159,7 +160,7 @@ def _flow(
     settings = change.flows[written]
     if written not in addressed:
         known = dict.fromkeys(flow.name for flow, _ in addressed.values())
-        yield at, None, f"no flow is called so; known: {', '.join(known)}{nearest(written, list(addressed))}"
+        yield at, None, f"no flow is called so; known: {', '.join(known)}{nearest(written, addressed)}"
         return
     flow, _ = addressed[written]
     if flow.kind != "tcp":

@@ -66,17 +66,7 @@ def tune_experiment(
             "untuned": tuned.untuned.as_json(),
             "trials": [trial.as_json() for trial in tuned.trials],
             "best": tuned.best.as_json(),
-            "confirmation": None
-            if confirmation is None
-            else {
-                "seeds": list(confirmation.seeds),
-                "untuned": confirmation.untuned,
-                "tuned": confirmation.tuned,
-                "difference": confirmation.difference,
-                "low": confirmation.low,
-                "high": confirmation.high,
-                "better": confirmation.better,
-            },
+            "confirmation": None if confirmation is None else confirmation.as_json(),
             "tuned": tuned.experiment,
             "runs": runner.count,
         }

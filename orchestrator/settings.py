@@ -102,6 +102,14 @@ class Settings:
         """The operator's policy of hosts, which need not be there."""
         return self.hosts_file or self.home / "hosts.yml"
 
+    def kernel(self, version: str) -> Path:
+        """The folder of a guest kernel, which need not be there."""
+        return self.cache / "kernels" / f"current-{version}"
+
+    def modules(self, version: str) -> Path:
+        """The folder of the project's own modules for that kernel, which need not be there."""
+        return self.cache / "modules" / f"current-{version}"
+
     @property
     def origin(self) -> str:
         """What the record calls whoever works for this home on this machine: the same in every life, and nobody else's."""

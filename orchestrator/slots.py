@@ -164,7 +164,7 @@ class LocalSlots:
         return {}
 
     def workers(self) -> list[Worker]:
-        needs = self.needs if os.geteuid() == 0 else self.needs[:-1]
+        needs = [kind for kind in self.needs if kind != "root" or os.geteuid() == 0]
         return [Worker(socket.gethostname(), socket.gethostname(), self._most, needs)]
 
     def outcomes(self, wait_s: float) -> list[Outcome]:

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Document, Location, change_document, path_of, put, read_document
-from orchestrator.errors import FieldProblem, NotFound, SpecError
+from orchestrator.errors import FieldProblem, NotFound, SpecError, nearest
 from orchestrator.experiment import Experiment, OwnCode
 from orchestrator.fields import REFUSED
 from orchestrator.own_modules import by_name, clashing, is_reference, own_controls, place_of
@@ -267,11 +267,9 @@ def _line(document: Document, error: ErrorDetails) -> str:
         description = _describe(location)
         return _problem(document, location, None, f"missing{f'; needed: {description}' if description else ''}")
     if kind == "extra_forbidden":
-        near = _near(location)
-        hint = f", nearest: {near[0]}" if near else ""
-        return _problem(
-            document, location, None, f"unknown field; known: {', '.join(_known_fields(location[:-1]))}{hint}"
-        )
+        known = _known_fields(location[:-1])
+        what = f"unknown field; known: {', '.join(known)}{nearest(str(location[-1]), known)}"
+        return _problem(document, location, None, what)
     if kind == REFUSED:
         allowed = str(context["allowed"])
     elif kind in ("greater_than_equal", "less_than_equal", "greater_than", "less_than"):

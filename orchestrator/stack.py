@@ -50,15 +50,15 @@ Sysctls = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
-    """What distinguishes one sender node from another; `rtt_us` None is the path's."""
+    """What distinguishes one sender node from another, as it is where a flow asks for nothing; `rtt_us` None is the path's."""
 
-    rtt_us: int | None
-    sack: bool
-    ecn: bool
-    recovery: str
-    initial_window: int
+    rtt_us: int | None = None
+    sack: bool = True
+    ecn: bool = False
+    recovery: str = "rack"
+    initial_window: int = 10
     # Whether its receivers wait for a second segment before they acknowledge.
-    delayed_ack: bool
+    delayed_ack: bool = True
 
 
 @dataclass(frozen=True, slots=True)

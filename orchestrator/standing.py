@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from orchestrator.analysis.verdicts import Verdict, judge_claim
@@ -20,7 +21,7 @@ from orchestrator.claims import Claim
 from orchestrator.cost import wall_estimate_s
 from orchestrator.errors import FidelityBroken
 from orchestrator.experiment import Experiment
-from orchestrator.judging import up_to_date
+from orchestrator.judging import run_and_trace, up_to_date
 from orchestrator.papers import (
     Figure,
     Paper,
@@ -37,7 +38,6 @@ from orchestrator.run import Run, run_id
 from orchestrator.settings import Settings
 from orchestrator.submission import Desk
 from orchestrator.sweep import count_points
-from orchestrator.trace import Trace
 
 Document = dict[str, Any]
 Extent = Literal["quick", "full"]
@@ -154,7 +154,7 @@ class Standings:
         from orchestrator.analysis.drawings import Measured, draw
 
         measured = {
-            name: Measured(documents, standing.aggregates[name], "", self._kept)
+            name: Measured(documents, standing.aggregates[name], "", partial(run_and_trace, store=self._store))
             for name, documents in standing.documents.items()
         }
         pictures = []
@@ -169,10 +169,6 @@ class Standings:
                 told = {"title": picture.title, "wide": drawn.wide, "plates": plates, "csv": drawn.table.as_csv()}
                 pictures.append(told)
         return pictures
-
-    def _kept(self, document: Document) -> tuple[Run, Trace]:
-        manifest = self._store.manifest(document["run"])
-        return Run.from_json(manifest["run"]), self._store.trace(document["run"])
 
     def _plans(self, figure: Figure, extent: Extent, backend: Backend) -> dict[str, Planned]:
         with self._planning:
@@ -216,8 +212,7 @@ def _untouched(paper: Paper, figure: Figure, extent: Extent) -> Standing:
     """A figure of which there is no run at all."""
     experiments = {each: {name: _experiment(figure, name, each) for name in _experiments(figure)} for each in EXTENTS}
     runs = {
-        each: sum(one.repeats * (count_points(one.sweep) if one.sweep else 1) for one in some.values())
-        for each, some in experiments.items()
+        each: sum(one.repeats * count_points(one.sweep) for one in some.values()) for each, some in experiments.items()
     }
     counts = {each: Count(count, 0, 0, 0, None) for each, count in runs.items()}
     chosen = experiments[extent]

@@ -61,28 +61,12 @@ class Desk:
     def plan(self, request: Request, *, trusted: bool = False) -> Plan:
         """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
         with self._reading(request, trusted=trusted) as experiment:
-            return compile_plan(
-                experiment,
-                seed=request.seed,
-                repeats=request.repeats,
-                backend=request.backend,
-                where=request.where,
-                clock=request.clock,
-                hosts=request.hosts,
-            )
+            return compile_plan(experiment, **_compiling(request))
 
     def preview(self, request: Request, *, trusted: bool = False) -> Previewed:
         """What the request comes to while it is written, and whether it could run; nothing is recorded."""
         with self._reading(request, trusted=trusted) as experiment:
-            found = preview(
-                experiment,
-                seed=request.seed,
-                repeats=request.repeats,
-                backend=request.backend,
-                where=request.where,
-                clock=request.clock,
-                hosts=request.hosts,
-            )
+            found = preview(experiment, **_compiling(request))
         backend = open_backend(request.backend, self._settings)
         missing = tuple(Missing(*one) for one in backend.check(found.plan.runs[0]))
         if missing or not found.whole:
@@ -110,11 +94,11 @@ class Desk:
     def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
         """Record and queue it; the id of the experiment."""
         # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
-        if known := self._experiments.asked_before(owner, idempotency_key, _digest(asdict(request))):
+        digest = _digest(asdict(request))
+        if known := self._experiments.asked_before(owner, idempotency_key, digest):
             return known
         plan = self.plan(request, trusted=trusted)
         asked = {name: value for name, value in asdict(request).items() if name != "spec"}
-        digest = _digest(asdict(request))
         return self._hand_in(plan, asked, digest, owner, request.backend, request.priority, idempotency_key)
 
     def carry_out(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
@@ -251,6 +235,12 @@ class Desk:
                 f"{owner} has {has} that are not finished, and may have {most}",
                 "wait for some, or cancel an experiment",
             )
+
+
+def _compiling(request: Request) -> dict[str, Any]:
+    """What of a request goes into compiling its experiment."""
+    names = ("seed", "repeats", "backend", "where", "clock", "hosts")
+    return {name: getattr(request, name) for name in names}
 
 
 def _needs(run: Run, backend: Backend) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from orchestrator.document import locate
+from orchestrator.errors import nearest
 from orchestrator.experiment import Experiment
 
 # A point says what differs between runs; these name the experiment, or say how its runs are counted and judged.
@@ -18,9 +18,10 @@ _FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggreg
 MOST_POINTS = 100_000
 
 Point = Mapping[str, Any]
+Sweep = Mapping[str, list[Any]] | list[dict[str, Any]] | None
 
 
-def expand(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> Iterator[Point]:
+def expand(sweep: Sweep) -> Iterator[Point]:
     """Each point, the last field varying fastest; one empty point without a sweep."""
     if isinstance(sweep, list):
         yield from sweep
@@ -30,7 +31,7 @@ def expand(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> Iter
         yield dict(zip(fields, values, strict=True))
 
 
-def count_points(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> int:
+def count_points(sweep: Sweep) -> int:
     """How many points there are, without making them."""
     if isinstance(sweep, list):
         return len(sweep)
@@ -45,7 +46,7 @@ def point_text(point: Point) -> dict[str, str]:
     return {path: value_text(value) for path, value in point.items()}
 
 
-def swept_texts(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> dict[str, list[str]]:
+def swept_texts(sweep: Sweep) -> dict[str, list[str]]:
     """The fields of a sweep with their values as tables show them, in order."""
     found: dict[str, dict[str, None]] = {}
     for point in expand(sweep):
@@ -68,7 +69,7 @@ def value_text(value: object) -> str:
     return str(value)
 
 
-def alike(sweep: Mapping[str, list[Any]] | list[dict[str, Any]] | None) -> str | None:
+def alike(sweep: Sweep) -> str | None:
     """The text of two different points that tables would not tell apart; results of such points would be taken for repeats."""
     if not isinstance(sweep, list):
         values = {path: [value_text(value) for value in listed] for path, listed in (sweep or {}).items()}
@@ -93,11 +94,8 @@ def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> N
     for depth, key in enumerate(locate(data, path)):
         known = part_of(place)
         if isinstance(key, str) and known is not None and key not in known.model_fields:
-            near = difflib.get_close_matches(key, known.model_fields, 1)
-            hint = f", nearest: {near[0]}" if near else ""
-            raise KeyError(
-                f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}{hint}"
-            )
+            fields = f"{', '.join(known.model_fields)}{nearest(key, known.model_fields)}"
+            raise KeyError(f"{'.'.join(parts[: depth + 1])}: unknown field; known: {fields}")
         place = below(place, key)
 
 

@@ -75,7 +75,7 @@ def own_module(settings: Settings, version: str, source: str, name: str) -> Path
     brought = folder / f"{name}.ko"
     if not brought.is_file():
         return build_objects(settings, version, source) / f"{name}.ko"
-    needed = _vermagic(settings.cache / "modules" / f"current-{version}" / "lh_trace.ko")
+    needed = _vermagic(settings.modules(version) / "lh_trace.ko")
     has = _vermagic(brought)
     if has != needed:
         raise PlanError(
@@ -97,7 +97,7 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
     """One row a known kernel: its manifest if it is built."""
     rows = []
     for version in known_kernels():
-        folder = settings.cache / "kernels" / f"current-{version}"
+        folder = settings.kernel(version)
         row: dict[str, Any] = {"version": version, "built": (folder / "manifest.json").is_file()}
         if row["built"]:
             row |= {"directory": str(folder.resolve()), **json.loads((folder / "manifest.json").read_text())}
@@ -112,8 +112,8 @@ def built_modules(settings: Settings) -> list[dict[str, Any]]:
     for name, control in CONGESTION_CONTROLS.items():
         states = {}
         for version in known_kernels():
-            kernel = settings.cache / "kernels" / f"current-{version}"
-            ours = settings.cache / "modules" / f"current-{version}" / f"{control.module}.ko"
+            kernel = settings.kernel(version)
+            ours = settings.modules(version) / f"{control.module}.ko"
             if not (kernel / "manifest.json").is_file():
                 states[version] = "no kernel"
             elif control.builtin:

@@ -11,7 +11,6 @@ the catalogue once a cache:
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
@@ -25,7 +24,7 @@ from typing import Any
 
 import topologies
 from orchestrator.confinement import Limits, View, confined
-from orchestrator.errors import PlanError
+from orchestrator.errors import PlanError, nearest
 from orchestrator.graph import Graph
 from orchestrator.process import Answer, ask_stranger
 from orchestrator.settings import load_settings
@@ -60,8 +59,7 @@ def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[t
         known = [one.name for one in topology.parameters]
         parameter = topology.parameter(name)
         if parameter is None:
-            near = difflib.get_close_matches(name, known, 1)
-            yield name, None, f"{written} takes {', '.join(known)}{f', nearest: {near[0]}' if near else ''}"
+            yield name, None, f"{written} takes {', '.join(known)}{nearest(name, known)}"
             continue
         try:
             read_parameter(parameter, value)

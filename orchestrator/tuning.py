@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,10 @@ class Confirmation:
     @property
     def better(self) -> bool:
         return self.low > 0
+
+    def as_json(self) -> Document:
+        """As documents have it."""
+        return {**asdict(self), "better": self.better}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import yaml
 
 from orchestrator.analysis.measures import value_of
 from orchestrator.analysis.series import app_bytes, bins_s, of_flow
 from orchestrator.backends import open_backend
+from orchestrator.document import document_text
 from orchestrator.endpoints.path_probe import IdlePath, probe_path
 from orchestrator.errors import BackendError
 from orchestrator.holding import hold
 from orchestrator.pipeline import Pipeline, opened_live
-from orchestrator.plan import compile_plan
+from orchestrator.plan import Plan, compile_plan
 from orchestrator.policy import load_policy
 from orchestrator.results.store import Store
 from orchestrator.run import Run
@@ -94,10 +94,7 @@ def _fill(
     plan = compile_plan(parse_experiment(spec), backend="hosts", hosts=(sender, receiver))
     with opened_live(settings, store) as live:
         pipeline = Pipeline(open_backend("hosts", settings), store, use_cache=False, live=live)
-        (document,) = pipeline.execute(plan)
-    if document["status"] == "failed":
-        error = document["error"]
-        raise BackendError(*(str(error[part]) for part in ("attempting", "subject", "what", "hint")))
+        document = _carried_out(pipeline, plan)
     return plan.runs[0], store.trace(document["run"]), document["run"]
 
 
@@ -159,10 +156,10 @@ def twin_of(path: MeasuredPath, seconds: int) -> str:
         "warmup": f"{seconds * _WARMUP_SHARE:g} s",
         "sample": "10 ms",
     }
-    notes = ["# Written by `longhaul hosts measure`; replays a real path in the sandbox."]
+    notes = ["Written by `longhaul hosts measure`; replays a real path in the sandbox."]
     if path.capped:
-        notes.append("# The transfer met the host's cap: the path may have more to give.")
-    return "\n".join([*notes, yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)])
+        notes.append("The transfer met the host's cap: the path may have more to give.")
+    return document_text(spec, notes)
 
 
 def compare_twin(real: Document, twin: Document) -> list[Document]:
@@ -177,8 +174,12 @@ def compare_twin(real: Document, twin: Document) -> list[Document]:
 
 def run_twin(settings: Settings, store: Store, experiment: Experiment) -> Document:
     """The document of the twin's run in the sandbox."""
-    plan = compile_plan(experiment)
-    (document,) = Pipeline(open_backend("sandbox", settings), store).execute(plan)
+    return _carried_out(Pipeline(open_backend("sandbox", settings), store), compile_plan(experiment))
+
+
+def _carried_out(pipeline: Pipeline, plan: Plan) -> Document:
+    """The document of a plan's only run; what made it fail is an error here."""
+    (document,) = pipeline.execute(plan)
     if document["status"] == "failed":
         error = document["error"]
         raise BackendError(*(str(error[part]) for part in ("attempting", "subject", "what", "hint")))

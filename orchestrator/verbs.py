@@ -134,9 +134,9 @@ def _chart(store: Store) -> Chart:
 
     def draw(document: Document, columns: int, *, colour: bool) -> Text:
         from orchestrator.analysis.chart import run_charts
+        from orchestrator.judging import run_and_trace
 
-        run = Run.from_json(store.manifest(document["run"])["run"])
-        return run_charts(run, store.trace(document["run"]), columns, colour=colour)
+        return run_charts(*run_and_trace(document, store), columns, colour=colour)
 
     return draw
 

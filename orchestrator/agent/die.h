@@ -9,15 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct writer;
+
 /* From here on a fatal error writes status.json. */
 void die_in_run(void);
-/* What is done before this process leaves, whatever the reason. */
-void die_after(void (*last_act)(void));
-/* Instead of writing status.json, this takes it, and frees it; NULL: nothing does. */
-struct writer;
-void die_telling(void (*tell)(struct writer *status));
 /* The same, and it powers the guest off. */
 void die_as_guest(void);
+/* Instead of writing status.json, this takes it, and frees it; NULL: nothing does. */
+void die_telling(void (*tell)(struct writer *status));
+/* What is done before this process leaves, whatever the reason. */
+void die_after(void (*last_act)(void));
 
 _Noreturn void die(const char *attempting, const char *subject, const char *hint, const char *what,
 		   ...) __attribute__((format(printf, 4, 5)));

@@ -3,11 +3,11 @@
  *
  *     4 letters | length, 32 bits, little-endian | payload
  *
- *     HELO  {"agent", "build", "limits"}              LOOK  what a look at the machine found
- *     TIME  "N HEARD SAID REAL", nanoseconds          ECHO  what probes of the path found
- *     REDY  the worker waits for the start            TRCE  the next bytes of trace.bin
- *     LOGS  the next bytes of log.txt                 FACT  facts.json
- *     STAT  status.json                               GONE  {"left": things that could not be put back}
+ *     HELO  {"agent", "build", "limits", "sent_today"}    LOOK  what a look at the machine found
+ *     TIME  "N HEARD SAID REAL", nanoseconds              ECHO  what probes of the path found
+ *     REDY  the worker waits for the start                TRCE  the next bytes of trace.bin
+ *     LOGS  the next bytes of log.txt                     FACT  facts.json
+ *     STAT  status.json                                   GONE  {"left": things that could not be put back}
  */
 #ifndef LONGHAUL_FRAMES_H
 #define LONGHAUL_FRAMES_H

@@ -5,9 +5,10 @@
 #include "json.h"
 #include "plan.h"
 
-/* What a name stands for; an unknown one is refused. */
 /* [{"node", "address", "device", "link"}, ...]: nodes that are real hosts. */
 void plan_read_hosts(struct plan *plan, const struct json *list);
+
+/* What a name stands for; an unknown one is refused. */
 struct node *plan_find_node(struct plan *plan, const struct json *value);
 struct end *plan_find_end(struct plan *plan, const struct json *node, const struct json *dev);
 

@@ -32,8 +32,7 @@ from orchestrator.analysis.raw_series import (
 )
 from orchestrator.analysis.series import Floats
 from orchestrator.analysis.thinning import thin
-from orchestrator.errors import NotFound
-from orchestrator.rules import nearest
+from orchestrator.errors import NotFound, nearest
 from orchestrator.run import Run
 from orchestrator.trace import ColumnSource
 

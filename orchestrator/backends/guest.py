@@ -25,6 +25,7 @@ from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.backends.fence import Fence, is_fenced, real_end
+from orchestrator.backends.programs import LOG
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
 from orchestrator.installation import AGENT
 from orchestrator.iperf3 import IPERF3
@@ -44,9 +45,6 @@ _SET_UP_S_PER_NODE = 5.0
 TRACE = "trace.bin"
 # What a guest leaves in its root.
 _LEFT = ("facts.json", "status.json", TRACE, IPERF3)
-
-# The console: nothing comes in, the agent and the kernel write to the log.
-LOG_CONSOLE = ("con0=null,fd:1", "con=null")
 
 Furnish = Callable[[Run, Path], None]
 
@@ -69,15 +67,12 @@ class Guests:
 
     def artefacts(self, run: Run) -> dict[str, Path]:
         """The files that this run's guest is made of, by the names that a cache has for them; the agent beside them."""
+        cache, kernel = self._settings.cache, self._settings.kernel(run.kernel)
         found = {"agent": self.agent}
-        kernel = f"kernels/current-{run.kernel}"
-        for name in ("linux", "manifest.json", "config"):
-            found[f"{kernel}/{name}"] = self.kernel(run.kernel) / name
+        found |= {str(kernel.relative_to(cache) / name): kernel / name for name in ("linux", "manifest.json", "config")}
         for module in [Module("lh_trace", {}), *self._loaded(run)]:
             file = self._module_file(run, module)
-            of_kernel = file.parent == self.kernel(run.kernel) / "modules"
-            folder = f"{kernel}/modules" if of_kernel else f"modules/current-{run.kernel}"
-            found[f"own/{module.source}/{file.name}" if module.source else f"{folder}/{file.name}"] = file
+            found[f"own/{module.source}/{file.name}" if module.source else str(file.relative_to(cache))] = file
         return found
 
     def missing(self, kernel: str) -> list[tuple[str, str]]:
@@ -85,9 +80,9 @@ class Guests:
         missing = []
         if not self.agent.is_file():
             missing.append(("the agent", "run `longhaul agent build`"))
-        if not (self.kernel(kernel) / "linux").is_file():
+        if not (self._settings.kernel(kernel) / "linux").is_file():
             missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
-        elif not (self._modules(kernel) / "lh_trace.ko").is_file():
+        elif not (self._settings.modules(kernel) / "lh_trace.ko").is_file():
             missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
         memory = self._settings.guest_memory_dir
         if os.statvfs(memory).f_flag & os.ST_NOEXEC:
@@ -98,7 +93,7 @@ class Guests:
 
     def identity(self, run: Run) -> dict[str, str]:
         """Hashes of the kernel, the agent and the modules that this run loads."""
-        manifest = json.loads((self.kernel(run.kernel) / "manifest.json").read_text())
+        manifest = json.loads((self._settings.kernel(run.kernel) / "manifest.json").read_text())
         return {
             "kernel": manifest["hash"],
             "agent": self.hash(self.agent),
@@ -124,7 +119,7 @@ class Guests:
         self._furnish(run, directory)
         fence = None
         if is_fenced(run, self._settings):
-            fence = Fence(run, directory, self.kernel(run.kernel).resolve(), self._settings)
+            fence = Fence(run, directory, self._settings.kernel(run.kernel).resolve(), self._settings)
         with claim_cpu() as cpu:
             guard = self.start(
                 directory,
@@ -133,7 +128,7 @@ class Guests:
                 run.memory_mb,
                 run.seed,
                 virtual=run.clock == "virtual",
-                consoles=LOG_CONSOLE,
+                consoles=LOG.arguments,
                 fence=fence,
             )
             try:
@@ -167,7 +162,7 @@ class Guests:
         """A guest whose root is `directory`/guest, behind its guard; and behind a fence, if it is given one."""
         guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
         command = [
-            str(self.kernel(kernel) / "linux"),
+            str(self._settings.kernel(kernel) / "linux"),
             f"mem={memory_mb}M",
             "root=/dev/root",
             "rootfstype=hostfs",
@@ -213,7 +208,7 @@ class Guests:
 
     def congestion_controls(self, kernel: str) -> list[Path]:
         """Every module of a congestion control, for programs that choose by themselves; one of ours hides the kernel's."""
-        folders = (self.kernel(kernel) / "modules", self._modules(kernel))
+        folders = (self._settings.kernel(kernel) / "modules", self._settings.modules(kernel))
         return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
 
     def _collect(self, run: Run, directory: Path, report: GuardReport, fence: Fence | None) -> None:
@@ -229,13 +224,6 @@ class Guests:
         shutil.rmtree(guest, ignore_errors=fence is not None)
         shutil.rmtree(directory / "home")
 
-    def kernel(self, version: str) -> Path:
-        """The folder of that kernel in the cache."""
-        return self._settings.cache / "kernels" / f"current-{version}"
-
-    def _modules(self, version: str) -> Path:
-        return self._settings.cache / "modules" / f"current-{version}"
-
     def _module_file(self, run: Run, module: Module) -> Path:
         if module.source:
             key = (run.kernel, module.source, module.name)
@@ -243,8 +231,8 @@ class Guests:
                 if key not in self._brought:
                     self._brought[key] = own_module(self._settings, *key)
             return self._brought[key]
-        ours = self._modules(run.kernel) / f"{module.name}.ko"
-        return ours if ours.is_file() else self.kernel(run.kernel) / "modules" / f"{module.name}.ko"
+        ours = self._settings.modules(run.kernel) / f"{module.name}.ko"
+        return ours if ours.is_file() else self._settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"
 
     def hash(self, file: Path) -> str:
         """What a file holds, as 64 letters."""

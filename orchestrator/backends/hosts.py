@@ -39,7 +39,9 @@ class HostsBackend:
         if shutil.which("ssh") is None:
             missing.append(("ssh", "run `apt-get install openssh-client`"))
         if not self._settings.hosts.is_file():
-            missing.append((f"the policy of hosts {self._settings.hosts}", "its operator writes it, see docs/hosts.md"))
+            missing.append(
+                (f"the policy of hosts {self._settings.hosts}", "its operator writes it, see docs/hosts-operators.md")
+            )
         return missing
 
     def identity(self, run: Run) -> dict[str, str]:

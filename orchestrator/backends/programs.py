@@ -43,7 +43,7 @@ class Console:
     columns: int = 0
 
 
-# Everything to the log, as the agent does.
+# Nothing comes in; everything goes to the log, the words of the agent and the kernel too.
 LOG = Console("/dev/null", "/dev/console", "/dev/console", ("con0=null,fd:1", "con=null"))
 # Output and errors to files of their own, the kernel's words to the log; nothing comes in, so nothing depends on when.
 FILES = Console(

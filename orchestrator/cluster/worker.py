@@ -113,9 +113,7 @@ async def _live(worker: Worker, slots: int) -> None:
 def _about(settings: Settings) -> dict[str, Any]:
     """What this worker has, for people who ask the scheduler; nothing depends on it."""
     modules = {
-        row["version"]: sorted(
-            file.stem for file in (settings.cache / "modules" / f"current-{row['version']}").glob("*.ko")
-        )
+        row["version"]: sorted(file.stem for file in settings.modules(row["version"]).glob("*.ko"))
         for row in built_kernels(settings)
         if row["built"]
     }

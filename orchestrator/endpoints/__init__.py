@@ -1,9 +1,10 @@
 """Real hosts at the ends of a real path: how they are spoken to, what is found there, and how their halves of a run become one.
 
-controller                                      endpoint
-channel.py  ==ssh==  agent endpoint (orchestrator/agent/endpoint.c)
+conduct.py      one run, from the first word to the last          path_probe.py    a look at an idle path, without a run
+  |-- channel.py     ==ssh==  agent endpoint (orchestrator/agent/endpoint.c)
   |-- clocks.py      which instant of each host's clock is the start
   |-- findings.py    what could spoil the numbers, before and after
-  |-- merging.py     two growing traces -> trace.bin
-  `-- accounts.py    two facts.json     -> facts.json
+  |-- health.py      what was last known of each host
+  |-- merging.py     their growing traces -> trace.bin
+  `-- accounts.py    their facts.json     -> facts.json
 """

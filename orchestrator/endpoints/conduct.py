@@ -14,7 +14,7 @@ import os
 import selectors
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,7 +46,8 @@ _END_S = 20.0
 _AFTERWARDS_S = 60.0
 _LOOK_AROUND_S = 0.1
 
-Progress = Any
+# Called with the nanoseconds since the start; it may raise to end the run.
+Progress = Callable[[int], None]
 
 
 class Conduct:
@@ -116,11 +117,10 @@ class Conduct:
             raise BackendError("reaching hosts", ", ".join(self._channels), what, problems[0].hint)
 
     def _greeted(self, name: str, said: Mapping[str, Any]) -> None:
-        ours = zlib.crc32(self._agent.read_bytes())
-        if said.get("build") != ours:
-            what = (
-                f"the agent there ({said.get('agent')}, build {said.get('build'):x}) is not this version's ({ours:x})"
-            )
+        ours, theirs = zlib.crc32(self._agent.read_bytes()), said.get("build")
+        if theirs != ours:
+            build = f"build {theirs:x}" if isinstance(theirs, int) else "which names no build"
+            what = f"the agent there ({said.get('agent')}, {build}) is not this version's ({ours:x})"
             raise BackendError("reaching host", name, what, "run `longhaul hosts deploy`")
         if read_json(name, str(said["limits"]).encode()) != limits_of(self._policy, name):
             what = "its limits are not those of the operator's policy"

@@ -20,6 +20,8 @@ _GAP_US = 10_000
 # A session heeds one word at a time: so much of a probe at once, and a sign of life between two.
 _PIECE_S = 5
 _MORE_S = 15.0
+# Fewer bursts than this, or shorter ones, are what losses one by one look like too.
+_LEAST_BURSTS, _LEAST_BURST = 5, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,6 @@ class IdlePath:
         if begun < _LEAST_BURSTS or lost.sum() / begun < _LEAST_BURST:
             return None
         return begun / int((lost == 0).sum()), begun / int(lost.sum())
-
-
-_LEAST_BURSTS, _LEAST_BURST = 5, 1.5
 
 
 def probe_path(policy: Policy, sender: str, receiver: str, seconds: int, check: Callable[[], None]) -> IdlePath:

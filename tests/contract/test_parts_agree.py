@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import airtime
+from orchestrator import airtime, judging, plan, rules
 from orchestrator.analysis.aggregate import AGGREGATES
 from orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
 from orchestrator.backends import BACKENDS, backend_class
@@ -103,6 +103,26 @@ def test_the_channels_statistics_are_documented() -> None:
 
 def test_measures_are_the_same_everywhere() -> None:
     assert set(MEASURES) == set(FORMULAS) == {*FLOW_VALUES, *PATH_VALUES, *RUN_VALUES}
+
+
+def test_formulas_are_all_that_judging_calls() -> None:
+    """A module left out could change what a kept run's numbers are, and no kept run would be measured again."""
+    called, found = (
+        ["orchestrator.analysis.expect", "orchestrator.analysis.fidelity", "orchestrator.analysis.measures"],
+        set(),
+    )
+    while called:
+        found.add(name := called.pop())
+        text = (REPOSITORY / name.replace(".", "/")).with_suffix(".py").read_text()
+        imported = re.findall(r"^from (orchestrator\.(?:airtime|analysis\.\w+)) import", text, re.MULTILINE)
+        called += [one for one in imported if one not in found]
+    assert {module.__name__ for module in judging.FORMULAS} == found
+
+
+def test_what_the_probe_follows_is_what_a_plan_may_have() -> None:
+    most = dict(re.findall(r"^#define LH_MAX_(\w+) (\d+)", (KMOD / "lh_trace.c").read_text(), re.MULTILINE))
+    assert int(most["FLOWS"]) == rules.MOST_FLOWS
+    assert int(most["LINKS"]) == plan.MOST_FOLLOWED
 
 
 def test_aggregates_are_the_same_everywhere() -> None:

@@ -151,7 +151,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
     yield "root", {"before": ["unshare", "--user", "--"]}, "mininet --in host", "root", "use --in guest"
     yield "page", {"before": covered(BUILT) if BUILT.is_dir() else []}, "page", "the web page", "make web"
     yield "ansible", {"before": covered(ansible)}, "hosts", "Ansible", "requirements-hosts.lock"
-    yield "policy", {}, "hosts", "the policy of hosts", "docs/hosts.md"
+    yield "policy", {}, "hosts", "the policy of hosts", "docs/hosts-operators.md"
     away = {"LONGHAUL_DATABASE": "postgresql://lab:secret@127.0.0.1:1/lab"}
     yield (
         "database",

@@ -11,9 +11,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from orchestrator.results.store import Store
 from orchestrator.results.workers import Workers
 from orchestrator.settings import load_settings
+from orchestrator.slots import LocalSlots
 
 _PATIENCE_S = 60
 
@@ -38,3 +41,13 @@ def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path
     finally:
         dispatcher.kill()
         dispatcher.wait()
+
+
+@pytest.mark.parametrize(("user", "lacking"), [(0, set()), (1000, {"root"})])
+def test_without_root_a_lab_lacks_what_needs_root_alone(
+    user: int, lacking: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(load_settings(), home=tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    (worker,) = LocalSlots(settings, Store(settings), 1).workers()
+    assert set(LocalSlots.needs) - set(worker.needs) == lacking

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import SpecError
+from orchestrator.own_modules import content_files, content_hash
+from orchestrator.own_sources import admit_sources, read_sources
 from orchestrator.parameters import Parameter, declared_parameters, object_parameters
 from orchestrator.plan import compile_plan
 from orchestrator.run import Run
@@ -105,6 +107,13 @@ def test_a_name_that_make_could_read_is_refused(folder: Path, name: str) -> None
     (folder / name).write_text("")
     with pytest.raises(SpecError, match="file names of letters, digits"):
         parse_experiment(data([str(folder)], "mine"))
+
+
+def test_a_name_that_is_allowed_here_is_allowed_where_it_is_sent(folder: Path, tmp_path: Path) -> None:
+    (folder / ("x" * 62 + ".h")).write_text("")
+    source, files = read_sources(folder)
+    admit_sources(files, source, tmp_path / "cache")
+    assert content_hash(content_files(tmp_path / "cache/own" / source)) == source
 
 
 def test_a_source_made_to_be_slow_is_read_in_one_pass(folder: Path) -> None:

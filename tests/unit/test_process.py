@@ -1,0 +1,34 @@
+"""Programs that are asked for an answer: why one gives none is said in one line, by the program where it said so."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator import process
+from orchestrator.errors import BackendError
+from orchestrator.process import ask_program
+
+
+def test_a_program_that_ends_well_is_answered_by_its_output() -> None:
+    assert ask_program(["sh", "-c", "echo yes; echo no >&2"], "asking") == "yes\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "what"),
+    [
+        (["sh", "-c", "echo first >&2; echo 'no such device' >&2; exit 3"], "no such device"),
+        (["sh", "-c", "exit 3"], "it ended with 3"),
+        (["sh", "-c", "kill -KILL $$"], "it was ended by SIGKILL"),
+        (["sh", "-c", "printf 'red \\033[31m\\n' >&2; exit 1"], "red ?[31m"),
+        (["no-such-program"], "No such file or directory"),
+        (["sleep", "30"], "no answer within 0.1 s"),
+    ],
+)
+def test_a_program_without_an_answer_is_told_by_its_own_words(
+    argv: list[str], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if argv[0] == "sleep":
+        monkeypatch.setattr(process, "_ANSWER_S", 0.1)
+    with pytest.raises(BackendError) as found:
+        ask_program(argv, "asking")
+    assert (found.value.attempting, found.value.subject, found.value.what) == ("asking", argv[0], what)
