@@ -32,7 +32,7 @@ command-line text, as JSON and as a server-sent event.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 
@@ -50,10 +50,7 @@ class LonghaulError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        sentence = (
-            f"{self.attempting} {self.subject}: {self.what}" if self.subject else f"{self.attempting}: {self.what}"
-        )
-        return f"{sentence}; {self.hint}" if self.hint else sentence
+        return sentence(self.as_dict())
 
     @classmethod
     def kind(cls) -> str:
@@ -236,6 +233,12 @@ class ServiceUnavailable(LonghaulError):
 
     exit_code = 3
     http_status = 503
+
+
+def sentence(error: Mapping[str, str]) -> str:
+    """An error as documents have it, in words."""
+    about = " ".join(filter(None, (error["attempting"], error["subject"])))
+    return "; ".join(filter(None, (f"{about}: {error['what']}", error["hint"])))
 
 
 def told(
