@@ -177,7 +177,6 @@ class Work:
             .where(free, has < most_each, WORK.c.needs.in_(needs))
             .order_by(*order)
             .limit(1)
-            .with_for_update(skip_locked=True, of=WORK)
         )
         with self._database.read() as connection:
             if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:
