@@ -52,6 +52,10 @@ LastEvent = Annotated[
 ]
 
 
+# Operations that are posted for what they read, and change nothing.
+ONLY_READ = ("make_plan", "preview_plan")
+
+
 class NotChanged(Exception):
     """The caller has it already."""
 

@@ -98,7 +98,7 @@ class Client:
         return self._get(Experiment, f"/experiments/{experiment}")
 
     def experiments(self, **filters: Any) -> Iterator[ExperimentRow]:
-        """All experiments, page by page; filters are `name`, `status`, `owner`, `sort`."""
+        """All experiments, page by page; filters are those of GET /experiments, as `name`, `status`, `cc`, `text`, `sort`."""
         return self._pages(Experiments, "/experiments", filters)
 
     def follow(self, experiment: str, last: int = 0) -> Iterator[Event]:
@@ -139,7 +139,7 @@ class Client:
         return self._get(Run, f"/runs/{run}")
 
     def runs(self, **filters: Any) -> Iterator[RunRow]:
-        """All runs, page by page; filters are `experiment`, `experiment_id`, `status`, `sort`."""
+        """All runs, page by page; filters are those of GET /runs, as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
         return self._pages(Runs, "/runs", filters)
 
     def series(

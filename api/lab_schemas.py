@@ -22,7 +22,7 @@ class Task(Wire):
     controls: list[str]
     owner: str
     priority: int
-    needs: str = Field(description="What of a machine it takes: sandbox, programs, alone, root.")
+    needs: str = Field(description="What of a machine it takes: sandbox, programs, alone, root, hosts.")
     attempts: int
     queued_s: float = Field(description="When it was queued, in seconds since 1970.")
     started_at: str | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily
@@ -11,10 +12,10 @@ from prometheus_client.registry import Collector
 
 from api.dependencies import Lab
 from api.following import Hub
+from api.schemas import Status
 from orchestrator.metrics import BY_NAME
 
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-_STATES = ("queued", "running", "done", "missed", "failed", "cancelled")
 # What the record counts, by the metric that tells of it.
 _COUNTED = {
     "longhaul_virtual_seconds_total": "virtual_s",
@@ -55,7 +56,7 @@ class Gauges:
             (self._runs, lab.store.catalog.by_status()),
             (self._experiments, lab.experiments.by_status()),
         ):
-            for state in _STATES:
+            for state in get_args(Status):
                 gauge.labels(state).set(counts.get(state, 0))
         waiting, age_s = lab.work.waiting()
         self._waiting.set(waiting)

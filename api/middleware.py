@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.answers import ROOT
+from api.answers import ONLY_READ, ROOT
 from api.auth import credentials
 from api.errors import PROBLEM_TYPE, problem_document
 from api.limits import Limits
@@ -34,7 +34,6 @@ _BODY_PATIENCE_S = 20.0
 _LARGEST = f"a request may have {MOST_BODY_BYTES // 1024} KiB"
 
 _SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
-_CHANGES_NOTHING = ("make_plan",)
 _LOGIN = f"{ROOT}/session"
 
 _HEADERS = {
@@ -107,7 +106,7 @@ class Requests:
 
     async def _audit(self, request: _Request) -> None:
         """What somebody changed or tried to; of strangers only that they failed to be known, or they could fill the record."""
-        changes = request.method not in _SAFE and request.operation not in ("", *_CHANGES_NOTHING)
+        changes = request.method not in _SAFE and request.operation not in ("", *ONLY_READ)
         failed = request.status == 401 and request.tries_to_be_known
         if not changes or request.status == 429 or not (request.caller or failed):
             return

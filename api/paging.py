@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -94,19 +94,23 @@ async def _of_runs(
     ] = None,
     pinned: Annotated[bool | None, Query(description="Whether they are pinned.", examples=[False])] = None,
 ) -> Filter:
-    try:
-        return replace(
-            wanted,
-            topology=topology,
-            bandwidth_bps=None if bandwidth is None else parse_rate(bandwidth),
-            rtt_us=None if rtt is None else parse_duration(rtt),
-            pinned=pinned,
-        )
-    except ValueError as error:
-        raise PlanError("reading the filter", bandwidth or rtt or "", f"needed: {error}") from None
+    return replace(
+        wanted,
+        topology=topology,
+        bandwidth_bps=_quantity(parse_rate, bandwidth),
+        rtt_us=_quantity(parse_duration, rtt),
+        pinned=pinned,
+    )
 
 
 RunFilter = Annotated[Filter, Depends(_of_runs)]
+
+
+def _quantity(parse: Callable[[str], int], written: str | None) -> int | None:
+    try:
+        return None if written is None else parse(written)
+    except ValueError as error:
+        raise PlanError("reading the filter", written or "", f"needed: {error}") from None
 
 
 def _moment(written: str | None) -> str | None:

@@ -7,12 +7,14 @@ needs to know who asks, reads a body, names something that may not be there, cha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
+from api.answers import ONLY_READ
 from api.errors import PROBLEM_TYPE
 from api.reading import needed_scope
 
@@ -84,7 +86,7 @@ def _complete(method: str, operation: Json, scope: str | None, schemas: Json) ->
     responses.pop("422", None)
     own = {int(status) for status in responses if int(status) >= 400}
     for status in sorted(own | set(_problems(method, operation, scope))):
-        responses[str(status)] = _problem(status)
+        responses[str(status)] = _problem(status, responses.get(str(status), {}).get("description", ""))
     if any(one["name"].lower() == "if-none-match" for one in parameters):
         responses["304"] = {"description": "It is what the caller has."}
     operation["responses"] = dict(sorted(responses.items()))
@@ -110,15 +112,16 @@ def _problems(method: str, operation: Json, scope: str | None) -> Iterator[int]:
         yield from (400, 408, 413, 415)
     if body or parameters:
         yield 422
-    if method != "get" and operation["operationId"] not in ("make_plan", "preview_plan", "log_in", "log_out"):
+    if method != "get" and operation["operationId"] not in (*ONLY_READ, "log_in", "log_out"):
         yield 409
     if any("content" in answer for status, answer in operation["responses"].items() if status.startswith("2")):
         yield 406
 
 
-def _problem(status: int) -> Json:
+def _problem(status: int, said: str) -> Json:
+    """In the operation's own words, where it has some: the framework's are the status' name."""
     found: Json = {
-        "description": _WHY[status],
+        "description": said if said not in ("", HTTPStatus(status).phrase) else _WHY[status],
         "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
     return found | ({"headers": _SOON} if status in (429, 503) else {})

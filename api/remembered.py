@@ -5,6 +5,7 @@ More at once would take each other's turns at the interpreter, and every one of 
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -26,7 +27,8 @@ class Remembered:
     def find(self, question: Question) -> bytes | None:
         """What was answered before."""
         known = self._answers.get(question)
-        if known is not None:
+        # Another thread may have let go of it meanwhile.
+        with contextlib.suppress(KeyError):
             self._answers.move_to_end(question)
         return known
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import socket
 import sys
 import threading
@@ -21,14 +20,13 @@ from fastapi import FastAPI
 from api.app import create_app
 from api.page import BUILT
 from api.protocol import Bounded
+from orchestrator.companions import Stop, keep_going
 from orchestrator.errors import PlanError
 from orchestrator.logs import log_as_json
-from orchestrator.process import start_companion
 from orchestrator.settings import Settings, load_settings
 
 _LOG = logging.getLogger("longhaul.serve")
 _GRACE_S = 10
-_PATIENCE_S = (0.2, 10.0)
 
 
 class _Server(uvicorn.Server):
@@ -45,33 +43,6 @@ class _Server(uvicorn.Server):
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().serve(sockets)
-
-
-class _Companion(threading.Thread):
-    """Keeps the dispatcher going."""
-
-    def __init__(self) -> None:
-        super().__init__(name="dispatcher", daemon=True)
-        self._ended = threading.Event()
-
-    def run(self) -> None:
-        patience_s = _PATIENCE_S[0]
-        while not self._ended.is_set():
-            child = start_companion([sys.executable, "-m", "orchestrator.dispatch"])
-            while child.poll() is None and not self._ended.wait(0.2):
-                patience_s = _PATIENCE_S[0]
-            if self._ended.is_set():
-                child.send_signal(signal.SIGTERM)
-                child.wait()
-                return
-            _LOG.warning("the dispatcher ended with %s; starting it again in %.1f s", child.returncode, patience_s)
-            self._ended.wait(patience_s)
-            patience_s = min(_PATIENCE_S[1], patience_s * 2)
-
-    def end(self) -> None:
-        """Stop the dispatcher and wait for its end: its guests end with it, its runs go back to the queue."""
-        self._ended.set()
-        self.join()
 
 
 def serve(host: str, port: int) -> int:
@@ -97,12 +68,17 @@ def serve(host: str, port: int) -> int:
         timeout_graceful_shutdown=_GRACE_S,
         loop="uvloop",
     )
-    companion = _Companion()
-    companion.start()
+    stop, argv = Stop(), [sys.executable, "-m", "orchestrator.dispatch"]
+    dispatcher = threading.Thread(
+        target=keep_going, args=(argv, stop, _LOG, "dispatcher"), name="dispatcher", daemon=True
+    )
+    dispatcher.start()
     try:
         _Server(config, app).run(sockets=[bound])
     finally:
-        companion.end()
+        # Its guests end with it, its runs go back to the queue.
+        stop.set()
+        dispatcher.join()
     return 0
 
 

@@ -23,10 +23,11 @@ from starlette.concurrency import run_in_threadpool
 
 from api.dependencies import Lab
 from api.schemas import LIVE
-from orchestrator.errors import ResultsError, TraceError
+from orchestrator.errors import ResultsError
 from orchestrator.live.stream import calm
 from orchestrator.live.told import LINK_SERIES, SAME_AGAIN, Step, Told, cell_of
 from orchestrator.live.watching import GrowingRun, growing_run
+from orchestrator.results.ends import KEPT
 from orchestrator.run import Run
 
 _LOG = logging.getLogger("longhaul.api")
@@ -39,7 +40,6 @@ _LINGER_S = 10.0
 _ELSEWHERE_S = 3.0
 # So much of a run goes in one event to whoever comes late.
 _LONGEST_CELLS = 250
-_KEPT = ("done", "missed")
 
 
 class Watch:
@@ -97,25 +97,26 @@ class Watch:
     def _follow(self) -> None:
         calm()
         while not self._over.wait(_LOOK_S) and not self.ended and not self.idle:
-            # A record that cannot be reached is asked again.
-            with contextlib.suppress(ResultsError):
+            try:
                 self._look()
+            except ResultsError:
+                # A record that cannot be reached is asked again.
+                continue
+            except Exception as error:  # whatever a trace holds, whoever watches is told how the run ends
+                _LOG.warning("watching run %s: %s: %s", self.run_id, type(error).__name__, error)
+                self._readable = False
+                self._let_go()
         self._let_go()
 
     def _look(self) -> None:
-        try:
-            self._growing = self._growing or self._found()
-            if self._growing is not None and self._growing.look():
-                self.state = "live"
-                return
-        except TraceError as error:
-            _LOG.warning("watching run %s: %s", self.run_id, error)
-            self._readable = False
-            self._let_go()
+        self._growing = self._growing or self._found()
+        if self._growing is not None and self._growing.look():
+            self.state = "live"
+            return
         status = self._lab.store.catalog.status(self.run_id) or "failed"
         if status not in LIVE:
             if self._growing is not None:
-                self._growing.finish(whole=status in _KEPT)
+                self._growing.finish(whole=status in KEPT)
             self.state = status
         elif self._growing is None:
             self.state = self._waiting_as(status)

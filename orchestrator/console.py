@@ -18,6 +18,7 @@ from rich.text import Text
 from orchestrator.analysis.reproduction import outcome
 from orchestrator.analysis.verdicts import Verdict
 from orchestrator.describe import control_text
+from orchestrator.errors import sentence
 from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.
@@ -218,9 +219,7 @@ def expectation_lines(document: Document) -> list[str]:
 def problem_lines(document: Document) -> list[str]:
     """Why a run failed, or what it missed."""
     if document["status"] == "failed":
-        error = document["error"]
-        sentence = f"{error['attempting']} {error['subject']}: {error['what']}"
-        return [f"{document['run'][:8]} failed: {sentence}{'; ' if error['hint'] else ''}{error['hint']}"]
+        return [f"{document['run'][:8]} failed: {sentence(document['error'])}"]
     return [f"{document['run'][:8]} missed: {one['text']}" for one in document["expect"] if not one["ok"]]
 
 

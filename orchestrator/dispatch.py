@@ -17,6 +17,7 @@ from importlib.metadata import version
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from orchestrator.companions import Stop
 from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.locks import locked
 from orchestrator.logs import log_as_json
@@ -41,27 +42,6 @@ _ROOT_PAUSE_S = 5.0
 _UNPLACED_S = 10.0
 # What is lost with a worker is tried again so often.
 _MOST_ATTEMPTS = 5
-
-
-class Stop:
-    """Whether to stop. A signal may come while the one before is heeded: `threading.Event` has a lock, which would wait for itself."""
-
-    def __init__(self) -> None:
-        self._asked = False
-
-    def set(self) -> None:
-        """From now on."""
-        self._asked = True
-
-    def is_set(self) -> bool:
-        """Whether it was."""
-        return self._asked
-
-    def wait(self, longest_s: float) -> None:
-        """Until it is, or for so long."""
-        until_s = time.monotonic() + longest_s
-        while not self._asked and time.monotonic() < until_s:
-            time.sleep(_LOOK_S)
 
 
 class Dispatcher:

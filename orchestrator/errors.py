@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 
@@ -51,10 +51,7 @@ class LonghaulError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        sentence = (
-            f"{self.attempting} {self.subject}: {self.what}" if self.subject else f"{self.attempting}: {self.what}"
-        )
-        return f"{sentence}; {self.hint}" if self.hint else sentence
+        return sentence(self.as_dict())
 
     @classmethod
     def kind(cls) -> str:
@@ -242,6 +239,12 @@ class ServiceUnavailable(LonghaulError):
 
     exit_code = 3
     http_status = 503
+
+
+def sentence(error: Mapping[str, str]) -> str:
+    """An error as documents have it, in words."""
+    about = " ".join(filter(None, (error["attempting"], error["subject"])))
+    return "; ".join(filter(None, (f"{about}: {error['what']}", error["hint"])))
 
 
 def told(

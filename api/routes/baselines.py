@@ -11,6 +11,7 @@ from api.dependencies import TheLab
 from api.reading import Reading
 from api.schemas import Baseline, NewBaseline
 from orchestrator.errors import Conflict, NotFound
+from orchestrator.results.ends import KEPT
 
 router = APIRouter(route_class=Reading, prefix="/baselines", tags=["baselines"])
 
@@ -52,7 +53,7 @@ def set_baseline(name: Name, branch: Branch, asked: NewBaseline, lab: TheLab, ca
     setting = "setting the baseline of", f"{name} on {branch}"
     if experiment["name"] != name:
         raise Conflict(*setting, f"{asked.experiment_id} is called {experiment['name']}", "give one of that name")
-    if experiment["status"] not in ("done", "missed"):
+    if experiment["status"] not in KEPT:
         what = f"{asked.experiment_id} is {experiment['status']}"
         raise Conflict(*setting, what, "give one whose runs all have numbers: done or missed")
     lab.experiments.set_baseline(name, branch, asked.experiment_id, caller.name)

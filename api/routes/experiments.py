@@ -175,9 +175,12 @@ def report(
     """One HTML page that needs nothing else: charts, measures, fidelity."""
     row = lab.experiments.get(key)
     not_changed(_tag(row), if_none_match, response)
-    kept = [document["run"] for document in lab.experiments.documents(key) if document["status"] != "failed"]
+    ended = [document["run"] for document in lab.experiments.documents(key) if document["status"] != "failed"]
+    # What was run once more has ended too, and keeps nothing.
+    kept = [run for run in ended if lab.store.is_kept(run)]
     if not kept:
-        raise Conflict("reporting experiment", key, "no run of it is finished", "follow its events, and ask again")
+        hint = "follow its events, and ask again; what was run once more keeps none"
+        raise Conflict("reporting experiment", key, "no run of it keeps a trace", hint)
     if len(kept) > _MOST_REPORTED:
         hint = "take its summary, or ask for a page of some runs with `longhaul report`"
         raise Conflict("reporting experiment", key, f"it has {len(kept)} runs, a page shows {_MOST_REPORTED}", hint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
@@ -18,6 +19,9 @@ from orchestrator.results.leases import root_slot
 
 router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
 
+Row = dict[str, Any]
+# Name -> who has it.
+Leases = Mapping[str, Row]
 HostId = Annotated[
     str,
     Path(
@@ -33,8 +37,8 @@ HostId = Annotated[
 @router.get("", summary="List hosts", operation_id="list_hosts")
 def list_hosts(lab: TheLab, caller: Reader) -> list[Host]:
     """Every host that can be leased: the real ones of the operator's policy, and root's slot of a machine, which sets up that machine's network."""
-    policy = policy_if_any(lab.settings)
-    return [_host(lab, name, caller.name, policy) for name in _names(lab, policy)]
+    policy, leases = policy_if_any(lab.settings), _leases(lab)
+    return [_host(lab, name, caller.name, policy, leases.get(name)) for name in _names(policy, leases)]
 
 
 @router.post(
@@ -55,13 +59,15 @@ def stop(asked: StopHosts, lab: TheLab, caller: Runner) -> Stopped:
 @router.get("/{id}", summary="Read a host", operation_id="read_host")
 def read_host(key: HostId, lab: TheLab, caller: Reader) -> Host:
     """Who has it, and until when."""
-    return _host(lab, _known(lab, key), caller.name, policy_if_any(lab.settings))
+    policy, leases = policy_if_any(lab.settings), _leases(lab)
+    return _host(lab, _known(key, policy, leases), caller.name, policy, leases.get(key))
 
 
 @router.post("/{id}/lease", status_code=201, summary="Take a host", operation_id="take_host")
 def take(key: HostId, asked: AskedLease, lab: TheLab, caller: Runner) -> Lease:
     """Nobody else gets it until the lease is given back or runs out. Asking again before that holds it for longer, with a new fence."""
-    fence = lab.leases.take(_known(lab, key), caller.name, asked.seconds, asked.about)
+    _known(key, policy_if_any(lab.settings), _leases(lab))
+    fence = lab.leases.take(key, caller.name, asked.seconds, asked.about)
     if fence is None:
         found = lab.leases.get(key) or {}
         what = f"{found.get('holder')} has it" + (f" for {found['about']}" if found.get("about") else "")
@@ -77,35 +83,33 @@ def give_back(
     fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.", examples=[1])],
 ) -> None:
     """End a lease early."""
-    if not lab.leases.give_back(_known(lab, key), caller.name, fence):
+    _known(key, policy_if_any(lab.settings), _leases(lab))
+    if not lab.leases.give_back(key, caller.name, fence):
         raise HostBusy(
             "giving back host", key, f"{caller.name} has no lease of it with fence {fence}", "see GET /hosts"
         )
 
 
-def _names(lab: Lab, policy: Policy | None) -> list[str]:
-    real = policy.hosts if policy else ()
-    return sorted({root_slot(), *real, *(lease["name"] for lease in lab.leases.all())})
+def _leases(lab: Lab) -> Leases:
+    return {lease["name"]: lease for lease in lab.leases.all()}
 
 
-def _known(lab: Lab, name: str) -> str:
-    if name not in (known := _names(lab, policy_if_any(lab.settings))):
+def _names(policy: Policy | None, leases: Leases) -> list[str]:
+    return sorted({root_slot(), *(policy.hosts if policy else ()), *leases})
+
+
+def _known(name: str, policy: Policy | None, leases: Leases) -> str:
+    if name not in (known := _names(policy, leases)):
         raise NotFound("looking for host", name, "there is none of that name", f"known: {', '.join(known)}")
     return name
 
 
-def _host(lab: Lab, name: str, caller: str, policy: Policy | None) -> Host:
-    found = lab.leases.get(name)
+def _host(lab: Lab, name: str, caller: str, policy: Policy | None, found: Row | None) -> Host:
     use = None
     if policy and name in policy.hosts:
         row = host_row(lab.settings, policy, name, found)
         use = HostUse(**{field: row[field] for field in HostUse.model_fields})
-    free = found is None or found["holder"] is None
-    return Host(
-        id=name,
-        holder=None if free or found is None else found["holder"],
-        until_s=None if free or found is None else found["until_s"],
-        about="" if found is None else found["about"],
-        use=use,
-        fence=found["fence"] if found is not None and not free and found["holder"] == caller else None,
-    )
+    if found is None or found["holder"] is None:
+        return Host(id=name, holder=None, until_s=None, about="", use=use)
+    fence = found["fence"] if found["holder"] == caller else None
+    return Host(id=name, holder=found["holder"], until_s=found["until_s"], about=found["about"], fence=fence, use=use)

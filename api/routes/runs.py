@@ -24,6 +24,7 @@ from api.turns import looks_up, takes_long
 from orchestrator.charting import as_outline, run_of
 from orchestrator.errors import Conflict, NotAllowed, NotFound
 from orchestrator.exporting import grafana_link
+from orchestrator.results.ends import KEPT
 from orchestrator.results.filters import Filter
 from orchestrator.results.tables import RUNS
 from orchestrator.run import Run as PlannedRun
@@ -160,27 +161,18 @@ def delete(key: RunId, lab: TheLab, caller: Runner) -> None:
         raise Conflict("deleting run", key, why, "take the pin away, cancel the experiment, or set another baseline")
 
 
-def has_trace(lab: Lab, key: str) -> bool:
-    """Whether a run is kept here."""
-    return (lab.store.directory(key) / "manifest.json").is_file()
-
-
 def kept_run_id(lab: Lab, key: str) -> str:
     """The id of a run that has a trace; NotFound says why another has none."""
-    if not has_trace(lab, key):
+    if not lab.store.is_kept(key):
         row = find_run(lab, key)
-        what = (
-            f"it is {row['status']}, and has no trace"
-            if row["status"] not in ("done", "missed")
-            else "it keeps no trace"
-        )
+        what = "it keeps no trace" if row["status"] in KEPT else f"it is {row['status']}, and has no trace"
         raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
     return key
 
 
 async def need_trace(lab: Lab, key: str) -> None:
     """NotFound where a run has no trace; the record is asked why only then, and in a thread."""
-    if not has_trace(lab, key):
+    if not lab.store.is_kept(key):
         await run_in_threadpool(kept_run_id, lab, key)
 
 
@@ -192,7 +184,7 @@ def _placed(row: Row) -> str:
 def outline_of(lab: Lab, key: str) -> Outline:
     """What there is to draw of a run; NotFound where it has come to nothing."""
     row = find_run(lab, key)
-    if has_trace(lab, key):
+    if lab.store.is_kept(key):
         run = run_of(lab.store, key)
     elif (wanted := lab.work.wanted(key)) is not None:
         run = PlannedRun.from_json(wanted.run)

@@ -20,6 +20,7 @@ export LONGHAUL_CACHE=$work/cache LONGHAUL_HOME=$work/home
 mkdir -p "$LONGHAUL_CACHE/kernels"
 ln -s "$built" "$LONGHAUL_CACHE/kernels/$(basename "$built")"
 ln -s "$(basename "$built")" "$LONGHAUL_CACHE/kernels/current-$version"
+"$here/build-modules.sh" "$version" >"$work/log"
 
 run() {
 	"$longhaul" run "$@" --no-cache --set "kernel='$version'" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; exit 4; }

@@ -17,6 +17,7 @@ from orchestrator.analysis.compare import (
     Row,
 )
 from orchestrator.analysis.pairing import Document, run_text
+from orchestrator.analysis.readings import point_text
 from orchestrator.expectation import MEASURES
 from orchestrator.units import format_rate, format_share
 
@@ -73,8 +74,7 @@ def cells(row: Row) -> dict[str, str]:
 
 def place_text(row: Row) -> str:
     """Where a row was measured."""
-    parts = [f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in row.point.items()]
-    return ", ".join([*parts, *([row.phase] if row.phase else [])])
+    return ", ".join(filter(None, (point_text(row.point), row.phase)))
 
 
 def measure_text(row: Row) -> str:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from orchestrator.analysis.compare import MISSING, Comparison
 from orchestrator.analysis.comparison_text import gate_text, measure_text, place_text
+from orchestrator.errors import sentence
 
 
 def junit_xml(result: dict[str, Any]) -> str:
@@ -30,9 +31,7 @@ def junit_xml(result: dict[str, Any]) -> str:
         )
         if run["status"] == "failed":
             error = run["error"]
-            ElementTree.SubElement(
-                case, "error", type=error["error"], message=f"{error['attempting']} {error['subject']}: {error['what']}"
-            )
+            ElementTree.SubElement(case, "error", type=error["error"], message=sentence(error))
         for missed in (expectation for expectation in run.get("expect", []) if not expectation["ok"]):
             ElementTree.SubElement(case, "failure", type="expectation", message=missed["text"])
     return _text(suite)

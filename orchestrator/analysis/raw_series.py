@@ -32,6 +32,9 @@ from orchestrator.analysis.series import (
 from orchestrator.run import Flow, Link, Run
 from orchestrator.trace import EVER, Columns, ColumnSource, SpanNs
 
+# What TCP says where it has no slow start threshold yet, and where nothing limits its pacing.
+NO_SSTHRESH, NO_PACING = 2**31 - 1, 2**64 - 1
+
 # A rate over less than this is a picture of single packets.
 _LEAST_BIN_S = 0.1
 

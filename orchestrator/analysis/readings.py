@@ -95,5 +95,10 @@ def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
 
 def place_text(point: Mapping[str, str]) -> str:
     """Where something was measured, in words."""
-    told = ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())
+    told = point_text(point)
     return f" at {told}" if told else ""
+
+
+def point_text(point: Mapping[str, str]) -> str:
+    """A point in words."""
+    return ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())

@@ -46,4 +46,5 @@ def _write_whole(output: Path, content: bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise ResultsError("writing the report to", str(output), error.strerror or str(error)) from error
+        what, hint = error.strerror or str(error), "name another file with -o"
+        raise ResultsError("writing the report to", str(output), what, hint) from error

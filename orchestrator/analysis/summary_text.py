@@ -10,6 +10,8 @@ from orchestrator.analysis.aggregate import by_point
 from orchestrator.analysis.comparison_text import amount_text, count_text, plain
 from orchestrator.analysis.measures import key_of
 from orchestrator.analysis.pairing import run_text
+from orchestrator.analysis.readings import point_text
+from orchestrator.errors import sentence
 
 Document = dict[str, Any]
 # What belongs together in a summary: a point and a flow.
@@ -84,7 +86,7 @@ def _expectations(runs: Sequence[Document]) -> Iterator[tuple[str, ...]]:
             values = sorted(verdict["value"] for verdict in verdicts if verdict["value"] is not None)
             named = measure[0] if measure else ""
             shown = " to ".join(dict.fromkeys(amount_text(named, value) for value in (*values[:1], *values[-1:])))
-            rows.append((_point(group[0]["point"]), text, f"{sign} {met} of {len(verdicts)}", shown or "no value"))
+            rows.append((point_text(group[0]["point"]), text, f"{sign} {met} of {len(verdicts)}", shown or "no value"))
     yield from sorted(rows, key=lambda row: not row[2].startswith("❌"))
 
 
@@ -94,7 +96,7 @@ def _measures(summary: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]
     of_runs: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in summary:
         if row.get("phase") is None:
-            point = _point(row["point"])
+            point = point_text(row["point"])
             place = values.setdefault((point, row["flow"]), {}) if row["flow"] else of_runs.setdefault(point, {})
             place[row["measure"]] = row
     for (point, flow), found in values.items():
@@ -114,15 +116,9 @@ def _amount(measure: str, row: Mapping[str, Any] | None) -> str:
 def _failures(runs: Sequence[Document]) -> Iterator[str]:
     failed = [run for run in runs if run["status"] == "failed"]
     for run in failed[:_MOST_ROWS]:
-        error = run["error"]
-        hint = f"; {error['hint']}" if error["hint"] else ""
-        sentence = f"{run_text(run)}: {error['attempting']} {error['subject']}: {error['what']}{hint}"
-        yield f"- run `{run['run']}` failed, {plain(sentence)}"
+        why = f"{run_text(run)}: {sentence(run['error'])}"
+        yield f"- run `{run['run']}` failed, {plain(why)}"
     if len(failed) > _MOST_ROWS:
         yield f"- and {len(failed) - _MOST_ROWS} more"
     if failed:
         yield ""
-
-
-def _point(point: Mapping[str, str]) -> str:
-    return ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())

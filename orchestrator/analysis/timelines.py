@@ -16,6 +16,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from orchestrator.analysis.raw_series import (
+    NO_PACING,
+    NO_SSTHRESH,
     FlowReader,
     LinkReader,
     Raw,
@@ -38,9 +40,6 @@ from orchestrator.trace import ColumnSource
 
 POINTS = 2000
 
-# What TCP says where it has no slow start threshold yet, and where nothing limits its pacing.
-_NO_SSTHRESH, _NO_PACING = 2**31 - 1, 2**64 - 1
-
 _Reader = TypeVar("_Reader")
 _Named = TypeVar("_Named")
 
@@ -56,13 +55,11 @@ class Series(Generic[_Reader]):
 
 FLOW_SERIES: dict[str, Series[FlowReader]] = {
     "cwnd": Series("packets", "congestion window as each ACK found it", at_acks("cwnd")),
-    "ssthresh": Series(
-        "packets", "slow start threshold, from the first one on", at_acks("ssthresh", none=_NO_SSTHRESH)
-    ),
+    "ssthresh": Series("packets", "slow start threshold, from the first one on", at_acks("ssthresh", none=NO_SSTHRESH)),
     "rtt": Series("ms", "round trip that each ACK measured, of those that did", round_trips),
     "srtt": Series("ms", "smoothed round trip", at_acks("srtt_us", a_unit=1000)),
     "inflight": Series("packets", "packets sent and neither acknowledged nor taken for lost", at_acks("inflight")),
-    "pacing": Series("bit/s", "rate that TCP paces itself to", at_acks("pacing_Bps", a_unit=1 / 8, none=_NO_PACING)),
+    "pacing": Series("bit/s", "rate that TCP paces itself to", at_acks("pacing_Bps", a_unit=1 / 8, none=NO_PACING)),
     "snd_wnd": Series("bytes", "window that the receiver offers", at_acks("snd_wnd")),
     "state": Series("", "0 open, 1 disorder, 2 reducing its window (CWR), 3 recovery, 4 loss", at_acks("state")),
     "delivered": Series(

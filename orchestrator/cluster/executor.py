@@ -20,7 +20,7 @@ import queue
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,13 +28,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from distributed import Client, Future
-from distributed.client import ClosedClientError
-from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from orchestrator.backends import open_backend
 from orchestrator.cluster.artefacts import hashes
-from orchestrator.cluster.link import Helper, SchedulerLink
+from orchestrator.cluster.link import BROKEN, Helper, SchedulerLink
 from orchestrator.cluster.machines import ROOT, SLOT, programs_of
 from orchestrator.cluster.remote import Order, Parcel, carry, receive
 from orchestrator.cluster.samples import ExportOfRuns
@@ -54,8 +52,6 @@ _HANDS = 4
 _ANSWER_S = 120.0
 # A cache that lacks what it was just sent is not sent it for ever.
 _MOST_SENT = 3
-# What a broken connection looks like from within a call.
-_BROKEN = (OSError, TimeoutError, CommClosedError, ClosedClientError, CancelledError)
 
 
 class _NoPlace(Exception):
@@ -191,7 +187,7 @@ class DaskCluster:
             self._end(flight, Outcome(claim, "queued" if again else "failed", _document(claim, error), why=str(error)))
         except _NoPlace as error:
             self._lose(flight, str(error), counted=False)
-        except _BROKEN as error:
+        except BROKEN as error:
             self._link.look_again()
             self._lose(flight, f"the cluster did not answer ({type(error).__name__}: {error})", counted=False)
         except Exception as error:  # one faulty run must not take the others' dispatcher with it

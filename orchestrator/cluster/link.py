@@ -11,16 +11,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client
+from distributed.client import ClosedClientError
+from distributed.comm.core import CommClosedError
 
 from orchestrator.cluster.machines import ROOT, SLOT
 from orchestrator.cluster.remote import fail_at_once
 from orchestrator.errors import BackendError
 
 _LOG = logging.getLogger("longhaul.cluster")
+
+# What a broken connection looks like from within a call.
+BROKEN = (OSError, CommClosedError, ClosedClientError, CancelledError)
 
 _LOOK_S = 0.5
 _ANSWER_S = 10.0
@@ -97,7 +103,7 @@ class SchedulerLink:
                     self._prepare(client)
                     _LOG.info("connected to the scheduler %s", self._address)
                     self._follow(client)
-            except (OSError, TimeoutError, BackendError) as error:
+            except (*BROKEN, BackendError) as error:
                 if not pause_s:
                     _LOG.warning("the scheduler %s: %s; trying again until it answers", self._address, error)
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2 or 0.1)

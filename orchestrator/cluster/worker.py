@@ -17,7 +17,6 @@ import platform
 import signal
 import socket
 import sys
-import time
 from typing import Any
 
 import dask
@@ -25,17 +24,14 @@ from distributed import Status, Worker
 
 from orchestrator.cluster.machines import resources_of
 from orchestrator.cluster.remote import bench
+from orchestrator.companions import Stop, keep_going
 from orchestrator.judging import measured_by
 from orchestrator.logs import log_as_json
-from orchestrator.process import start_companion
 from orchestrator.settings import Settings, load_settings
 from orchestrator.toolchain import built_kernels
 
 _LOG = logging.getLogger("longhaul.worker")
 
-_PATIENCE_S = (0.2, 10.0)
-# A worker that lasted so long had no fault of its own.
-_LASTED_S = 5.0
 # Guests end within a tenth of a second; what is then left of a run is a little arithmetic.
 _LAST_WORDS_S = 10.0
 
@@ -52,26 +48,10 @@ _CONFIG = {
 
 def watch_over_worker(scheduler: str, slots: int) -> int:
     """Keep a worker going until told to stop; the exit code."""
-    stopped = False
-
-    def stop(number: int, frame: object) -> None:
-        nonlocal stopped
-        stopped = True
-        child.send_signal(signal.SIGTERM)
-
-    patience_s = _PATIENCE_S[0]
-    while not stopped:
-        begun = time.monotonic()
-        child = start_companion([sys.executable, "-m", __name__, scheduler, str(slots)])
-        signal.signal(signal.SIGTERM, stop)
-        signal.signal(signal.SIGINT, stop)
-        code = child.wait()
-        if time.monotonic() - begun > _LASTED_S:
-            patience_s = _PATIENCE_S[0]
-        if not stopped:
-            _LOG.warning("the worker ended with %s; starting it again in %.1f s", code, patience_s)
-            time.sleep(patience_s)
-            patience_s = min(_PATIENCE_S[1], patience_s * 2)
+    stop = Stop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    keep_going([sys.executable, "-m", __name__, scheduler, str(slots)], stop, _LOG, "worker")
     return 0
 
 

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.live.moments import STALE as STALE
-from orchestrator.live.moments import START, Moments
+from orchestrator.live.moments import STALE, START, Moments
 from orchestrator.live.readings import COUNTS, INFO, STATES, Floats, Rate, Reading, labels, rates, without_sack
 from orchestrator.run import Run
 from orchestrator.trace import Records, Trace

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.analysis.raw_series import NO_PACING, NO_SSTHRESH
 from orchestrator.analysis.series import frame_bytes
 from orchestrator.changes import run_marks
 from orchestrator.live.moments import CHANGE
@@ -22,8 +23,8 @@ from orchestrator.run import Flow, Run
 
 Floats = NDArray[np.float64]
 
-# What TCP says where it has no slow start threshold yet, where nothing limits its pacing, where no round trip was measured.
-_NO_SSTHRESH, _NO_PACING, _NO_RTT = 2**31 - 1, 2**64 - 1, 0
+# Where an ACK measured no round trip.
+_NO_RTT = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,10 @@ class Reading:
 
 STATES = (
     Reading("longhaul_flow_cwnd_packets", "ack", "cwnd"),
-    Reading("longhaul_flow_ssthresh_packets", "ack", "ssthresh", none=_NO_SSTHRESH),
+    Reading("longhaul_flow_ssthresh_packets", "ack", "ssthresh", none=NO_SSTHRESH),
     Reading("longhaul_flow_rtt_seconds", "ack", "rtt_us", a_unit=1e6, none=_NO_RTT),
     Reading("longhaul_flow_inflight_packets", "ack", "inflight"),
-    Reading("longhaul_flow_pacing_bps", "ack", "pacing_Bps", scale=8, none=_NO_PACING),
+    Reading("longhaul_flow_pacing_bps", "ack", "pacing_Bps", scale=8, none=NO_PACING),
     Reading("longhaul_link_queue_packets", "link", "queue_packets"),
 )
 COUNTS = (

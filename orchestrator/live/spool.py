@@ -128,6 +128,9 @@ class Spool:
                         self._take_over(folder)
                 except BlockingIOError:
                     others += sum(_size(file) for file in folder.glob(f"*{_SUFFIX}"))
+                except FileNotFoundError:
+                    # Its process ended just now, and left nothing.
+                    continue
         self._others = others
 
     def _take_over(self, folder: Path) -> None:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.live.downsampling import STALE, Samples
+from orchestrator.live.downsampling import Samples
+from orchestrator.live.moments import STALE
 from orchestrator.run import Run
 
 Ints = NDArray[np.int64]
@@ -61,13 +62,15 @@ class Step:
     end_ms: int
     series: dict[Key, tuple[Ints, Floats]]
 
-    def after(self, begin_ms: int) -> Step:
-        """What of it is not before that time."""
-        if begin_ms <= self.begin_ms:
+    def part(self, begin_ms: int, longest_ms: int) -> Step:
+        """What of it is not before that time, for so long."""
+        begin_ms = max(begin_ms, self.begin_ms)
+        end_ms = min(self.end_ms, begin_ms + longest_ms)
+        if (begin_ms, end_ms) == (self.begin_ms, self.end_ms):
             return self
-        cut = {key: np.searchsorted(ms, begin_ms) for key, (ms, _) in self.series.items()}
-        kept = {key: (ms[cut[key] :], values[cut[key] :]) for key, (ms, values) in self.series.items()}
-        return Step(begin_ms, self.end_ms, {key: some for key, some in kept.items() if len(some[0])})
+        cut = {key: slice(*np.searchsorted(ms, [begin_ms, end_ms])) for key, (ms, _) in self.series.items()}
+        kept = {key: (ms[cut[key]], values[cut[key]]) for key, (ms, values) in self.series.items()}
+        return Step(begin_ms, end_ms, {key: some for key, some in kept.items() if len(some[0])})
 
 
 class Told:
@@ -114,18 +117,12 @@ class Told:
                 self._steps = [joined(self._steps)]
 
     def since(self, begin_ms: int, longest_ms: int) -> Step | None:
-        """What was told from that time on, not much more than so long a part of it at once; None where there is nothing new."""
+        """What was told from that time on, so long a part of it at once; None where there is nothing new."""
         with self._lock:
             steps = [step for step in self._steps if step.end_ms > begin_ms]
         if not steps:
             return None
-        whole = joined(steps).after(begin_ms)
-        if whole.end_ms - whole.begin_ms <= longest_ms:
-            return whole
-        end_ms = whole.begin_ms + longest_ms
-        cut = {key: np.searchsorted(ms, end_ms) for key, (ms, _) in whole.series.items()}
-        kept = {key: (ms[: cut[key]], values[: cut[key]]) for key, (ms, values) in whole.series.items()}
-        return Step(whole.begin_ms, end_ms, {key: some for key, some in kept.items() if len(some[0])})
+        return joined(steps).part(begin_ms, longest_ms)
 
 
 def joined(steps: Sequence[Step]) -> Step:

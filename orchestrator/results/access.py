@@ -99,9 +99,10 @@ class Access:
                 raise NotFound(
                     "revoking token", name, "there is none of that name in force", "see `longhaul token list`"
                 )
-            connection.execute(update(TOKENS).where(TOKENS.c.id == row.id).values(revoked_at=now()))
+            at = now()
+            connection.execute(update(TOKENS).where(TOKENS.c.id == row.id).values(revoked_at=at))
             connection.execute(delete(SESSIONS).where(SESSIONS.c.token_id == row.id))
-            return _public(dict(row._mapping) | {"revoked_at": now()})
+            return _public(dict(row._mapping) | {"revoked_at": at})
 
     def any_token(self) -> bool:
         """Whether there is a token in force."""

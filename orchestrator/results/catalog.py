@@ -101,11 +101,9 @@ class Catalog:
                 found |= dict(connection.execute(query).all())
         return found
 
-    def newest(self, limit: int, experiment: str | None = None) -> list[Row]:
+    def newest(self, limit: int) -> list[Row]:
         """The newest kept runs, without their documents."""
         query = select(RUNS).where(_KEPT_HERE).order_by(RUNS.c.created_at.desc()).limit(limit)
-        if experiment is not None:
-            query = query.where(RUNS.c.experiment == experiment)
         with self._database.read() as connection:
             return [_row(row) for row in connection.execute(query)]
 
@@ -165,17 +163,6 @@ class Catalog:
         with self._database.read() as connection:
             virtual_s, wall_s = connection.execute(query).one()
         return virtual_s / wall_s if wall_s else 0.0
-
-    def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
-        """One measure of one flow over all runs of an experiment: (run id, value)."""
-        query = (
-            select(RUNS.c.id, MEASURES.c.value)
-            .join(MEASURES, MEASURES.c.run_id == RUNS.c.id)
-            .where(RUNS.c.experiment == experiment, MEASURES.c.measure == measure, MEASURES.c.flow == flow)
-            .order_by(RUNS.c.created_at)
-        )
-        with self._database.read() as connection:
-            return [(row.id, row.value) for row in connection.execute(query)]
 
     def measured_of(self, experiment_id: str) -> list[tuple[str, str]]:
         """Which measures the runs of an experiment have: (flow, measure), the flow empty for the path and the run."""

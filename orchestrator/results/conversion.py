@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from orchestrator.errors import TraceError
+from orchestrator.results.traces import unreadable
 
 _BATCH_ROWS = 65_536
 
@@ -21,7 +21,7 @@ def convert(source: Path, target: Path, to: str) -> None:
     try:
         FORMATS[to](source, target)
     except pa.ArrowInvalid as error:
-        raise TraceError("reading trace", str(source), str(error)) from error
+        raise unreadable(source, error) from error
 
 
 def _csv(source: Path, target: Path) -> None:

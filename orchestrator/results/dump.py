@@ -23,8 +23,6 @@ _BATCH = 500
 def dump(database: Database) -> Iterator[str]:
     """Every row of every table, of one moment, as lines."""
     with database.read() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
         for table in METADATA.sorted_tables:
             yield json.dumps({"table": table.name, "revision": HEAD}) + "\n"
             for row in connection.execution_options(yield_per=_BATCH).execute(select(table)):

@@ -49,5 +49,11 @@ def close_if_over(connection: Connection, experiment: str) -> None:
     connection.execute(
         update(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment).values(status=status, finished_at=now())
     )
-    counts = {end: getattr(row, end) for end in ENDS}
-    say(connection, "experiment.finished", {"status": status, "total": row.total, **counts}, experiment=experiment)
+    say_over(connection, experiment)
+
+
+def say_over(connection: Connection, experiment: str) -> None:
+    """Tell the log of an experiment that has its end, and how its runs ended."""
+    row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one()
+    told = {name: getattr(row, name) for name in ("status", "total", *ENDS)}
+    say(connection, "experiment.finished", told, experiment=experiment)

@@ -1,6 +1,6 @@
 """What happened, in the order in which it became known: the log that followers read and resume.
 
-    experiment: queued, finished, cancelled        run: queued, unplaced, started, progress, retried, finished
+    experiment: queued, finished        run: queued, unplaced, started, progress, retried, finished
 
 An event's id is larger than that of every event that could be seen before it, so "all after 17" never misses one.
 """

@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from orchestrator.errors import Conflict, NotFound
-from orchestrator.results.database import Database, chunks, insert_new, now, page_of
-from orchestrator.results.ends import KEPT, LIVE, close_if_over
+from orchestrator.results.database import Database, chunks, now, page_of
+from orchestrator.results.ends import KEPT, LIVE, close_if_over, say_over
 from orchestrator.results.events import newest_id, say, say_all
 from orchestrator.results.filters import Filter
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
@@ -89,11 +89,7 @@ class Experiments:
                 "first_event": newest_id(connection),
                 **traits,
             }
-            if not insert_new(connection, EXPERIMENTS, [row]):
-                # Somebody else was quicker with the same key.
-                known = _asked_before(connection, submission.owner, submission.idempotency_key, submission.asked_sha256)
-                assert known is not None
-                return known
+            connection.execute(insert(EXPERIMENTS).values(row))
             say(connection, "experiment.queued", {"total": len(run_ids), "cached": len(ends)}, experiment=submission.id)
             queued = enqueue(
                 connection,
@@ -208,7 +204,7 @@ class Experiments:
                 connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(end))
                 connection.execute(delete(WORK).where(WORK.c.run_id.in_(some)))
             say_all(connection, "run.finished", [(None, run_id, {"status": "cancelled"}) for run_id in waiting])
-            say(connection, "experiment.finished", {"status": "cancelled"}, experiment=experiment)
+            say_over(connection, experiment)
 
     def remove(self, experiment: str) -> None:
         """Forget an experiment that has ended; its runs stay, others may want them."""

@@ -60,25 +60,16 @@ class Leases:
         """Let go of it."""
         return self._change(name, holder, fence, {"holder": None, "until_s": 0.0, "about": ""})
 
-    def holds(self, name: str, fence: int) -> bool:
-        """Whether this fence is still the newest of a lease that has not run out."""
-        found = self.get(name)
-        return found is not None and found["holder"] is not None and found["fence"] == fence
-
     def get(self, name: str) -> dict[str, Any] | None:
         """Who has it, if it was ever asked for."""
         with self._database.read() as connection:
             row = connection.execute(select(LEASES).where(LEASES.c.name == name)).one_or_none()
-        if row is None:
-            return None
-        found = dict(row._mapping)
-        return found if found["until_s"] >= time.time() else found | {"holder": None, "about": ""}
+        return None if row is None else _lease(row)
 
     def all(self) -> list[dict[str, Any]]:
         """Every lease that was ever asked for."""
         with self._database.read() as connection:
-            names = connection.execute(select(LEASES.c.name).order_by(LEASES.c.name)).scalars().all()
-        return [found for name in names if (found := self.get(name)) is not None]
+            return [_lease(row) for row in connection.execute(select(LEASES).order_by(LEASES.c.name))]
 
     @staticmethod
     def _insert(connection: Connection, name: str) -> None:
@@ -89,3 +80,9 @@ class Leases:
         mine = (LEASES.c.name == name, LEASES.c.holder == holder, LEASES.c.fence == fence)
         with self._database.write() as connection:
             return bool(connection.execute(update(LEASES).where(*mine).values(values)).rowcount)
+
+
+def _lease(row: Any) -> dict[str, Any]:
+    """As it is now: one that has run out is nobody's."""
+    found = dict(row._mapping)
+    return found if found["until_s"] >= time.time() else found | {"holder": None, "about": ""}

@@ -20,8 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from orchestrator.errors import TraceError
-from orchestrator.results.traces import FILE_NAMES, groups_within, read_columns
+from orchestrator.results.traces import FILE_NAMES, groups_within, read_columns, unreadable
 from orchestrator.trace import EVER, Columns, SpanNs
 
 # Some 250 MB while a picture is made.
@@ -70,7 +69,7 @@ class SharedColumns:
             mine = part.of(about)
             return {"t_ns": part.t_ns[mine]} | {name: self._column(kind, span_ns, name)[mine] for name in names}
         except (OSError, pa.ArrowInvalid) as error:
-            raise TraceError("reading trace", str(self._folder / FILE_NAMES[kind]), str(error)) from error
+            raise unreadable(self._folder / FILE_NAMES[kind], error) from error
 
     def _file(self, kind: str) -> Any:
         if kind not in self._files:

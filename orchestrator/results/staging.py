@@ -69,7 +69,8 @@ class Staging:
         for folder in self._root.iterdir():
             if not folder.is_dir():
                 continue
-            with contextlib.suppress(BlockingIOError), locked(folder / "lock", wait=False):
+            # One whose process ends right now goes by itself.
+            with contextlib.suppress(BlockingIOError, FileNotFoundError), locked(folder / "lock", wait=False):
                 _remove(folder)
 
 

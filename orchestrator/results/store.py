@@ -1,6 +1,6 @@
 """The facade of results: keep a finished run, find it again, read its trace.
 
-    <home>/runs/<first two of id>/<id>/   acks.parquet flows.parquet links.parquet drops.parquet events.parquet manifest.json log.txt
+    <home>/runs/<first two of id>/<id>/   manifest.json log.txt, of each kind of record a file: acks.parquet flows.parquet ...
     <home>/derived/<first two>/<id>/      acks.csv ...: made of the above when asked for, can be made again
     <home>/catalogue.sqlite               the database of record, unless LONGHAUL_DATABASE names another
     <home>/logs/<id>.txt                  what the guest of a failed run said last
@@ -158,7 +158,8 @@ class Store:
             beside.replace(file)
         except OSError as error:
             beside.unlink(missing_ok=True)
-            raise ResultsError("revising the manifest", str(file), error.strerror or str(error)) from error
+            hint = "free some space, or see whether the run is kept"
+            raise ResultsError("revising the manifest", str(file), error.strerror or str(error), hint) from error
         self.catalog.revise(document["run"], document)
 
     def keep_log(self, directory: Path, run_id: str) -> str:
@@ -188,7 +189,7 @@ class Store:
 
     def find(self, run_id: str) -> dict[str, Any] | None:
         """The document of exactly this run, if it is kept; a folder without a row will do."""
-        if not (self.directory(run_id) / "manifest.json").is_file():
+        if not self.is_kept(run_id):
             return None
         known: dict[str, Any] = self.catalog.document(run_id) or self.manifest(run_id)["document"]
         return known
@@ -209,17 +210,17 @@ class Store:
         assert document is not None
         return document
 
-    def list_runs(self, limit: int, experiment: str | None = None) -> list[dict[str, Any]]:
+    def list_runs(self, limit: int) -> list[dict[str, Any]]:
         """The newest runs, a row each."""
-        return self.catalog.newest(limit, experiment)
-
-    def values(self, measure: str, flow: str, experiment: str) -> list[tuple[str, float]]:
-        """One measure over all runs of an experiment."""
-        return self.catalog.values(measure, flow, experiment)
+        return self.catalog.newest(limit)
 
     def directory(self, run_id: str) -> Path:
         """Where a kept run lives."""
         return self.home / "runs" / run_id[:2] / run_id
+
+    def is_kept(self, run_id: str) -> bool:
+        """Whether a run is there, with its trace."""
+        return (self.directory(run_id) / "manifest.json").is_file()
 
     def manifest(self, run_id: str) -> dict[str, Any]:
         """Everything about a kept run but its trace."""
@@ -227,7 +228,8 @@ class Store:
         try:
             found: dict[str, Any] = json.loads(file.read_text())
         except OSError as error:
-            raise ResultsError("reading the manifest", str(file), error.strerror or str(error)) from error
+            hint = "remove its folder, and run its experiment again"
+            raise ResultsError("reading the manifest", str(file), error.strerror or str(error), hint) from error
         return found
 
     def trace(self, run_id: str) -> Trace:
@@ -259,10 +261,9 @@ class Store:
 
     def _kept(self, run_id: str) -> Path:
         """Where a run lives that is kept; never outside of the store, whatever somebody calls a run."""
-        directory = self.directory(run_id)
-        if not _RUN_ID.fullmatch(run_id) or not (directory / "manifest.json").is_file():
+        if not _RUN_ID.fullmatch(run_id) or not self.is_kept(run_id):
             raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
-        return directory
+        return self.directory(run_id)
 
     def _derived(self, run_id: str) -> Path:
         return self.home / "derived" / run_id[:2] / run_id

@@ -79,8 +79,14 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
                 for name in wanted:
                     parts[name].append(batch.column(name).to_numpy()[chosen])
     except (OSError, pa.ArrowInvalid) as error:
-        raise TraceError("reading trace", str(file), str(error)) from error
+        raise unreadable(file, error) from error
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
+
+def unreadable(file: Path, error: Exception) -> TraceError:
+    """What is wrong with a file of a kept run, and the way to another."""
+    hint = "if it is damaged, remove its folder, and run its experiment again"
+    return TraceError("reading trace", str(file), str(error), hint)
 
 
 def groups_within(source: Any, span_ns: SpanNs) -> list[int]:
@@ -127,7 +133,7 @@ def _read(file: Path, kind: str) -> Records:
     try:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
-        raise TraceError("reading trace", str(file), str(error)) from error
+        raise unreadable(file, error) from error
     records = np.zeros(table.num_rows * RECORD_BYTES, dtype=np.uint8).view(TRACE_KINDS[kind])
     records["kind"] = KIND_NUMBERS[kind]
     for name in table.column_names:

@@ -46,16 +46,11 @@ def run_traits(run_id: str, experiment: str, owner: str | None, run: Run) -> dic
     """The columns of a run that come from what it is (run.json)."""
     meaning, flows, point = run["meaning"], run["flows"], run["point"]
     controls = controls_of(flows)
-    path = [
-        word("topology", meaning["topology"]),
-        word("bandwidth", format_rate(meaning["bandwidth_bps"])),
-        word("rtt", format_duration(meaning["rtt_us"])),
-    ]
     named = (value for flow in flows for value in (flow.get("variant"), flow["name"]) if value)
     words = [
         run_id,
         *_common(experiment, owner, run["backend"], controls),
-        *path,
+        *_path(meaning),
         f"kernel={run['kernel']}",
         f"seed={run['seed']}",
         *(word(field, value) for field, value in point.items()),
@@ -78,16 +73,17 @@ def experiment_traits(key: str, name: str, about: str, owner: str, runs: Iterabl
     for run in runs:
         backend = run["backend"]
         controls |= dict.fromkeys(controls_of(run["flows"]))
-        meaning = run["meaning"]
-        paths |= dict.fromkeys(
-            (
-                word("topology", meaning["topology"]),
-                word("bandwidth", format_rate(meaning["bandwidth_bps"])),
-                word("rtt", format_duration(meaning["rtt_us"])),
-            )
-        )
+        paths |= dict.fromkeys(_path(run["meaning"]))
     words = [key, *_common(name, owner, backend, list(controls)), *paths, *normal(about).split()]
     return {"backend": backend, "controls": " ".join(controls), "words": line_of(words)}
+
+
+def _path(meaning: Mapping[str, Any]) -> list[str]:
+    return [
+        word("topology", meaning["topology"]),
+        word("bandwidth", format_rate(meaning["bandwidth_bps"])),
+        word("rtt", format_duration(meaning["rtt_us"])),
+    ]
 
 
 def numbers_of(document: Mapping[str, Any]) -> dict[str, float | None]:

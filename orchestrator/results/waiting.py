@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, case, func, select
 
 from orchestrator.results.database import Database
 from orchestrator.results.tables import RUNS, WORK
-from orchestrator.results.work import order_of
+from orchestrator.results.work import is_free, order_of
 
 Row = dict[str, Any]
 
@@ -53,7 +53,7 @@ class Queue:
 
 def read_queue(database: Database, now_s: float, limit: int) -> Queue:
     """The queue as it is now, all of it from one snapshot: at most so many that run, and so many that wait."""
-    free = or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
+    free = is_free(now_s)
     with database.read() as connection:
         return Queue(
             _running(connection, free, limit), _next(connection, free, now_s, limit), _owners(connection, free)
@@ -69,8 +69,8 @@ def _running(connection: Connection, free: ColumnElement[bool], limit: int) -> l
 
 def _next(connection: Connection, free: ColumnElement[bool], now_s: float, limit: int) -> list[Row]:
     """What waits, in the order in which it would be taken if all were taken now."""
-    has, order = order_of(now_s)
-    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(has, has.c.owner == WORK.c.owner)
+    running, _, order = order_of(now_s)
+    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(running, running.c.owner == WORK.c.owner)
     found = connection.execute(query.where(free).order_by(*order).limit(limit))
     return [dict(row._mapping) for row in found]
 

@@ -117,8 +117,13 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
     return [one.run_id for one in fresh]
 
 
-def order_of(now_s: float) -> tuple[Subquery, Sequence[ColumnElement[Any]]]:
-    """How many runs each owner has running, to be joined by the owner, and the order in which runs are taken then."""
+def is_free(now_s: float) -> ColumnElement[bool]:
+    """Whether a run waits: nobody has it, or whoever had it let its lease run out."""
+    return or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
+
+
+def order_of(now_s: float) -> tuple[Subquery, ColumnElement[int], Sequence[ColumnElement[Any]]]:
+    """How many runs each owner has running, to be joined by the owner, and as a number; and the order in which runs are taken then."""
     running = (
         select(WORK.c.owner, func.count().label("running"))
         .where(WORK.c.claimed_by.is_not(None), WORK.c.lease_until_s >= now_s)
@@ -126,7 +131,7 @@ def order_of(now_s: float) -> tuple[Subquery, Sequence[ColumnElement[Any]]]:
         .subquery()
     )
     has = func.coalesce(running.c.running, 0)
-    return running, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+    return running, has, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
 
 
 def _packed(one: Wanted) -> bytes:
@@ -164,16 +169,14 @@ class Work:
 
     def _claim_one(self, holder: str, lease_s: float, most_each: int, needs: Sequence[str]) -> Claim | None:
         now_s = time.time()
-        running, order = order_of(now_s)
-        has = func.coalesce(running.c.running, 0)
-        free = or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
+        running, has, order = order_of(now_s)
+        free = is_free(now_s)
         query = (
             select(WORK)
             .outerjoin(running, running.c.owner == WORK.c.owner)
             .where(free, has < most_each, WORK.c.needs.in_(needs))
             .order_by(*order)
             .limit(1)
-            .with_for_update(skip_locked=True, of=WORK)
         )
         with self._database.read() as connection:
             if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:

@@ -61,8 +61,11 @@ class Restoring:
                 sysctl_file(name).write_text(entry["found"])
                 _read_back(name, entry["found"], read_sysctl(name))
         for device, entry in self._of_this_boot("qdiscs"):
-            kinds = {one["kind"] for one in read_qdiscs(device)} - {"mq"}
-            if self._is_ours(f"queue of {device}", "".join(sorted(kinds)), entry) and self._goes(f"queue of {device}"):
+            found = read_qdiscs(device)
+            kinds = " and ".join(sorted({one["kind"] for one in found} - {"mq"}))
+            # As it was found it is all of it, handles and all; as Longhaul set it, it is a kind.
+            now = found if found == entry["found"] else kinds
+            if self._is_ours(f"queue of {device}", now, entry) and self._goes(f"queue of {device}"):
                 run("tc", "qdisc", "delete", "dev", device, "root")
                 _read_back(f"queue of {device}", entry["found"], read_qdiscs(device))
         for device, entry in self._of_this_boot("offloads"):

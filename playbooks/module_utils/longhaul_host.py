@@ -196,7 +196,8 @@ class Record:
         if entry is None or (entry["boot"] != boot_id() and not lasting):
             of_kind[name] = {"found": found, "now": now, "boot": boot_id()}
         else:
-            entry["now"] = now
+            # Of several things by name, what this change leaves as it is was changed before.
+            entry["now"] = entry["now"] | now if isinstance(now, dict) else now
         self._save()
 
     def _save(self) -> None:

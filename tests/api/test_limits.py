@@ -22,8 +22,10 @@ from api.limits import Buckets, Limits
 from orchestrator.results import access
 from orchestrator.results.access import Access
 from orchestrator.results.events import EventLog
+from orchestrator.results.work import Wanted
 from tests.api.operations import documented, ids_of, settings
 from tests.api.serving import ROOT, Service
+from tests.unit.test_work import RUN, Lab, document
 
 NEVER = ("access-control-allow-origin", "server", "x-powered-by")
 ALWAYS = {
@@ -206,6 +208,18 @@ def test_a_full_disk_is_503(ask: tuple[Ask, FastAPI], monkeypatch: pytest.Monkey
     assert 503 in statuses
 
 
+def test_what_was_run_once_more_keeps_no_trace_to_report(ask: tuple[Ask, FastAPI]) -> None:
+    one, app = ask
+    token, _ = app.state.lab.access.add_token("known", "read")
+    lab, key, run = Lab(app.state.lab.store.database), "e" * 16, "f" * 20
+    lab.submit(key, [Wanted(run, RUN, {}, rerun_of="0" * 20)])
+    (claim,) = lab.claim()
+    assert lab.work.end(run, claim.fence, "done", document(run) | {"rerun": {"identical": True}})
+    answer = one("GET", f"{ROOT}/experiments/{key}/report", headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, answer.headers["content-type"]) == (409, PROBLEM), answer.text
+    assert "no run of it keeps a trace" in answer.json()["detail"]
+
+
 def test_a_fault_is_a_problem_document_with_every_header(
     ask: tuple[Ask, FastAPI], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +303,8 @@ def test_what_changed_something_is_in_the_log_of_changes(service: Service) -> No
         place = made.headers["location"]
         for method, path in (("POST", f"{place}/cancel"), ("DELETE", place), ("DELETE", f"{ROOT}/tokens/nobody")):
             ids[path] = runner.request(method, path).headers["x-request-id"]
-        runner.post(f"{ROOT}/plans", json={"shipped": "quick"})
+        for plans in ("plans", "plans/preview"):
+            assert runner.post(f"{ROOT}/{plans}", json={"shipped": "quick"}).status_code == 200
         runner.get(place)
         stranger.post(f"{ROOT}/experiments", json=asked)
         stranger.post(f"{ROOT}/session", json={"token": "nonsense"})
@@ -306,7 +321,7 @@ def test_what_changed_something_is_in_the_log_of_changes(service: Service) -> No
         ("runer", "delete_experiment", place, 204),
         ("runer", "revoke_token", f"{ROOT}/tokens/nobody", 403),
     ]
-    assert not [row for row in rows.values() if row["action"] == "make_plan"]
+    assert not [row for row in rows.values() if row["action"] in ("make_plan", "preview_plan")]
     # Who showed nothing changed nothing; who showed what is no token tried.
     assert all(row["actor"] or row["outcome"] == 401 for row in rows.values())
 

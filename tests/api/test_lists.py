@@ -66,6 +66,7 @@ def test_runs_take_these_too(service: Service, filters: dict[str, Any], count: i
     [
         ({"rtt": "80 cows"}, "a duration needs a unit"),
         ({"bandwidth": "10 ms"}, "a rate needs a unit"),
+        ({"bandwidth": "622 Mbit/s", "rtt": "80 cows"}, "reading the filter 80 cows"),
         ({"from": "2031-13-45"}, "there is no such day"),
         ({"from": "yesterday"}, "pattern"),
         ({"cc": ["a"] * 6}, "at most 5"),

@@ -67,6 +67,12 @@ def test_every_problem_is_declared_as_one() -> None:
         assert {"429", "500", "503"} <= set(operation.said["responses"])
 
 
+def test_what_an_operation_says_itself_of_a_problem_stands_there() -> None:
+    said = document()["paths"][RUN]["delete"]["responses"]
+    assert said["409"]["description"] == "It goes on, is pinned, or belongs to something that does."
+    assert said["404"]["description"] == "There is none."
+
+
 def test_the_same_and_more_is_no_break() -> None:
     old, new = document(), copy.deepcopy(document())
     assert breaks(old, old) == []

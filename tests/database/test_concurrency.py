@@ -153,7 +153,8 @@ def test_a_lease_has_one_holder_however_many_want_it(url: str) -> None:
             inside.append(f"holder{number}")
             fences.append(fence)
             assert inside == [f"holder{number}"]
-            assert leases.holds("root", fence)
+            held = leases.get("root")
+            assert held is not None and (held["holder"], held["fence"]) == (f"holder{number}", fence)
             inside.clear()
             assert leases.give_back("root", f"holder{number}", fence)
             assert not leases.renew("root", f"holder{number}", fence, 30.0)

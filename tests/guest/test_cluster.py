@@ -19,7 +19,8 @@ import pytest
 from orchestrator import dispatch
 from orchestrator.backends import open_backend
 from orchestrator.cluster.executor import DaskCluster
-from orchestrator.dispatch import Stop, serve_dispatcher
+from orchestrator.companions import Stop
+from orchestrator.dispatch import serve_dispatcher
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import compile_plan
 from orchestrator.request import Request

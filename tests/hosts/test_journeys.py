@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from orchestrator.allowance import not_allowed
-from orchestrator.dispatch import Stop, serve_dispatcher
+from orchestrator.companions import Stop
+from orchestrator.dispatch import serve_dispatcher
 from orchestrator.endpoints.channel import Channel
 from orchestrator.errors import BackendError
 from orchestrator.locks import locked

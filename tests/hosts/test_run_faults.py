@@ -126,7 +126,8 @@ def test_a_lease_that_is_stolen(runner: Runner) -> None:
     leases = Leases(Store(runner.settings()).database)
     fence = leases.seize("beta", "a thief", 60, "kernel tests")
     _failed(runner, process, "running on beta", "a thief has it for kernel tests")
-    assert leases.holds("beta", fence)
+    held = leases.get("beta")
+    assert held is not None and (held["holder"], held["fence"]) == ("a thief", fence)
     code, document, _ = runner.run(SHORT)
     assert code != 0
     assert "a thief has it for kernel tests" in json.dumps(document)

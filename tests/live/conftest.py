@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.live.downsampling import STALE, Downsampler, joined
+from orchestrator.live.downsampling import Downsampler, joined
+from orchestrator.live.moments import STALE
 from orchestrator.live.replay import samples_of
 from orchestrator.results.store import Store
 from orchestrator.run import Run

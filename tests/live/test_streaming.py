@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from orchestrator.backends import open_backend
-from orchestrator.dispatch import Stop, serve_dispatcher
+from orchestrator.companions import Stop
+from orchestrator.dispatch import serve_dispatcher
 from orchestrator.live.beside import open_live
 from orchestrator.live.moments import CHANGE
 from orchestrator.metrics import RUN_METRICS

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,3 +75,40 @@ def test_after_another_boot_only_what_lasts_stays_recorded(tmp_path: Path, lasti
 def test_nothing_is_changed_without_a_record(tmp_path: Path) -> None:
     with pytest.raises(HOST["Refused"], match="is missing, so nothing may be changed"):
         HOST["Record"](tmp_path / "before.json").note("sysctls", "a", "1", "2")
+
+
+def _library(name: str, monkeypatch: pytest.MonkeyPatch, **host: Any) -> dict[str, Any]:
+    """One of Ansible's modules, on a host of which some is as these functions say."""
+    stand_in: Any = SimpleNamespace(**{**HOST, **host})
+    monkeypatch.setitem(sys.modules, "ansible.module_utils.longhaul_host", stand_in)
+    return runpy.run_path(str(PLAYBOOKS / "library" / f"{name}.py"), run_name=name)
+
+
+def test_what_each_of_two_deployments_changed_of_a_card_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"gro": "on", "lro": "on", "tso": "on"}
+    card = dict(found)
+
+    def ethtool(*words: str) -> str:
+        assert words[:3] == ("ethtool", "-K", "eth1")
+        card[words[3]] = words[4]
+        return ""
+
+    record, host = _record(tmp_path), {"read_offloads": lambda device: dict(card), "run": ethtool}
+    for wanted in ({"gro": "off", "tso": "off"}, {"gro": "off", "lro": "off", "tso": "off"}):
+        _library("longhaul_settings", monkeypatch, **host)["Settings"](record, check=False).offloads("eth1", wanted)
+    assert set(card.values()) == {"off"}
+    restoring = _library("longhaul_restore", monkeypatch, **host)["Restoring"](record, check=False)
+    restoring.settings()
+    assert (card, restoring.kept) == (found, [])
+
+
+def test_a_queue_that_is_back_already_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = [{"kind": "fq_codel", "handle": "0:", "root": True}]
+    record = _record(tmp_path)
+    record.note("qdiscs", "eth1", queue, "fq")
+    host = {"read_qdiscs": lambda device: queue}
+    restoring = _library("longhaul_restore", monkeypatch, **host)["Restoring"](record, check=False)
+    restoring.settings()
+    assert (restoring.done, restoring.kept) == ([], [])

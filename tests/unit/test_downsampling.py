@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.live.downsampling import STALE, Downsampler, Key, Samples, joined
-from orchestrator.live.moments import ACTIVE, CHANGE, LINK_RATE, START
+from orchestrator.live.downsampling import Downsampler, Key, Samples, joined
+from orchestrator.live.moments import ACTIVE, CHANGE, LINK_RATE, STALE, START
 from orchestrator.live.readings import COUNTS, FLOW_THROUGHPUT, GOODPUT, INFO, LINK_THROUGHPUT, STATES, labels
 from orchestrator.live.replay import samples_of
 from orchestrator.metrics import RUN_METRICS

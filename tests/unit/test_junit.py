@@ -13,7 +13,7 @@ def test_missed_and_failed_runs_are_told_apart() -> None:
         "attempting": "running guest",
         "subject": "demo",
         "what": "the guest died",
-        "hint": "",
+        "hint": "its log is beside it",
     }
     result = {
         "experiment": "demo",
@@ -34,4 +34,7 @@ def test_missed_and_failed_runs_are_told_apart() -> None:
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert failure.get("message") == "too <slow>"
+    fault = suite.find("testcase/error")
+    assert fault is not None
+    assert fault.get("message") == "running guest demo: the guest died; its log is beside it"
     assert [case.get("name") for case in suite] == ["run seed=1", "path.rtt=2 ms seed=2", "run seed=3"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import ResultsError
+from orchestrator.locks import locked
 from orchestrator.results.staging import Staging
 
 
@@ -32,6 +34,20 @@ def test_what_a_dead_process_left_is_swept_and_the_living_stays(tmp_path: Path) 
         with Staging(tmp_path):
             assert mine.is_dir()
         assert not dead.exists()
+
+
+def test_a_process_that_ends_meanwhile_takes_its_folder_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaving = tmp_path / "staging" / "1-leaving"
+    leaving.mkdir(parents=True)
+
+    def gone_by_then(file: Path, *, wait: bool = True) -> AbstractContextManager[None]:
+        if file.parent == leaving:
+            leaving.rmdir()
+        return locked(file, wait=wait)
+
+    monkeypatch.setattr("orchestrator.results.staging.locked", gone_by_then)
+    with Staging(tmp_path):
+        assert not leaving.exists()
 
 
 def test_a_home_that_is_a_file_is_said(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.dependencies import Lab
+from api.watching import Watchers
 from orchestrator.live.downsampling import Downsampler, Samples
 from orchestrator.live.downsampling import joined as joined_samples
 from orchestrator.live.told import LINK_SERIES, SHOWN, Key, Step, Told, cell_of
 from orchestrator.live.watching import GrowingRun, folder_of
 from orchestrator.run import Run
+from orchestrator.settings import load_settings
 from orchestrator.trace import HEADER_BYTES, RECORD_BYTES
 from tests.unit.recordings import RUNS, plain_run, recorded
+from tests.unit.test_work import Lab as Queue
 
 RUN_ID = "0123456789abcdef0123"
 Points = dict[Key, list[tuple[int, float]]]
@@ -200,3 +207,24 @@ def test_samples_of_other_metrics_are_left_out() -> None:
     told.tell([Samples(("longhaul_run_info", 0), ms, bits)], 100)
     step = told.since(0, 1000)
     assert step is not None and not step.series
+
+
+def test_what_cannot_be_watched_keeps_no_page_waiting(tmp_path: Path) -> None:
+    """The queue has a run that is none: whatever goes wrong on the way to its samples, how it ends is told."""
+    lab = Lab(replace(load_settings(), home=tmp_path, database=""))
+    queue, key = Queue(lab.store.database), "f" * 20
+    queue.submit("e", [key])
+    queue.claim()
+
+    def wait_for(holds: Callable[[], bool]) -> bool:
+        until_s = time.monotonic() + 20
+        while not holds() and time.monotonic() < until_s:
+            time.sleep(0.01)
+        return holds()
+
+    with Watchers(lab).joined(key) as watch:
+        assert wait_for(lambda: watch.state == "starting"), watch.state
+        queue.keep(key)
+        assert wait_for(lambda: watch.ended), watch.state
+    assert watch.state == "done"
+    lab.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from orchestrator.errors import Conflict
 from orchestrator.results.catalog import Catalog
@@ -17,6 +18,7 @@ from orchestrator.results.events import EventLog
 from orchestrator.results.experiments import Experiments, Submission
 from orchestrator.results.leases import Leases
 from orchestrator.results.spans import Spans
+from orchestrator.results.tables import MEASURES
 from orchestrator.results.work import Claim, Wanted, Work
 
 RUN: dict[str, Any] = {
@@ -27,8 +29,8 @@ RUN: dict[str, Any] = {
 
 
 class Lab:
-    def __init__(self, url: str) -> None:
-        self.database = Database(url)
+    def __init__(self, database: str | Database) -> None:
+        self.database = Database(database) if isinstance(database, str) else database
         self.experiments = Experiments(self.database)
         self.work = Work(self.database)
         self.catalog = Catalog(self.database)
@@ -65,6 +67,13 @@ def document(run: str, status: str = "done") -> dict[str, Any]:
         "run": run, "experiment": "x", "status": status, "backend": "sandbox", "kernel": "6.12.1", "seed": 1, "virtual_s": 3.0,
         "wall_s": 0.1, "trace_sha256": "t", "point": {}, "flows": [], "path": {}, "measured_by": "m",
     }  # fmt: skip
+
+
+def numbers(database: Database, measure: str, flow: str) -> list[tuple[str, float]]:
+    """One measure over all runs: (run id, value)."""
+    query = select(MEASURES.c.run_id, MEASURES.c.value).where(MEASURES.c.measure == measure, MEASURES.c.flow == flow)
+    with database.read() as connection:
+        return [(row.run_id, row.value) for row in connection.execute(query.order_by(MEASURES.c.run_id))]
 
 
 @pytest.fixture(name="lab")
@@ -168,6 +177,9 @@ def test_cancelling_gives_up_what_nobody_else_wants(lab: Lab) -> None:
     assert lab.names(1) == ["a"]
     lab.experiments.cancel("e")
     assert lab.counts("e") | {"status": "cancelled", "cancelled": 3} == lab.counts("e")
+    told = lab.events.of_experiment("e", 0)[-1]
+    assert told["kind"] == "experiment.finished"
+    assert told["data"] == {"status": "cancelled", "total": 3, "done": 0, "missed": 0, "failed": 0, "cancelled": 3}
     assert lab.work.cancelled("one") == {"a"}
     assert lab.names(5) == ["shared"]
     assert lab.work.end("a", 1, "cancelled", {})
@@ -239,8 +251,9 @@ def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
     time.sleep(0.01)
     assert lab.leases.take("root", "ben", 10.0) == 2
     assert not lab.leases.renew("root", "ada", 1, 10.0), "a lease that was lost stays lost"
-    assert lab.leases.holds("root", 2)
-    assert not lab.leases.holds("root", 1)
+    (held,) = lab.leases.all()
+    assert (held["name"], held["holder"], held["fence"]) == ("root", "ben", 2)
+    assert held == lab.leases.get("root")
 
 
 def test_what_was_carried_out_is_counted_once_and_stays_when_it_is_gone(lab: Lab) -> None:

@@ -1,0 +1,102 @@
+"""What works beside a process is started again when it ends, and ends when that is to stop, whenever it is told so."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import SimpleNamespace
+
+import pytest
+
+from orchestrator import companions
+from orchestrator.companions import Stop, keep_going
+
+_LOG = logging.getLogger("test")
+
+
+class Clock:
+    """A time that passes when somebody sleeps; `then` hears of it."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.then: Callable[[float], None] = lambda now_s: None
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, length_s: float) -> None:
+        self.now_s += length_s
+        self.then(self.now_s)
+
+
+class Child:
+    """A process that ends by itself after a time."""
+
+    def __init__(self, clock: Clock, lives_s: float) -> None:
+        self.begun_s = clock.now_s
+        self.returncode: int | None = None
+        self._clock, self._lives_s = clock, lives_s
+
+    def poll(self) -> int | None:
+        if self._clock.now_s - self.begun_s >= self._lives_s:
+            self.returncode = 1
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        self.returncode = -number
+
+    def wait(self) -> int | None:
+        assert self.returncode is not None, "it would be waited for for ever"
+        return self.returncode
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(companions, "time", SimpleNamespace(monotonic=found.monotonic, sleep=found.sleep))
+    return found
+
+
+def kept_going(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, stop: Stop, lives_s: Sequence[float], at_start: int = -1
+) -> list[Child]:
+    """Children of these lives, until there are no more, or until a stop comes while one of them is being started."""
+    children: list[Child] = []
+
+    def start(argv: Sequence[str]) -> Child:
+        children.append(Child(clock, lives_s[len(children)]))
+        if len(children) == len(lives_s) or len(children) == at_start:
+            stop.set()
+        return children[-1]
+
+    monkeypatch.setattr(companions, "start_companion", start)
+    keep_going(["x"], stop, _LOG, "x")
+    return children
+
+
+def test_what_ends_soon_is_started_ever_more_seldom(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    children = kept_going(clock, monkeypatch, Stop(), [1.0] * 9)
+    begun_s = [child.begun_s for child in children]
+    pauses_s = [later - earlier - 1.0 for earlier, later in pairwise(begun_s)]
+    assert pauses_s == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0], abs=0.3)
+
+
+def test_what_lasted_is_started_again_at_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    children = kept_going(clock, monkeypatch, Stop(), [1.0, 1.0, 1.0, 60.0, 1.0])
+    assert children[4].begun_s - children[3].begun_s == pytest.approx(60.2, abs=0.3)
+
+
+def test_a_stop_that_comes_while_it_is_being_started_ends_it(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    children = kept_going(clock, monkeypatch, Stop(), [1.0, 1e9, 1.0], at_start=2)
+    assert [child.returncode for child in children] == [1, -signal.SIGTERM]
+
+
+def test_a_stop_is_not_waited_for_until_the_next_start(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = Stop()
+    # In the middle of the longest pause.
+    clock.then = lambda now_s: stop.set() if now_s > 25 else None
+    children = kept_going(clock, monkeypatch, stop, [1.0] * 99)
+    assert children[-1].returncode == 1
+    assert clock.now_s == pytest.approx(25, abs=0.3)

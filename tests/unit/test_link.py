@@ -1,0 +1,53 @@
+"""The connection to a scheduler is made anew whatever it breaks by; a cluster of real processes is tests/guest's."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+import pytest
+from distributed.client import ClosedClientError
+
+from orchestrator.cluster import link
+from orchestrator.cluster.link import SchedulerLink
+
+
+class Client:
+    """Dask's client of a scheduler that goes away while it is being set up, the first time."""
+
+    opened = 0
+    status = "running"
+
+    def __init__(self, address: str, **options: Any) -> None:
+        Client.opened += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        pass
+
+    def subscribe_topic(self, topic: str, heard: object) -> None:
+        pass
+
+    def run_on_scheduler(self, call: object) -> int:
+        if Client.opened == 1:
+            raise ClosedClientError("the scheduler is gone")
+        return 0
+
+    def scheduler_info(self) -> dict[str, Any]:
+        return {"id": "one", "workers": {}}
+
+
+def test_a_scheduler_that_goes_away_while_it_is_set_up_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "Client", Client)
+    lost: list[int] = []
+    one = SchedulerLink("tcp://nowhere:1", "topic", lambda message: None, lambda: lost.append(Client.opened))
+    one.open()
+    until_s = time.monotonic() + 10
+    while one.client is None and time.monotonic() < until_s:
+        time.sleep(0.01)
+    connected = one.client is not None
+    one.close()
+    assert connected
+    assert lost == [1, 2]

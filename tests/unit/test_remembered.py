@@ -1,0 +1,29 @@
+"""Answers that are remembered: the last ones, whoever asks at the same time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from api.remembered import Question, Remembered
+
+
+def test_the_last_answers_are_remembered_and_large_ones_are_not() -> None:
+    remembered = Remembered(most=2, largest=3)
+    for name in ("a", "b"):
+        remembered.keep((name,), name.encode())
+    assert remembered.find(("a",)) == b"a"
+    assert remembered.keep(("c",), b"c") == b"c"
+    assert remembered.keep(("d",), b"long") == b"long"
+    assert [remembered.find((name,)) for name in "abcd"] == [b"a", None, b"c", None]
+
+
+def test_an_answer_that_another_thread_lets_go_of_is_given_all_the_same() -> None:
+    class Elsewhere(OrderedDict[Question, bytes]):
+        """Where another thread makes room just after this one has found something."""
+
+        def get(self, key: Question, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
+            return self.pop(key, default)
+
+    remembered = Remembered(most=2, largest=3)
+    remembered._answers = Elsewhere({("a",): b"a"})
+    assert remembered.find(("a",)) == b"a"

@@ -1,0 +1,27 @@
+"""The spool of one process beside those of others; its way to a Prometheus is tests/live's."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from orchestrator.live.spool import Spool
+from orchestrator.locks import locked
+
+
+def test_a_process_that_ends_meanwhile_takes_its_spool_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaving = tmp_path / "spool" / "1-leaving"
+    leaving.mkdir(parents=True)
+
+    def gone_by_then(file: Path, *, wait: bool = True) -> AbstractContextManager[None]:
+        if file.parent == leaving:
+            leaving.rmdir()
+        return locked(file, wait=wait)
+
+    monkeypatch.setattr("orchestrator.live.spool.locked", gone_by_then)
+    spool = Spool(tmp_path, 10**6)
+    assert spool.first(0) is None
+    spool.close()
+    assert [entry.name for entry in (tmp_path / "spool").iterdir()] == [".lock"]
