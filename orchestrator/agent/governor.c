@@ -55,10 +55,8 @@ uint64_t governor_sent(void)
 	return __atomic_load_n(&sent_frames, __ATOMIC_RELAXED);
 }
 
-static bool is_live(const struct flow *flow)
+static bool is_live(const struct flow *flow, uint64_t now_us)
 {
-	uint64_t now_us = clock_now_ns() / NS_PER_US;
-
 	return !flow->traffic->over && flow->start_us <= now_us + AHEAD_US &&
 	       now_us < flow_end_us(flow);
 }
@@ -90,20 +88,23 @@ static void set_share(struct governed *one)
 			   sizeof(bytes));
 }
 
-/* First those that use less than an even share, then the rest for the others, evenly. */
+/*
+ * First those that use less than an even share, then the rest for the others, evenly; all as it is at one instant, for a flow
+ * that came to life in between would be given what is dealt out already.
+ */
 static void deal(uint64_t elapsed_ns)
 {
-	uint64_t left = shared_bps, hungry = 0, live = 0;
+	uint64_t left = shared_bps, hungry = 0, live = 0, now_us = clock_now_ns() / NS_PER_US;
 
 	for (size_t i = 0; i < governed_count; i++)
-		live += governed[i].shares && is_live(governed[i].flow);
+		live += governed[i].shares && is_live(governed[i].flow, now_us);
 	for (size_t i = 0; i < governed_count && live; i++) {
 		struct governed *one = &governed[i];
 		uint64_t even = shared_bps / live, least = even * LEAST_SHARE / 100;
 		uint64_t used = (one->sent - one->sent_then) * 8 * NS_PER_S / elapsed_ns;
 
 		one->next_bps = 0;
-		if (!one->shares || !is_live(one->flow))
+		if (!one->shares || !is_live(one->flow, now_us))
 			continue;
 		if (used * 100 >= one->share_bps * WANTS_MORE || used * ROOM / 100 >= even) {
 			hungry++;
@@ -115,7 +116,7 @@ static void deal(uint64_t elapsed_ns)
 	for (size_t i = 0; i < governed_count; i++) {
 		struct governed *one = &governed[i];
 
-		if (one->shares && is_live(one->flow) && !one->next_bps)
+		if (one->shares && is_live(one->flow, now_us) && !one->next_bps)
 			one->next_bps = left / hungry;
 		/* Nobody wants the rest: a single one may as well have it. */
 		else if (live == 1 && one->next_bps)
