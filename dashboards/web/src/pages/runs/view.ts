@@ -5,6 +5,12 @@ import { flag, list, oneOf, text, type ViewOf, writeView } from "../../shell/cod
 import { linkTo } from "../../shell/hash";
 
 export const STATUSES: readonly Status[] = ["queued", "running", "done", "missed", "failed", "cancelled"];
+
+/** Whether something still comes of it. */
+export function isLive({ status }: { status: Status }): boolean {
+  return status === "queued" || status === "running";
+}
+
 export const BACKENDS = ["sandbox", "mininet", "hosts"] as const;
 
 export const VIEW = {
