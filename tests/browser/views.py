@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from tests.api.serving import ROOT, Service
+from tests.browser.visitor import PATIENCE_MS
 
 # Four congestion controls, each beside each: a map with sixteen cells.
 PAIRS: dict[str, Any] = {
@@ -57,8 +58,8 @@ FULL = {
     "experiment": "experiments/{duel}",
     "sweep": "experiments/{pairs}",
     "compare": "compare?runs={run},{other}",
-    "compare-sides": "compare?show=sides&runs={run},{other}",
-    "compare-distributions": "compare?show=distributions&runs={run},{other}",
+    "compare-sides": "compare?show=multiples&runs={run},{other}",
+    "compare-distributions": "compare?show=spread&runs={run},{other}",
     "compare-fairness": "compare?show=fairness&runs={run},{other}",
     "compare-differences": "compare?show=differences&runs={run},{other}&all=1",
     "compare-map": "compare?show=map&experiment={pairs}",
@@ -107,3 +108,13 @@ def furnish(service: Service) -> dict[str, str]:
 def settle(page: Page) -> None:
     """Wait until what was asked for is there."""
     page.evaluate(_SETTLED)
+
+
+def reaches(page: Page, at_least_s: float, patience_ms: float = PATIENCE_MS) -> None:
+    """Wait until the page says that the run on it has come so far."""
+    page.wait_for_function(
+        "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
+        " return found !== null && Number(found[1]) >= most; }",
+        arg=at_least_s,
+        timeout=patience_ms,
+    )
