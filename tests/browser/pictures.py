@@ -40,8 +40,8 @@ LIVE: dict[str, Any] = {
     "duration": "300 s",
 }
 _COLOURS = 128
-# How far a live run is when its picture is taken, and how long that may take.
-_FAR_ENOUGH_S, _PATIENCE_MS = 8, 120_000
+# How far a live run is when its picture is taken.
+_FAR_ENOUGH_S = 8
 
 
 def keep(page: Page, name: str) -> None:
@@ -74,7 +74,7 @@ def watch(browser: Browser, service: Service) -> None:
         with Visitor.comes(browser, service, **told) as visitor:
             visitor.enters("admin")
             visitor.opens(f"runs/{made['runs'][0].rpartition('/')[2]}")
-            reaches(visitor.page, _FAR_ENOUGH_S, _PATIENCE_MS)
+            reaches(visitor.page, _FAR_ENOUGH_S)
             keep(visitor.page, f"watch-{place}")
     with service.client() as client:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
