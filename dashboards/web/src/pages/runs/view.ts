@@ -87,3 +87,8 @@ export function experimentsQuery(view: View) {
 export function listOf(wanted: Partial<View>): string {
   return linkTo(["runs"], writeView(VIEW, wanted));
 }
+
+/** `flows.app.params.rate` -> `app rate`, `path.rtt` -> `rtt` */
+export function shortField(field: string): string {
+  return field.replace(/^(path|flows|links)\./, "").replace(/\.(params\.)?/g, " ");
+}
