@@ -1,9 +1,9 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them through apt-get; without the right to, prints the command.
 #
-#	setup.sh [check] [stock] [bench] [service] [live] [containers] [hosts] [web] [browser]    what running experiments needs; and what only static checks, the stock
-#		kernels' test, benchmarks or the tests of the service, of the way to Prometheus, of containers, of hosts,
-#		the web page or its tests need
+#	setup.sh [GROUP]...    what running experiments needs, and what each group needs besides:
+#		check (static checks), stock (the test on stock kernels), bench (benchmarks), service, live (the way to
+#		Prometheus), containers, hosts (their tests), web (the web page), browser (its tests)
 set -euo pipefail
 
 # What provides what: a command or a file, and Debian's package for it.

@@ -68,10 +68,6 @@ class Block:
         return line if self.language else re.split(r"\s{2,}|\s+# ", line.strip())[0]
 
     @property
-    def elsewhere(self) -> str:
-        return self.mark.partition("elsewhere: ")[2]
-
-    @property
     def done_by(self) -> str:
         return self.mark.partition("carried out by ")[2]
 

@@ -20,6 +20,7 @@ from api.client import Event
 from orchestrator.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
 from tests.api.serving import Service, served
 from tests.command import longhaul
+from tests.waiting import wait_for
 
 
 def written(name: str, **changes: Any) -> dict[str, Any]:
@@ -217,13 +218,6 @@ def client_runs(service: Service, experiment: str) -> list[str]:
 def progressed(statuses: list[str]) -> bool:
     """Something has come of it, and something is left to be lost."""
     return "done" in statuses and "running" in statuses
-
-
-def wait_for(happened: Any) -> None:
-    until_s = time.monotonic() + 300
-    while not happened():
-        assert time.monotonic() < until_s
-        time.sleep(0.1)
 
 
 def test_the_same_key_submits_once_and_pages_hold_every_run_once(

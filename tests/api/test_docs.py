@@ -17,8 +17,8 @@ import yaml
 
 from tests.api.serving import Service, served
 from tests.api.test_ci_journey import written
+from tests.pages import DOCS, REPOSITORY, blocks
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 
@@ -29,12 +29,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", (REPOSITORY / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
+def told(page: str, language: str) -> list[str]:
+    """What the blocks of a page hold that are written in a language."""
+    return ["\n".join(block.lines) for block in blocks(DOCS / page) if block.language == language]
 
 
 def test_the_notebook_of_the_client(service: Service, tmp_path: Path) -> None:
-    notebook = "\n".join(blocks("client.md", "python"))
+    notebook = "\n".join(told("client.md", "python"))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", notebook],
         cwd=tmp_path,
@@ -171,9 +172,9 @@ def test_the_action_ends_as_the_run_did(service: Service, tmp_path: Path, inputs
 
 
 def test_the_snippet_for_gitlab(service: Service, tmp_path: Path) -> None:
-    snippet = next(one for one in blocks("ci.md", "yaml") if "before_script" in one)
+    snippet = next(one for one in told("ci.md", "yaml") if "before_script" in one)
     (job,) = yaml.safe_load(snippet).values()
-    experiment = next(one for one in blocks("ci.md", "yaml") if one.startswith("# experiments/pacing.yaml"))
+    experiment = next(one for one in told("ci.md", "yaml") if one.startswith("# experiments/pacing.yaml"))
     (tmp_path / "experiments").mkdir()
     plain = experiment.replace("modules: [../tcp_mine]\n", "").replace("cc: mine", "cc: bbr")
     (tmp_path / "experiments" / "pacing.yaml").write_text(plain)

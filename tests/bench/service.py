@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import os
 import re
@@ -23,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,8 +32,8 @@ from orchestrator.results.database import insert_new
 from orchestrator.results.store import Store
 from orchestrator.results.tables import DOCUMENTS, RUNS
 from orchestrator.settings import load_settings
+from tests.api.serving import LONGHAUL, served
 
-LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
 # What an every-ACK trace of a long run comes to: a hundred thousand ACKs.
 MODEL = ["quick", "--set", "path.bandwidth=100 Mbit/s", "--set", "duration=25 s"]
 _BATCH = 500
@@ -77,29 +75,6 @@ def fill(store: Store, count: int) -> list[str]:
             for file in files:
                 os.link(file, folder / file.name)
     return [*ids, model["id"]]
-
-
-@contextlib.contextmanager
-def served(home: Path) -> Iterator[tuple[str, str, int]]:
-    """The service on a free port: its address, an admin's token, its process."""
-    environment = {**os.environ, "LONGHAUL_HOME": str(home), "LONGHAUL_RATE_LIMIT": "1000000"}
-    with (home / "serve.log").open("w") as log:
-        service = subprocess.Popen(
-            [*LONGHAUL, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-        )
-    try:
-        assert service.stdout is not None
-        address = service.stdout.readline().split()[2].rstrip(",")
-        token = service.stdout.readline().split()[-1]
-        while True:
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{address}/readyz").status_code == 200:
-                    break
-            time.sleep(0.05)
-        yield address, token, service.pid
-    finally:
-        service.terminate()
-        service.wait()
 
 
 def wrk(address: str, token: str, path: str, ids: list[str], seconds: int, folder: Path) -> dict[str, float]:
@@ -195,14 +170,15 @@ def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
         os.environ["LONGHAUL_HOME"] = str(home)
         subprocess.run([*LONGHAUL, "run", *MODEL, "--json"], check=True, stdout=subprocess.DEVNULL)
         ids = fill(Store(load_settings()), runs)
-        with served(home) as (address, token, pid):
-            found: dict[str, Any] = {"runs": runs, "memory_at_start_mb": memory_mb(pid)}
+        with served(home) as service:
+            address, token = service.url, service.tokens["admin"]
+            found: dict[str, Any] = {"runs": runs, "memory_at_start_mb": memory_mb(service.pid)}
             found["list"] = wrk(address, token, "/api/v1/runs", ids, seconds, Path(folder))
             series = "/api/v1/runs/{id}/series?measure=cwnd&flow=app&points=2000"
             found["series"] = wrk(address, token, series, ids, seconds, Path(folder))
             found["cached"] = cached(address, token, 20)
             found["follow"] = asyncio.run(follow(address, token, followers))
-            found["memory_mb"] = memory_mb(pid)
+            found["memory_mb"] = memory_mb(service.pid)
         return found
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.api.serving import ROOT, Service, served
-from tests.browser.views import EMPTY, FULL, furnish, settle
+from tests.browser.views import EMPTY, FULL, furnish, reaches, settle
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/pictures/web"
@@ -41,10 +41,7 @@ LIVE: dict[str, Any] = {
 }
 _COLOURS = 128
 # How far a live run is when its picture is taken.
-_FAR_ENOUGH = """() => {
-    const found = /([\\d.]+) s of/.exec(document.querySelector("main")?.textContent ?? "");
-    return found !== null && Number(found[1]) >= 8;
-}"""
+_FAR_ENOUGH_S = 8
 
 
 def keep(page: Page, name: str) -> None:
@@ -77,7 +74,7 @@ def watch(browser: Browser, service: Service) -> None:
         with Visitor.comes(browser, service, **told) as visitor:
             visitor.enters("admin")
             visitor.opens(f"runs/{made['runs'][0].rpartition('/')[2]}")
-            visitor.page.wait_for_function(_FAR_ENOUGH, timeout=120_000)
+            reaches(visitor.page, _FAR_ENOUGH_S)
             keep(visitor.page, f"watch-{place}")
     with service.client() as client:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")

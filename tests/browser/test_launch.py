@@ -308,12 +308,6 @@ def test_places_say_whether_they_are_ready(at_launch: Page) -> None:
     expect(places.get_by_role("radio", name=re.compile("^Mininet in a guest, virtual time"))).to_be_checked()
 
 
-def test_who_may_only_look_is_not_offered_to_launch(visitor: Visitor) -> None:
-    visitor.logs_in("read", "launch")
-    expect(visitor.page.get_by_text("Your token may look, not launch.")).to_be_visible()
-    expect(button(visitor.page)).to_have_count(0)
-
-
 def test_on_a_phone_form_and_text_take_turns(passer_by: Visitor) -> None:
     passer_by.logs_in("run", "launch")
     page = passer_by.page

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.api.serving import ROOT, Service, served
-from tests.browser.visitor import PHONE, Visitor
+from tests.browser.visitor import Visitor
 
 # Two runs of a second each, three claims that are known to agree.
 PAPER, FIGURE = "agilesd", "fig4"
@@ -65,14 +65,7 @@ def test_who_may_only_look_is_offered_nothing_and_refused(visitor: Visitor) -> N
     visitor.logs_in("read", "papers/rfc9743/feedback")
     expect(page.get_by_role("table", name="Claims")).to_be_visible()
     expect(page.get_by_role("button", name="Run it")).to_have_count(0)
-    said = page.evaluate(
-        """async () => {
-            const session = await (await fetch("api/v1/session")).json();
-            const headers = {"X-CSRF-Token": session.csrf_token, "Content-Type": "application/json"};
-            return (await fetch("api/v1/reproductions/rfc9743/feedback", {method: "POST", headers, body: "{}"})).status;
-        }"""
-    )
-    assert said == 403
+    assert visitor.is_answered("POST", "reproductions/rfc9743/feedback", {}) == 403
     with visitor.service.client() as client:
         assert client.get(f"{ROOT}/experiments", params={"name": "rfc9743-feedback"}).json()["items"] == []
 
@@ -80,12 +73,3 @@ def test_who_may_only_look_is_offered_nothing_and_refused(visitor: Visitor) -> N
 def test_an_unknown_figure_is_told_the_known_ones(visitor: Visitor) -> None:
     visitor.logs_in("read", f"papers/{PAPER}/fig44")
     expect(visitor.page.get_by_role("alert")).to_contain_text("nearest: fig4")
-
-
-def test_on_a_phone_nothing_is_cut_off(browser: Browser, service: Service) -> None:
-    with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
-        visitor.logs_in("run", f"papers/{PAPER}/{FIGURE}")
-        expect(visitor.page.get_by_role("table", name="Claims")).to_be_visible()
-        wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-        assert visitor.page.evaluate(wide)
-        visitor.pictures("figure-phone")

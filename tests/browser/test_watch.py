@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.api.serving import ROOT, Service
+from tests.browser.views import reaches
 from tests.browser.visitor import Visitor
 
 # Minutes of it: long enough to be looked at, and fast enough on a machine that has much else to do.
@@ -71,11 +72,7 @@ def front_s(page: Page) -> float:
 
 
 def wait_until(page: Page, at_least_s: float) -> float:
-    page.wait_for_function(
-        "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
-        " return found !== null && Number(found[1]) >= most; }",
-        arg=at_least_s,
-    )
+    reaches(page, at_least_s)
     return front_s(page)
 
 

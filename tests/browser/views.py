@@ -57,8 +57,8 @@ FULL = {
     "experiment": "experiments/{duel}",
     "sweep": "experiments/{pairs}",
     "compare": "compare?runs={run},{other}",
-    "compare-sides": "compare?show=sides&runs={run},{other}",
-    "compare-distributions": "compare?show=distributions&runs={run},{other}",
+    "compare-sides": "compare?show=multiples&runs={run},{other}",
+    "compare-distributions": "compare?show=spread&runs={run},{other}",
     "compare-fairness": "compare?show=fairness&runs={run},{other}",
     "compare-differences": "compare?show=differences&runs={run},{other}&all=1",
     "compare-map": "compare?show=map&experiment={pairs}",
@@ -73,6 +73,8 @@ FULL = {
     "nowhere": "nowhere",
 }
 
+# A run is computed: beside a busy machine's other work that takes longer than a page does.
+_REACHES_MS = 120_000
 # Nothing changes for a while, and nothing says that it is on its way.
 _SETTLED = """() => new Promise((resolve) => {
     const [quiet, most] = [400, 10000];
@@ -107,3 +109,13 @@ def furnish(service: Service) -> dict[str, str]:
 def settle(page: Page) -> None:
     """Wait until what was asked for is there."""
     page.evaluate(_SETTLED)
+
+
+def reaches(page: Page, at_least_s: float) -> None:
+    """Wait until the page says that the run on it has come so far."""
+    page.wait_for_function(
+        "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
+        " return found !== null && Number(found[1]) >= most; }",
+        arg=at_least_s,
+        timeout=_REACHES_MS,
+    )

@@ -20,6 +20,12 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000
 # A request that was refused is told by the browser too: that is what some journeys are about.
 _REFUSED = "Failed to load resource"
+# As the page itself asks, whatever it shows.
+_ASK = """async ([method, path, body]) => {
+    const session = await (await fetch("api/v1/session")).json();
+    const headers = { "X-CSRF-Token": session.csrf_token, "Content-Type": "application/json" };
+    return (await fetch(`api/v1/${path}`, { method, headers, body: body && JSON.stringify(body) })).status;
+}"""
 # Where pictures are put, for people to look at; nowhere unless it is said.
 _PICTURES = os.environ.get("LONGHAUL_PICTURES", "")
 
@@ -80,6 +86,10 @@ class Visitor:
     def shows_token(self, token: str) -> None:
         self.page.get_by_label("Token").fill(token)
         self.page.get_by_role("button", name="Log in").click()
+
+    def is_answered(self, method: str, path: str, body: dict[str, Any] | None = None) -> int:
+        """With which status, when the session of the page asks for a place of the API."""
+        return int(self.page.evaluate(_ASK, [method, path, body]))
 
     def chooses(self, theme: Literal["light", "dark"]) -> None:
         """As the system would say it."""

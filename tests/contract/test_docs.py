@@ -41,6 +41,18 @@ def test_every_fidelity_check_is_documented() -> None:
         assert f"| {name} |" in told, name
 
 
+def test_every_patch_of_the_guests_kernel_is_documented() -> None:
+    told = (REPOSITORY / "docs" / "sandbox-kernel.md").read_text()
+    patches = sorted(file.stem for file in (REPOSITORY / "kmod" / "sandbox" / "patches").iterdir())
+    assert re.findall(r"^\| `(\d{4}-[\w-]+)` \|", told, re.MULTILINE) == patches
+
+
+def test_every_folder_of_the_pages_sources_is_documented() -> None:
+    told = (REPOSITORY / "docs" / "web.md").read_text()
+    folders = {one.name for one in (REPOSITORY / "dashboards" / "web" / "src").iterdir() if one.is_dir()}
+    assert set(re.findall(r"^\| `(\w+)/` \|", told, re.MULTILINE)) == folders
+
+
 def test_every_setting_is_documented_where_it_is_read() -> None:
     code = (REPOSITORY / "orchestrator" / "settings.py").read_text()
     told, _, body = code.partition('"""\n\nfrom __future__')

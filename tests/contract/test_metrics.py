@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.dependencies import Lab
@@ -16,8 +15,7 @@ from api.following import Hub
 from api.measuring import Gauges
 from orchestrator.metrics import BY_NAME, COUNTER, HISTOGRAM, RUN_METRICS, SERVICE_METRICS
 from orchestrator.settings import load_settings
-
-RULES = sorted((Path(__file__).resolve().parents[2] / "dashboards" / "rules").glob("*.yml"))
+from tests.rules import rules
 
 # What users build dashboards on. It is written here once more so that changing it takes two hands.
 PROMISED = {
@@ -26,10 +24,6 @@ PROMISED = {
     "longhaul_link_queue_packets", "longhaul_link_drops_total", "longhaul_link_throughput_bps", "longhaul_run_info",
     "longhaul_flow_active", "longhaul_link_rate_bps", "longhaul_run_start_seconds", "longhaul_run_change_info",
 }  # fmt: skip
-
-
-def rules() -> list[dict[str, str]]:
-    return [rule for file in RULES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
 
 
 def test_the_series_of_a_run_are_those_that_are_promised() -> None:

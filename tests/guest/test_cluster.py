@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,10 +33,10 @@ from orchestrator.settings import Settings
 from orchestrator.spec import load_experiment
 from orchestrator.submission import Desk
 from tests.parts import DaskScheduler, DaskWorker, Part
+from tests.waiting import wait_for
 
 # A run of some seconds, so that there is time to interfere.
 LONG = ("path.bandwidth=100 Mbit/s", "duration=150 s", "sample=10 ms")
-_PATIENCE_S = 240.0
 
 Row = dict[str, Any]
 
@@ -105,13 +105,6 @@ class Lab:
             except OSError:
                 continue
         return found
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PATIENCE_S
-    while not holds():
-        assert time.monotonic() < until, "it never came to that"
-        time.sleep(0.05)
 
 
 @pytest.fixture

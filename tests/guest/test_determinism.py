@@ -24,7 +24,7 @@ from tests.guest.conftest import experiment
 
 RERUNS = 20
 NOBODY = 65534
-IN_TREE = [name for name in CONGESTION_CONTROLS if name != "lhfixed"]
+CONTROLS = [name for name in CONGESTION_CONTROLS if name != "lhfixed"]
 
 
 def noisy(cc: str, seed: int) -> Plan:
@@ -62,7 +62,7 @@ def _spin() -> None:
         pass
 
 
-@pytest.mark.parametrize("cc", IN_TREE)
+@pytest.mark.parametrize("cc", CONTROLS)
 def test_reruns_are_identical(pipeline: Pipeline, cc: str) -> None:
     assert len(traces(pipeline, noisy(cc, 1), RERUNS)) == 1
 

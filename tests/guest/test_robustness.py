@@ -20,7 +20,10 @@ from orchestrator.pipeline import Pipeline
 from orchestrator.plan import compile_plan
 from orchestrator.settings import Settings
 from tests.guest.conftest import experiment
+from tests.waiting import wait_for
 
+# What nobody holds any more goes at once.
+_SOON_S = 20
 LONG = {"path": {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, "duration": "1000 s", "sample": "10 ms"}
 
 
@@ -72,13 +75,6 @@ def guests(home: Path) -> list[int]:
     return found
 
 
-def wait_until(true: Callable[[], object], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def guards(home: Path) -> list[int]:
     pids = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
     return [pid for pid in pids if b"longhaul-agent\0guard" in _command(pid) and os.fsencode(home) in _command(pid)]
@@ -97,7 +93,7 @@ def _command(pid: int) -> bytes:
 
 
 def assert_nothing_left(home: Path) -> None:
-    wait_until(lambda: not guests(home) and not guards(home))
+    wait_for(lambda: not guests(home) and not guards(home), _SOON_S)
     assert not list(home.glob("runs/*/*"))
     assert not [
         entry
@@ -112,7 +108,7 @@ def assert_nothing_left(home: Path) -> None:
 def test_a_killed_guest_is_named(longhaul: Command, written: Path, tmp_path: Path, delay_s: float) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
-    wait_until(lambda: kernels(home))
+    wait_for(lambda: kernels(home))
     time.sleep(delay_s)
     os.kill(kernels(home)[0], signal.SIGKILL)
     output, errors = command.communicate(timeout=30)
@@ -130,7 +126,7 @@ def test_a_killed_longhaul_leaves_nothing(
 ) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
-    wait_until(lambda: kernels(home))
+    wait_for(lambda: kernels(home))
     time.sleep(delay_s)
     command.send_signal(sent)
     command.communicate(timeout=30)
@@ -141,7 +137,7 @@ def test_a_killed_longhaul_leaves_nothing(
 def test_a_killed_guard_takes_its_guest_along(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
-    wait_until(lambda: kernels(home))
+    wait_for(lambda: kernels(home))
     (guard,) = guards(home)
     os.kill(guard, signal.SIGKILL)
     output, _ = command.communicate(timeout=30)
@@ -153,7 +149,7 @@ def test_a_killed_guard_takes_its_guest_along(longhaul: Command, written: Path, 
 def test_a_hanging_guest_is_ended(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home, LONGHAUL_STALL_LIMIT_S="2")
-    wait_until(lambda: kernels(home))
+    wait_for(lambda: kernels(home))
     time.sleep(0.3)
     os.kill(kernels(home)[0], signal.SIGSTOP)
     output, _ = command.communicate(timeout=30)
@@ -251,7 +247,7 @@ def test_a_killed_longhaul_leaves_nothing_of_iperf3(longhaul: Command, tmp_path:
     flows = [{"name": "one", "cc": "cubic", "tool": "iperf3"}]
     file.write_text(json.dumps(experiment(**LONG, flows=flows).model_dump(mode="json", exclude_none=True)))
     command = longhaul(file, home)
-    wait_until(lambda: kernels(home))
+    wait_for(lambda: kernels(home))
     # By now the guest has the address spaces of both programs, a process of the host each.
     time.sleep(1.5)
     command.send_signal(sent)

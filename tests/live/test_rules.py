@@ -13,18 +13,14 @@ from api.following import Hub
 from api.measuring import Gauges
 from orchestrator.settings import Settings
 from tests.live.prometheus import CONFIG
+from tests.rules import RULES, rules
 
-RULES = sorted((CONFIG.parent / "rules").glob("*.yml"))
 TESTS = Path(__file__).parent / "rules" / "alerts.test.yml"
 
 
 def promtool(*words: str) -> None:
     done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def rules() -> list[dict[str, str]]:
-    return [rule for file in RULES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
 
 
 def test_promtool_takes_configuration_and_rules() -> None:

@@ -38,6 +38,7 @@ from tests.live.conftest import expected, samples_in
 from tests.live.prometheus import PrometheusServer
 from tests.mininet.bare import bare_run
 from tests.parts import DaskScheduler, DaskWorker
+from tests.waiting import wait_for
 
 RUN_ID = "0123456789abcdef0123"
 CWND = "longhaul_flow_cwnd_packets"
@@ -78,10 +79,8 @@ def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(lab: Settings,
     """A minute of virtual time: killed after the first samples are there, and back while the run goes on or after it."""
     plan = compile_plan(experiment(flows=FOUR, duration="60 s", path={"bandwidth": "50 Mbit/s"}))
     killed = threading.Event()
-    reached: list[int] = []
 
     def at(index: int, virtual_ns: int) -> None:
-        reached.append(virtual_ns)
         if virtual_ns > 10e9 and not killed.is_set():
             killed.set()
             prometheus.kill()
@@ -299,10 +298,3 @@ def served(
         stop.set()
         thread.join()
     return store.get(row["id"])
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < until_s, "it never came to that"
-        time.sleep(0.05)

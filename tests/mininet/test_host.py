@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,8 +21,7 @@ from orchestrator.trace import read_trace
 from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.mininet.bare import bare_run, carry_out
-
-PATIENCE_S = 60
+from tests.waiting import wait_for
 
 
 def ip(*words: str) -> str:
@@ -33,14 +31,6 @@ def ip(*words: str) -> str:
 def namespaces() -> set[str]:
     folder = Path("/run/netns")
     return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-
-
-def until(true: Callable[[], bool]) -> None:
-    for _ in range(PATIENCE_S * 20):
-        if true():
-            return
-        time.sleep(0.05)
-    pytest.fail("it did not come about")
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +90,7 @@ def test_the_next_start_takes_away_what_a_killed_one_left(tmp_path: Path, foreig
     before, link = foreign(), run.links[0]
     trace = tmp_path / killed / "trace.bin"
     with subprocess.Popen([sys.executable, "-m", "tests.mininet.bare", str(tmp_path / killed)]) as runner:
-        until(lambda: trace.exists() and trace.stat().st_size > 10_000)
+        wait_for(lambda: trace.exists() and trace.stat().st_size > 10_000)
         inside = _devices(f"lh-{killed}-{link.node}")
         runner.send_signal(signal.SIGKILL)
     assert inside[link.dev] == f"longhaul {killed}"

@@ -16,7 +16,7 @@ from orchestrator.plan import compile_plan
 from orchestrator.policy import Policy, limits_of, read_policy
 from orchestrator.run import Run
 from orchestrator.spec import parse_experiment
-from tests.unit.test_policy import HOST, POLICY, SPEC
+from tests.unit.test_policy import HOST, POLICY, SPEC, put_in_force
 
 BOX = {
     **HOST,
@@ -31,10 +31,7 @@ NARROW = {**SPEC, "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms", "loss": 0.0
 @pytest.fixture(autouse=True)
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A policy with a middle box in force."""
-    file = tmp_path / "hosts.yml"
-    file.write_text(json.dumps(WITH_BOX))
-    monkeypatch.setenv("LONGHAUL_HOSTS", str(file))
-    return file
+    return put_in_force(WITH_BOX, tmp_path, monkeypatch)
 
 
 def planned(spec: dict[str, Any], *hosts: str) -> Run:

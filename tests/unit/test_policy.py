@@ -45,13 +45,17 @@ def policy(**changes: Any) -> Policy:
     return Policy.model_validate({**POLICY, **changes})
 
 
+def put_in_force(policy: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = folder / "hosts.yml"
+    file.write_text(json.dumps(policy))
+    monkeypatch.setenv("LONGHAUL_HOSTS", str(file))
+    return file
+
+
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A policy in force."""
-    file = tmp_path / "hosts.yml"
-    file.write_text(json.dumps(POLICY))
-    monkeypatch.setenv("LONGHAUL_HOSTS", str(file))
-    return file
+    return put_in_force(POLICY, tmp_path, monkeypatch)
 
 
 def planned(spec: dict[str, Any], *hosts: str) -> Plan:

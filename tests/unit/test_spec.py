@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from orchestrator.cli import app
 from orchestrator.document import parse_document
 from orchestrator.errors import SpecError
 from orchestrator.spec import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
@@ -81,12 +79,6 @@ def test_a_wrong_set_is_refused(change: str) -> None:
 def test_a_file_that_is_not_there_is_said() -> None:
     with pytest.raises(SpecError, match=r"nowhere\.yaml"):
         load_experiment("/nowhere.yaml")
-
-
-def test_the_command_exits_with_2_and_prints_json_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = CliRunner().invoke(app, ["plan", str(MALFORMED[0])])
-    assert isinstance(result.exception, SpecError)
-    assert result.exception.exit_code == 2
 
 
 CODE = [("topology", "./lab.py:Lab"), ("modules", ["./mine"]), ("modules", ["sha256:" + "0" * 32])]

@@ -18,6 +18,7 @@ from orchestrator.results.spans import Span
 from orchestrator.run import Run
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_remote_write import fields
+from tests.waiting import wait_for
 
 RUN_ID = "0123456789abcdef0123"
 BEGIN_MS = 1_795_305_560_000
@@ -56,13 +57,6 @@ def whole(run: Run, name: str) -> set[tuple[bytes, bytes]]:
     taken = Taken()
     taken.requests += requests_of(run, RUN_ID, recorded(name)[1], Span(BEGIN_MS, BEGIN_MS + 3010, 10))
     return taken.samples()
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until_s
-        time.sleep(0.01)
 
 
 def test_a_stream_hands_over_what_a_replay_does(tmp_path: Path) -> None:

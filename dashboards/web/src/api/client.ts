@@ -24,7 +24,7 @@ export async function ask(request: Request): Promise<Response> {
   } catch (error) {
     if (request.signal.aborted) throw error;
     unreachable();
-    throw Problem.unreachable(`${request.method} ${new URL(request.url).pathname}`);
+    throw Problem.unreachable();
   }
   reached();
   if (response.status === 401) sessionEnded();

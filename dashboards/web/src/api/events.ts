@@ -107,7 +107,7 @@ async function* connected(
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The stream broke off in its middle.
-    throw Problem.unreachable(`GET ${path}`);
+    throw Problem.unreachable();
   } finally {
     notLeaving();
     window.clearTimeout(silence);

@@ -1,6 +1,6 @@
 /** Why something was not done: the service's problem documents (RFC 9457), and that the service was not reached at all. */
 
-const TEXTS = ["title", "detail", "attempting", "subject", "what", "hint", "request_id"] as const;
+const TEXTS = ["title", "detail", "hint", "request_id"] as const;
 
 type Texts = Record<(typeof TEXTS)[number], string>;
 
@@ -9,9 +9,6 @@ export class Problem extends Error {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
-  readonly attempting: string;
-  readonly subject: string;
-  readonly what: string;
   readonly hint: string;
   readonly requestId: string;
   /** A line each, where a body was not understood. */
@@ -25,9 +22,6 @@ export class Problem extends Error {
     this.status = status;
     this.title = texts.title;
     this.detail = texts.detail;
-    this.attempting = texts.attempting;
-    this.subject = texts.subject;
-    this.what = texts.what;
     this.hint = texts.hint;
     this.requestId = texts.request_id;
     this.problems = problems;
@@ -44,13 +38,10 @@ export class Problem extends Error {
   }
 
   /** Nobody answered. */
-  static unreachable(attempting: string): Problem {
+  static unreachable(): Problem {
     const texts = {
       title: "The service cannot be reached",
       detail: "The service cannot be reached.",
-      attempting,
-      subject: "",
-      what: "",
       hint: "Is it running, and is this machine on the network? The page goes on by itself when it is back.",
       request_id: "",
     };

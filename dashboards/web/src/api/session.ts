@@ -35,3 +35,9 @@ export function useMay(scope: Scope): boolean {
   const now = useSession();
   return (now.kind === "in" || now.kind === "ended") && SCOPES.indexOf(now.scope) >= SCOPES.indexOf(scope);
 }
+
+/** Whether what has this owner is theirs to end: their own, or anybody's for an admin. */
+export function useOwns(owner: string | null): boolean {
+  const now = useSession();
+  return useMay("admin") || ("name" in now && now.name === owner);
+}

@@ -16,7 +16,6 @@ test.each([1, 2, 3, 7, 1000])("whole events out of pieces of %i characters", (le
   const found = [];
   for (let at = 0; at < STREAM.length; at += length) found.push(...reader.push(STREAM.slice(at, at + length)));
   expect(found).toEqual(EVENTS);
-  expect(reader.retryMs).toBe(2000);
 });
 
 test("an event that was cut off is none", () => {

@@ -13,8 +13,6 @@ export class EventReader {
   #id = "";
   #event = "";
   #data: string[] = [];
-  /** What the server says that one should wait before coming back. */
-  retryMs: number | null = null;
 
   /** The events that this piece completes. */
   push(piece: string): ServerEvent[] {
@@ -45,6 +43,5 @@ export class EventReader {
     if (name === "data") this.#data.push(value);
     else if (name === "event") this.#event = value;
     else if (name === "id") this.#id = value;
-    else if (name === "retry" && /^\d+$/.test(value)) this.retryMs = Number(value);
   }
 }

@@ -59,19 +59,18 @@ export class Plot {
     this.#options = options;
     this.#u = new uPlot(this.#settings(host.clientWidth), this.#data() as unknown as uPlot.AlignedData, host);
     const { span } = options;
-    const draw = (): void => this.#draw();
     const resized = new ResizeObserver(() => {
       if (host.clientWidth > 0) this.#u.setSize({ width: host.clientWidth, height: options.height });
     });
     resized.observe(host);
     this.#seen = new IntersectionObserver(([entry]) => {
       this.#visible = entry?.isIntersecting ?? true;
-      if (this.#visible && this.#stale) span.request(draw);
+      if (this.#visible && this.#stale) span.request(this.#draw);
     });
     this.#seen.observe(host);
     this.#forget.push(
       () => resized.disconnect(),
-      span.onDraw(draw),
+      span.onDraw(this.#draw),
       span.onPoint(() => this.#point()),
       followGestures(this.#u.over, span),
     );

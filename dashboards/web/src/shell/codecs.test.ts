@@ -1,13 +1,11 @@
 import { expect, test } from "vitest";
-import { flag, list, number, oneOf, range, readView, text, writeView } from "./codecs";
+import { flag, list, oneOf, range, readView, text, writeView } from "./codecs";
 import { linkTo, parseRoute } from "./hash";
 
 const VIEW = {
   flows: list(),
   log: flag(),
   lit: flag(true),
-  at: number(null),
-  points: number(2000),
   zoom: range(),
   measure: text("cwnd"),
   theme: oneOf(["one", "two"], "one"),
@@ -16,8 +14,6 @@ const INITIAL = {
   flows: [],
   log: false,
   lit: true,
-  at: null,
-  points: 2000,
   zoom: null,
   measure: "cwnd",
   theme: "one",
@@ -33,8 +29,6 @@ test("what is written is read again, whatever characters it has", () => {
     flows: ["app,1", "b c", "ü&=?#", "a/b@c"],
     log: true,
     lit: false,
-    at: -2.5,
-    points: 10,
     zoom: [0.25, 30] as const,
     measure: "a+b c%20",
     theme: "two" as const,
@@ -56,9 +50,9 @@ test("a change leaves the rest alone, also what another view wrote", () => {
 });
 
 test.each([
-  "at=x&zoom=3~1&theme=no&points=",
-  "zoom=1&at=NaN",
-  "zoom=1~Infinity&points=1e999",
+  "zoom=3~1&theme=no",
+  "zoom=1",
+  "zoom=1~Infinity",
   "zoom=1~2~3",
 ])("what cannot be read is at its default: %s", (query) => {
   expect(readView(VIEW, query)).toEqual(INITIAL);

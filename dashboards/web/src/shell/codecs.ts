@@ -26,13 +26,6 @@ export function oneOf<const T extends string>(words: readonly T[], initial: T): 
   };
 }
 
-export function number<T extends number | null>(initial: T): Codec<number | T> {
-  return {
-    read: (written) => (written && Number.isFinite(Number(written)) ? Number(written) : initial),
-    write: (value) => (value === initial || value === null ? null : String(value)),
-  };
-}
-
 export function flag(initial = false): Codec<boolean> {
   return {
     read: (written) => (written === undefined ? initial : written === "1"),

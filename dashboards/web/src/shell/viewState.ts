@@ -1,7 +1,7 @@
 /**
  * The state of a view, kept in the address: what is chosen, zoomed and sorted. A key at its default is left out.
  *
- *     const VIEW = { flows: list(), log: flag(), from: number(null), measure: text("cwnd") };
+ *     const VIEW = { flows: list(), log: flag(), at: range(), measure: text("cwnd") };
  *     const [view, setView] = useViewState(VIEW);      view.flows: readonly string[]
  *     setView({ flows: ["app"], log: true });          `{ push: true }` where Back should undo it
  *

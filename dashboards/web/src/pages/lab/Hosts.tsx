@@ -85,7 +85,7 @@ function HostRow({ host, days, onTake }: { host: Host; days: number; onTake: () 
   const { fence } = host;
   const { use } = host;
   return (
-    <li className={styles.host}>
+    <li>
       <div className={styles.hostHead}>
         <strong>{host.id}</strong>
         {host.holder === null ? (

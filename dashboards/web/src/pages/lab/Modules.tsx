@@ -12,7 +12,7 @@ import { Waiting } from "../../parts/Waiting";
 import { linkTo } from "../../shell/hash";
 import { text, useViewState } from "../../shell/viewState";
 import { ago } from "../../units";
-import { listOf } from "../runs/view";
+import { isLive, listOf } from "../runs/view";
 import styles from "./Lab.module.css";
 
 type Module = Schemas["Module"];
@@ -56,7 +56,7 @@ export function Modules() {
 }
 
 function isTried(module: Module): boolean {
-  return module.trial?.status === "queued" || module.trial?.status === "running";
+  return module.trial != null && isLive(module.trial);
 }
 
 function columns(kernels: readonly Kernel[]): readonly Column<Module>[] {

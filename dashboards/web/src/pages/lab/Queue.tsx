@@ -10,7 +10,7 @@ import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { linkTo } from "../../shell/hash";
 import { count, wait } from "../../units";
-import { listOf } from "../runs/view";
+import { listOf, shortField } from "../runs/view";
 import { Figures } from "./Figures";
 import styles from "./Lab.module.css";
 
@@ -86,7 +86,7 @@ export function Queue() {
 }
 
 function TaskName({ task }: { task: Task }) {
-  const point = Object.entries(task.point).map(([field, value]) => `${field.replace(/^.*\./, "")} ${value}`);
+  const point = Object.entries(task.point).map(([field, value]) => `${shortField(field)} ${value}`);
   return (
     <>
       <a href={linkTo(["runs", task.run])}>{task.experiment}</a>{" "}

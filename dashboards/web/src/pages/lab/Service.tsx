@@ -1,4 +1,4 @@
-/** The service's own state: its version, what it is connected with, how much it has done, and the room that is left. */
+/** The service itself: its version, what it is connected with, how much it has done, and the room that is left. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { addressOf } from "../../api/address";
@@ -43,9 +43,6 @@ export function Service() {
       <div className={styles.halves}>
         <Panel title="Service">
           <dl className={styles.facts}>
-            <Fact name="State">
-              <Badge tone="good">ready</Badge>
-            </Fact>
             <Fact name="Version">
               {about.version}, Python {about.python}
             </Fact>

@@ -1,8 +1,7 @@
 /** Launch: what would happen, whether it can, and the button that makes it happen. Always in sight. */
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { api, type Schemas } from "../../api/client";
-import { Problem } from "../../api/problem";
+import { answered, api, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -14,11 +13,11 @@ import type { Asked, Looked, Preview } from "./preview";
 import type { Location } from "./yamlText";
 
 interface Props {
-  asked: Asked | null;
   looked: Looked;
   /** How many mistakes the text has that no service need be asked about. */
   faults: number;
   onShow: (location: Location) => void;
+  launching: Launching;
 }
 
 export interface Launching {
@@ -31,13 +30,11 @@ export interface Launching {
 export function useLaunch(asked: Asked | null, allowed: boolean): Launching {
   const key = useRef({ of: "", is: "" });
   const submit = useMutation({
-    mutationFn: async (body: Asked): Promise<Schemas["Experiment"]> => {
+    mutationFn: (body: Asked): Promise<Schemas["Experiment"]> => {
       const of = JSON.stringify(body);
       if (key.current.of !== of) key.current = { of, is: crypto.getRandomValues(new Uint32Array(4)).join("-") };
       const params = { header: { "idempotency-key": key.current.is } };
-      const answer = await api.POST("/api/v1/experiments", { body, params });
-      if (!answer.response.ok) throw Problem.of(answer.response, answer.error);
-      return answer.data as Schemas["Experiment"];
+      return answered(api.POST("/api/v1/experiments", { body, params }));
     },
     onSuccess: (made) => {
       key.current = { of: "", is: "" };
@@ -51,7 +48,7 @@ export function useLaunch(asked: Asked | null, allowed: boolean): Launching {
   return { launch, busy: submit.isPending, error: submit.error };
 }
 
-export function LaunchBar({ looked, faults, onShow, launching }: Omit<Props, "asked"> & { launching: Launching }) {
+export function LaunchBar({ looked, faults, onShow, launching }: Props) {
   const may = useMay("run");
   const { preview, mistakes, trouble, fresh } = looked;
   const wrong = faults + (fresh ? mistakes.length : 0);

@@ -1,6 +1,5 @@
 /** Mistakes with their places: the service names each field; what it says of a whole plan is placed by its subject, as far as that is one. */
-import type { Location, Parsed, Value } from "./yamlText";
-import { valueAt } from "./yamlText";
+import { type Location, type Parsed, type Value, valueAt } from "./yamlText";
 
 export interface Mistake {
   /** Empty: of the whole. */
@@ -31,9 +30,9 @@ function mistakeOf(field: unknown): Mistake[] {
   return [{ location, message: spoken(String(said.what ?? "")), nearest }];
 }
 
-/** "allowed: a rate ..." -> "A rate ... is allowed" reads worse than it is: the word goes, the rest stays. */
+/** As a sentence begins; what is nearest has a button of its own. */
 function spoken(what: string): string {
-  const text = what.replace(/^allowed: /, "Allowed: ").replace(/, nearest: \S+$/, "");
+  const text = what.replace(/, nearest: \S+$/, "");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

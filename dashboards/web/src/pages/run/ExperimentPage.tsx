@@ -1,8 +1,8 @@
 /** One experiment: how far it is, its runs, and any of them live. */
 import { useQuery } from "@tanstack/react-query";
 import { idOf } from "../../api/address";
-import { answered, api, type Schemas } from "../../api/client";
-import { useMay, useSession } from "../../api/session";
+import { answered, api } from "../../api/client";
+import { useMay, useOwns } from "../../api/session";
 import { StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -11,7 +11,8 @@ import { Waiting } from "../../parts/Waiting";
 import { linkTo } from "../../shell/route";
 import { text, useViewState } from "../../shell/viewState";
 import { ago, count, moment } from "../../units";
-import { isOver } from "./document";
+import { listOf, type RunRow } from "../runs/view";
+import { isKept, isOver } from "./document";
 import { ExperimentRuns } from "./ExperimentRuns";
 import { ExperimentSummary } from "./ExperimentSummary";
 import { Progress } from "./Progress";
@@ -19,8 +20,6 @@ import { CopyLink, pointText } from "./RunHead";
 import styles from "./RunPage.module.css";
 import { RunWatch } from "./RunWatch";
 import { type Experiment, useCancel, useChanges, useExperiment, useOutline, useRun } from "./runQueries";
-
-export type RunRow = Schemas["RunRow"];
 
 const VIEW = { run: text() };
 // More than this are found by the list of runs, which filters.
@@ -54,8 +53,7 @@ export function ExperimentPage({ id }: { id: string }) {
           <ExperimentRuns rows={rows} shown={chosen?.id ?? ""} onShow={(run) => setView({ run })} />
           {runs.data.next && (
             <p>
-              The first {MOST_ROWS} are shown.{" "}
-              <a href={linkTo(["runs"], `experiment=${experiment.data.name}`)}>All of them</a>
+              The first {MOST_ROWS} are shown. <a href={listOf({ of: id })}>All of them</a>
             </p>
           )}
         </Panel>
@@ -69,10 +67,9 @@ export function ExperimentPage({ id }: { id: string }) {
 function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: readonly RunRow[] }) {
   const cancel = useCancel(experiment.id);
   const mayRun = useMay("run");
-  const session = useSession();
-  const isMine = useMay("admin") || ("name" in session && session.name === experiment.owner);
+  const isMine = useOwns(experiment.owner);
   const swept = Object.keys(rows[0]?.point ?? {}).length;
-  const ended = rows.some((row) => row.status === "done" || row.status === "missed");
+  const ended = rows.some((row) => isKept(row.status));
   // The record calls it so from its first run's end on.
   const begun = experiment.status === "queued" && rows.some((row) => row.status !== "queued");
   return (

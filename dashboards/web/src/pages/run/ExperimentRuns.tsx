@@ -3,7 +3,7 @@ import { StatusBadge } from "../../parts/Badge";
 import { type Column, Table } from "../../parts/Table";
 import { linkTo } from "../../shell/route";
 import { wait } from "../../units";
-import type { RunRow } from "./ExperimentPage";
+import type { RunRow } from "../runs/view";
 import styles from "./ExperimentRuns.module.css";
 
 interface Props {

@@ -6,7 +6,8 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { measureText, sayMeasure } from "../compare/measures";
-import type { RunRow } from "./ExperimentPage";
+import type { RunRow } from "../runs/view";
+import { isKept } from "./document";
 import { pointText } from "./RunHead";
 import styles from "./RunPage.module.css";
 import { useSummary } from "./runQueries";
@@ -25,7 +26,7 @@ interface Row {
 const FIRST = "goodput_bps";
 
 export function ExperimentSummary({ id, version, points }: { id: string; version: string; points: readonly RunRow[] }) {
-  const ended = points.some((row) => row.status === "done" || row.status === "missed");
+  const ended = points.some((row) => isKept(row.status));
   const summary = useSummary(ended ? id : "", version);
   const [measure, setMeasure] = useState(FIRST);
   const rows = useMemo(() => (summary.data?.summary ?? []) as unknown as Row[], [summary.data]);

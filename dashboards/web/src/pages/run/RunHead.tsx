@@ -1,7 +1,7 @@
 /** Which run it is, how it stands, and what can be done with it. */
 import { useState } from "react";
 import { idOf } from "../../api/address";
-import { useMay, useSession } from "../../api/session";
+import { useMay, useOwns } from "../../api/session";
 import { StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -16,8 +16,7 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
   const pin = usePin(run);
   const cancel = useCancel(run.experiments[0] ?? "");
   const mayRun = useMay("run");
-  const session = useSession();
-  const isMine = useMay("admin") || ("name" in session && session.name === run.owner);
+  const isMine = useOwns(run.owner);
   const kept = isKept(run.status);
   const experiment = run.experiments[0];
   const failure = rerun.error ?? pin.error ?? cancel.error;

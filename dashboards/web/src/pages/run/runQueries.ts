@@ -7,7 +7,7 @@ import { useEvents } from "../../api/events";
 import { queries } from "../../api/queries";
 import type { ServerEvent } from "../../api/sse";
 import { go, linkTo } from "../../shell/route";
-import { isOver, type Outline, type Run } from "./document";
+import type { Outline, Run } from "./document";
 
 export type Experiment = Schemas["Experiment"];
 
@@ -92,10 +92,6 @@ export function usePin(run: Run) {
       ),
     onSettled: () => queries.invalidateQueries({ queryKey: ["run", run.id] }),
   });
-}
-
-export function mayEnd(run: { status: Run["status"] }): boolean {
-  return !isOver(run.status);
 }
 
 function at(id: string) {

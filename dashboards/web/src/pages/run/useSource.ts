@@ -22,7 +22,7 @@ export interface Watched {
   problem: unknown;
 }
 
-const always = (event: ServerEvent): boolean => event.event === "end";
+const isEnd = (event: ServerEvent): boolean => event.event === "end";
 
 export function useSource(run: Run, outline: Outline, onEnd: () => void): Watched {
   const span = useMemo(() => new Span([0, outline.duration_s]), [outline.duration_s]);
@@ -31,7 +31,7 @@ export function useSource(run: Run, outline: Outline, onEnd: () => void): Watche
   const [kept, setKept] = useState<KeptRun | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const hear = useCallback((event: ServerEvent) => void (feed?.hear(event) && onEnd()), [feed, onEnd]);
-  const following = useEvents(feed === null ? null : `/api/v1/runs/${run.id}/live`, hear, always);
+  const following = useEvents(feed === null ? null : `/api/v1/runs/${run.id}/live`, hear, isEnd);
   useEffect(() => {
     if (feed === null || kept !== null) {
       span.grow(null);

@@ -10,7 +10,7 @@ import { linkTo } from "../../shell/hash";
 import { useShortcut } from "../../shell/shortcuts";
 import { count } from "../../units";
 import styles from "./Runs.module.css";
-import type { ExperimentRow, RunRow, View } from "./view";
+import { type ExperimentRow, isLive, type RunRow, type View } from "./view";
 
 interface Props {
   what: View["what"];
@@ -44,7 +44,7 @@ export function Bulk({ what, picked, rows, change, again }: Props) {
   const runs = what === "runs";
   const known = rows.filter((row) => picked.includes(row.id));
   const pinned = known.length > 0 && known.every((row) => "pinned" in row && row.pinned);
-  const live = known.some((row) => row.status === "queued" || row.status === "running");
+  const live = known.some(isLive);
   const act = async (deed: Deed): Promise<void> => {
     setAsking(false);
     setBusy(deed);

@@ -5,6 +5,7 @@ import { useCatalogue } from "../../api/queries";
 import { useSession } from "../../api/session";
 import { Button } from "../../parts/Button";
 import { Segments } from "../../parts/Segments";
+import { linkTo } from "../../shell/hash";
 import { useShortcut } from "../../shell/shortcuts";
 import styles from "./Filters.module.css";
 import { BACKENDS, isFiltered, NOTHING, SELDOM, STATUSES, type View } from "./view";
@@ -82,7 +83,8 @@ export function Filters({ view, change }: Props) {
       </div>
       {(view.of || view.name) && (
         <p className={styles.of}>
-          Of {view.of ? <a href={`#/experiments/${view.of}`}>experiment {view.of}</a> : <strong>{view.name}</strong>}
+          Of{" "}
+          {view.of ? <a href={linkTo(["experiments", view.of])}>experiment {view.of}</a> : <strong>{view.name}</strong>}
           <Button kind="quiet" onClick={() => change({ of: "", name: "" })}>
             Show all
           </Button>

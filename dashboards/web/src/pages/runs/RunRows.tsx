@@ -3,7 +3,7 @@ import { linkTo } from "../../shell/hash";
 import { duration, plain, rate, share, wait } from "../../units";
 import { PickTable, type RowsProps } from "./PickTable";
 import styles from "./Rows.module.css";
-import type { RunRow } from "./view";
+import { type RunRow, shortField } from "./view";
 
 export function RunRows(props: RowsProps<RunRow>) {
   return <PickTable name="Runs" noun="run" heads={heads} cells={cells} {...props} />;
@@ -74,9 +74,4 @@ function cells(row: RunRow) {
       </td>
     </>
   );
-}
-
-/** `flows.app.params.rate` -> `app rate`, `path.rtt` -> `rtt` */
-function shortField(field: string): string {
-  return field.replace(/^(path|flows|links)\./, "").replace(/\.(params\.)?/g, " ");
 }

@@ -13,6 +13,7 @@ import { useCursor } from "./cursor";
 import { ExperimentRows } from "./ExperimentRows";
 import { Filters } from "./Filters";
 import { type Listed, useExperiments, useRuns } from "./lists";
+import type { RowsProps } from "./PickTable";
 import { RunRows } from "./RunRows";
 import styles from "./Runs.module.css";
 import { type ExperimentRow, isFiltered, MOST_PICKED, NOTHING, type RunRow, VIEW, type View } from "./view";
@@ -52,18 +53,11 @@ function AllExperiments({ view, change }: { view: View; change: Change }) {
   );
 }
 
-interface Shared {
-  picked: ReadonlySet<string>;
-  cursor: string | null;
-  onPick: (id: string) => void;
-  onPickAll: () => void;
-}
-
 interface Props<R> {
   view: View;
   change: Change;
   listed: Listed<R>;
-  children: (shared: Shared) => React.ReactNode;
+  children: (shared: Omit<RowsProps<R>, "rows">) => React.ReactNode;
 }
 
 function List<R extends RunRow | ExperimentRow>({ view, change, listed, children }: Props<R>) {

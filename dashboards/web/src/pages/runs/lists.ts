@@ -9,7 +9,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
 import type { Status } from "../../parts/Badge";
 import { type Change, useChanges } from "./live";
-import { type ExperimentRow, experimentsQuery, type RunRow, runsQuery, type View } from "./view";
+import { type ExperimentRow, experimentsQuery, isLive, type RunRow, runsQuery, type View } from "./view";
 
 export interface Listed<R> {
   rows: readonly R[];
@@ -47,7 +47,7 @@ export function useRuns(view: View): Listed<RunRow> {
     count(changes.flatMap(({ kind, run }) => (kind === "run.queued" && run !== null && !ids.has(run) ? [run] : [])));
     const mine = [...states].filter(([run]) => ids.has(run));
     patch((row) => (states.has(row.id) ? { ...row, status: states.get(row.id) ?? row.status } : row));
-    const ended = mine.filter(([, state]) => !["queued", "running"].includes(state));
+    const ended = mine.filter(([, status]) => !isLive({ status }));
     for (const [id] of [...ended, ...mine.filter(([, state]) => state === "running")].slice(0, MOST_READ)) {
       answered(api.GET("/api/v1/runs/{id}", { params: { path: { id } } })).then(
         ({ document: _, links: __, ...fresh }) => patch((row) => (row.id === id ? fresh : row)),
@@ -73,7 +73,7 @@ export function useExperiments(view: View): Listed<ExperimentRow> {
         .filter((one) => !ids.has(one)),
     );
     // A run says nothing about whose it is: whatever goes on may have come further.
-    const live = rows.filter((row) => ["queued", "running"].includes(row.status)).map((row) => row.id);
+    const live = rows.filter(isLive).map((row) => row.id);
     for (const id of [...new Set([...named, ...live])].filter((one) => ids.has(one)).slice(0, MOST_READ)) {
       answered(api.GET("/api/v1/experiments/{id}", { params: { path: { id } } })).then(
         ({ spec: _, lint: __, asked: ___, runs: ____, links: _____, ...fresh }) =>

@@ -5,6 +5,12 @@ import { flag, list, oneOf, text, type ViewOf, writeView } from "../../shell/cod
 import { linkTo } from "../../shell/hash";
 
 export const STATUSES: readonly Status[] = ["queued", "running", "done", "missed", "failed", "cancelled"];
+
+/** Whether something still comes of it. */
+export function isLive({ status }: { status: Status }): boolean {
+  return status === "queued" || status === "running";
+}
+
 export const BACKENDS = ["sandbox", "mininet", "hosts"] as const;
 
 export const VIEW = {
@@ -80,4 +86,9 @@ export function experimentsQuery(view: View) {
 /** The list with these filters and no others, for `href`. */
 export function listOf(wanted: Partial<View>): string {
   return linkTo(["runs"], writeView(VIEW, wanted));
+}
+
+/** `flows.app.params.rate` -> `app rate`, `path.rtt` -> `rtt` */
+export function shortField(field: string): string {
+  return field.replace(/^(path|flows|links)\./, "").replace(/\.(params\.)?/g, " ");
 }

@@ -6,7 +6,7 @@ import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { linkTo } from "../../shell/hash";
 import { writeView } from "../../shell/viewState";
-import { listOf, VIEW } from "../runs/view";
+import { isLive, listOf, VIEW } from "../runs/view";
 import { FirstSteps } from "./FirstSteps";
 import { Latest } from "./Latest";
 import { PapersState } from "./PapersState";
@@ -53,8 +53,4 @@ export default function Start() {
       </p>
     </div>
   );
-}
-
-function isLive({ status }: { status: string }): boolean {
-  return status === "queued" || status === "running";
 }

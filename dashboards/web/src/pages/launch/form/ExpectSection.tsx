@@ -2,10 +2,10 @@
 import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
 import { type Value, valueAt } from "../yamlText";
-import { flowEntries, textOf, useEdit, write } from "./edit";
+import { append, flowEntries, numberOrText, textOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
-import { numberOrText } from "./PathSection";
+import { Remove } from "./Remove";
 
 const BOUNDS = { at_least: "at least", at_most: "at most", within: "within" } as const;
 type Bound = keyof typeof BOUNDS;
@@ -16,8 +16,7 @@ export function ExpectSection() {
   const lines = Array.isArray(found) ? found : [];
   const whole = mistakeAt(mistakes, ["expect"]);
   const add = (): void => {
-    const value: Value = { measure: "utilisation", at_least: 0.9 };
-    write(lines.length === 0 ? ["expect"] : ["expect", lines.length], lines.length === 0 ? [value] : value, schema);
+    append("expect", lines.length, { measure: "utilisation", at_least: 0.9 }, schema);
   };
   return (
     <section className={styles.section} aria-labelledby="form-expect">
@@ -86,14 +85,7 @@ function Line({ line, position }: { line: Value; position: number }) {
           placeholder=""
         />
         {bound === "within" && <FieldAt at={[...at, "of"]} label="Of" read={numberOrText} placeholder="" />}
-        <Button
-          kind="quiet"
-          className={styles.small ?? ""}
-          aria-label={`Remove expectation ${position + 1}`}
-          onClick={() => write(at, undefined, schema)}
-        >
-          Remove
-        </Button>
+        <Remove at={at} label={`Remove expectation ${position + 1}`} />
       </div>
     </fieldset>
   );

@@ -5,10 +5,10 @@ import { useTheme } from "../../../shell/theme";
 import { controlOf } from "../catalogue";
 import { mistakeAt } from "../problems";
 import { type Value, valueAt } from "../yamlText";
-import { type FlowEntry, freeName, useEdit, write } from "./edit";
+import { append, type FlowEntry, freeName, numberOrText, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
-import { numberOrText } from "./PathSection";
+import { Remove } from "./Remove";
 
 const KINDS = { tcp: "TCP", udp: "UDP, constant rate", on_off: "UDP in bursts", web: "Web-like TCP" } as const;
 const START: Record<FlowEntry["kind"], Record<string, Value>> = {
@@ -47,8 +47,8 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
     write(at, { ...kept, ...START[kind] }, schema);
   };
   const copy = (): void => {
-    const value = { ...(entry.value as Record<string, Value>), name: freeName(taken, [`${entry.name}-copy`]) };
-    write(["flows", taken.length], value, schema);
+    const value = { ...(entry.value as Record<string, Value>), name: freeName("flow", taken, [`${entry.name}-copy`]) };
+    append("flows", taken.length, value, schema);
   };
   return (
     <fieldset className={styles.flow}>
@@ -70,14 +70,7 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
         <Button kind="quiet" className={styles.small ?? ""} onClick={copy} aria-label={`Duplicate flow ${entry.name}`}>
           Duplicate
         </Button>
-        <Button
-          kind="quiet"
-          className={styles.small ?? ""}
-          onClick={() => write(at, undefined, schema)}
-          aria-label={`Remove flow ${entry.name}`}
-        >
-          Remove
-        </Button>
+        <Remove at={at} label={`Remove flow ${entry.name}`} />
       </div>
       {whole && <p className={styles.mistake}>{whole.message}</p>}
       <div className={styles.fields}>

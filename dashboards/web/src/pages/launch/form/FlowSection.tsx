@@ -1,8 +1,7 @@
 /** The flows: one card each. */
 import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
-import type { Value } from "../yamlText";
-import { flowEntries, freeName, useEdit, write } from "./edit";
+import { append, flowEntries, freeName, useEdit } from "./edit";
 import { FlowCard } from "./FlowCard";
 import styles from "./Form.module.css";
 
@@ -16,8 +15,7 @@ export function FlowSection() {
   const add = (): void => {
     const used = new Set(entries.map((entry) => entry.cc));
     const cc = ["cubic", "bbr", "reno", "htcp"].find((name) => !used.has(name)) ?? "cubic";
-    const value: Value = { name: freeName(taken, NAMES), cc };
-    write(entries.length === 0 ? ["flows"] : ["flows", entries.length], entries.length === 0 ? [value] : value, schema);
+    append("flows", entries.length, { name: freeName("flow", taken, NAMES), cc }, schema);
   };
   return (
     <section className={styles.section} aria-labelledby="form-flows">

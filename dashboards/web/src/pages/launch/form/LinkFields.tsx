@@ -1,5 +1,4 @@
 /** Single links, where they differ from what the topology says. */
-import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
 import { fieldsOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
@@ -7,6 +6,7 @@ import { AddField } from "./AddField";
 import { entriesOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { Remove } from "./Remove";
 
 export function LinkFields() {
   const { data, schema, preview, mistakes } = useEdit();
@@ -49,14 +49,7 @@ function OneLink({ name, link }: { name: string; link: Value }) {
         <strong>{name}</strong>
         <span className={styles.spacer} />
         <AddField label={`Add a field to link ${name}`} words="Also set …" free={free} onAdd={add} />
-        <Button
-          kind="quiet"
-          className={styles.small ?? ""}
-          aria-label={`Leave link ${name} as the topology has it`}
-          onClick={() => write(at, undefined, schema)}
-        >
-          Remove
-        </Button>
+        <Remove at={at} label={`Leave link ${name} as the topology has it`} />
       </div>
       {whole && <p className={styles.mistake}>{whole.message}</p>}
       <div className={styles.fields}>

@@ -1,7 +1,7 @@
 /** The path: the few numbers that every experiment has in sight, the others a press away. */
 import { schemaAt } from "../schema";
-import { type Value, valueAt } from "../yamlText";
-import { useEdit } from "./edit";
+import { valueAt } from "../yamlText";
+import { numberOrText, useEdit } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { LinkFields } from "./LinkFields";
@@ -99,10 +99,4 @@ function hint(
 
 function textOfDefault(value: unknown): string {
   return value === undefined || value === null ? "" : String(value);
-}
-
-/** Counts are numbers, quantities are texts. */
-export function numberOrText(text: string): Value {
-  const trimmed = text.trim();
-  return /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 }

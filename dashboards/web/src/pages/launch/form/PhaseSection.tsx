@@ -6,6 +6,7 @@ import { type Value, valueAt } from "../yamlText";
 import { entriesOf, freeName, useEdit, write } from "./edit";
 import { FieldAt, TextInput } from "./FieldAt";
 import styles from "./Form.module.css";
+import { Remove } from "./Remove";
 
 type Phases = readonly (readonly [string, Value])[];
 
@@ -16,6 +17,7 @@ export function PhaseSection() {
   const add = (): void => {
     const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
     const name = freeName(
+      "phase",
       phases.map(([one]) => one),
       ["early", "late"],
     );
@@ -51,7 +53,7 @@ interface PhaseProps {
 }
 
 function Phase({ name, phases, onRename }: PhaseProps) {
-  const { schema, mistakes } = useEdit();
+  const { mistakes } = useEdit();
   const at = ["phases", name];
   const id = `phase-${phases.findIndex(([one]) => one === name)}`;
   const whole = mistakeAt(mistakes, at);
@@ -78,14 +80,7 @@ function Phase({ name, phases, onRename }: PhaseProps) {
       </div>
       <div className={styles.flowHead}>
         <span className={styles.spacer} />
-        <Button
-          kind="quiet"
-          className={styles.small ?? ""}
-          aria-label={`Remove phase ${name}`}
-          onClick={() => write(at, undefined, schema)}
-        >
-          Remove
-        </Button>
+        <Remove at={at} label={`Remove phase ${name}`} />
       </div>
     </fieldset>
   );

@@ -5,9 +5,10 @@ import { mistakeAt } from "../problems";
 import { fieldsOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
 import { AddField } from "./AddField";
-import { entriesOf, flowEntries, useEdit, write } from "./edit";
+import { append, entriesOf, flowEntries, useEdit, write } from "./edit";
 import { FieldAt, labelOf } from "./FieldAt";
 import styles from "./Form.module.css";
+import { Remove } from "./Remove";
 
 export function ScheduleSection() {
   const { data, schema, mistakes } = useEdit();
@@ -16,15 +17,8 @@ export function ScheduleSection() {
   const whole = mistakeAt(mistakes, ["schedule"]);
   const add = (): void => {
     const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
-    const value: Value = {
-      at: written(Math.round(length / 2)),
-      path: { bandwidth: valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s" },
-    };
-    write(
-      changes.length === 0 ? ["schedule"] : ["schedule", changes.length],
-      changes.length === 0 ? [value] : value,
-      schema,
-    );
+    const bandwidth = valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s";
+    append("schedule", changes.length, { at: written(Math.round(length / 2)), path: { bandwidth } }, schema);
   };
   return (
     <section className={styles.section} aria-labelledby="form-schedule">
@@ -98,14 +92,7 @@ function Change({ change, position }: { change: Value; position: number }) {
       <div className={styles.flowHead}>
         <AddField label={`Add a field to change ${position + 1}`} words="Also change …" free={free} onAdd={add} />
         <span className={styles.spacer} />
-        <Button
-          kind="quiet"
-          className={styles.small ?? ""}
-          aria-label={`Remove change ${position + 1}`}
-          onClick={() => write(at, undefined, schema)}
-        >
-          Remove
-        </Button>
+        <Remove at={at} label={`Remove change ${position + 1}`} />
       </div>
     </fieldset>
   );

@@ -9,6 +9,7 @@ import { AddField } from "./AddField";
 import { entriesOf, flowEntries, textOf, useEdit, write } from "./edit";
 import { TextInput, typed } from "./FieldAt";
 import styles from "./Form.module.css";
+import { Remove } from "./Remove";
 import { steps } from "./steps";
 
 export function SweepSection() {
@@ -93,14 +94,7 @@ function Axis({ field, values, flows }: { field: string; values: readonly Value[
             Fill in
           </Button>
         )}
-        <Button
-          kind="quiet"
-          className={styles.small ?? ""}
-          aria-label={`Remove ${field} from the sweep`}
-          onClick={() => write(["sweep", field], undefined, schema)}
-        >
-          Remove
-        </Button>
+        <Remove at={["sweep", field]} label={`Remove ${field} from the sweep`} />
       </div>
       <div id={`${id}-about`} className={styles.mistake}>
         {mistake?.message}

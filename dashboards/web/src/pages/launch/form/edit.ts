@@ -30,6 +30,11 @@ export function write(location: Location, value: Value | undefined, schema: Sche
   change({ text: value === undefined ? without(text, location) : withValue(text, location, value, order) });
 }
 
+/** Put one more at the end of a list, which may not be there yet. */
+export function append(list: string, count: number, value: Value, schema: Schema | null): void {
+  write(count === 0 ? [list] : [list, count], count === 0 ? [value] : value, schema);
+}
+
 export interface FlowEntry {
   position: number;
   name: string;
@@ -67,11 +72,17 @@ export function textOf(value: Value | undefined): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A name that none of these is. */
-export function freeName(taken: readonly string[], wanted: readonly string[]): string {
+/** Counts are numbers, quantities are texts. */
+export function numberOrText(text: string): Value {
+  const trimmed = text.trim();
+  return /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
+}
+
+/** A name that none of these is: one of those that are wanted, or else the noun with a number. */
+export function freeName(noun: string, taken: readonly string[], wanted: readonly string[]): string {
   const found = wanted.find((name) => !taken.includes(name));
   if (found) return found;
   let number = taken.length + 1;
-  while (taken.includes(`flow-${number}`)) number++;
-  return `flow-${number}`;
+  while (taken.includes(`${noun}-${number}`)) number++;
+  return `${noun}-${number}`;
 }

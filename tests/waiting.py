@@ -1,0 +1,14 @@
+"""Waiting for something to happen, instead of for a time that is a guess."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def wait_for(happened: Callable[[], object], seconds: float = 300) -> None:
+    """Until it has: beside a busy machine's other work that may take a while."""
+    until_s = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < until_s, f"it did not happen within {seconds:.0f} s"
+        time.sleep(0.02)
