@@ -23,18 +23,17 @@ const SHOWS = [
 
 type Show = (typeof SHOWS)[number][0];
 
-export const COMPARE_VIEW = {
+const VIEW = {
   runs: list(),
   experiment: text(),
   show: oneOf<Show>(
     SHOWS.map(([word]) => word),
     "overlay",
   ),
-  measure: text(),
 };
 
 export default function Compare() {
-  const [view, setView] = useViewState(COMPARE_VIEW);
+  const [view, setView] = useViewState(VIEW);
   const compared = useCompared(view.runs);
   const needsRuns = view.show !== "map";
   return (

@@ -40,14 +40,3 @@ export function sayMeasure(measure: string, value: number | null | undefined): s
   if (/_s$|^fct/.test(measure)) return duration(value);
   return digits(value);
 }
-
-/** Whether more (1) or less (-1) of it is better; 0 where neither is by itself. */
-export function betterWay(measure: string): number {
-  if (
-    /^(goodput_cv|stability_sd|loss_ratio|rate_error|completion_s|rtt|queue_delay|fct|convergence_s|retransmits|drops)/.test(
-      measure,
-    )
-  )
-    return -1;
-  return /^(goodput|throughput|pdr|tpp|bytes|utilisation|efficiency|jain|recovery_ratio)/.test(measure) ? 1 : 0;
-}
