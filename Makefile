@@ -9,6 +9,8 @@ KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
 C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
 WEB := dashboards/web
+# make test-hosts: a worker that is free takes the next file
+LONGEST_FIRST := $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
 # make fuzz: on which kernel, how many experiments, from which seed
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
@@ -118,7 +120,7 @@ test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and 
 test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
 	@./setup.sh hosts
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
-	@$(PYTHON) -m pytest tests/hosts --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HOSTS)
+	@$(PYTHON) -m pytest $(LONGEST_FIRST) $(filter-out $(LONGEST_FIRST),$(wildcard tests/hosts/test_*.py)) --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HOSTS)
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
