@@ -64,8 +64,9 @@ class Beside:
         if self._stream is not None:
             self._stream.end(whole=self._whole)
             if kind is not None:
-                # How far it came is known when the last of its records are read.
-                self._stream.wait(_STREAM_S)
+                if self._run.clock == "real":
+                    # Where it began is known when its first records are read.
+                    self._stream.wait(_STREAM_S)
                 self._stream.when_final(lambda outcome: None)
                 self._annotate("cancelled" if issubclass(kind, RunCancelled) else "failed")
 

@@ -79,6 +79,7 @@ class Stream:
         self._downsampler = Downsampler(run, run_id, cell_ms)
         self._over = threading.Event()
         self._whole = False
+        self._came_ns = -1
         self._finding = threading.Lock()
         self._settling = threading.Lock()
         self.final = False
@@ -95,7 +96,7 @@ class Stream:
     @property
     def reached_ms(self) -> int | None:
         """The time of the newest of its records, where it is known."""
-        reached_ns = self._downsampler.newest_ns
+        reached_ns = min(max(self._downsampler.newest_ns, self._came_ns), self._run.duration_us * 1000)
         return None if self.begin_ms is None or reached_ns < 0 else self.begin_ms + reached_ns // 1_000_000
 
     def when_begun(self, call: Callable[[int], None]) -> None:
@@ -110,7 +111,8 @@ class Stream:
             return
         with self._finding:
             try:
-                self._trace.find()
+                # Asked at once: who follows stands back, and may be long in reading what came last.
+                self._came_ns = self._trace.newest_ns()
             except LonghaulError as error:
                 self.tally.why = str(error)
         self._whole = whole
@@ -166,8 +168,8 @@ class Stream:
         """One look; whether it was the last."""
         over = self._over.wait(_LOOK_EVERY_S)
         with self._finding:
-            pieces = self._trace.read()
-        for piece in pieces:
+            self._trace.find()
+        for piece in self._trace.read():
             self._take(piece)
         if over:
             self._send(self._downsampler.finish(at_the_end=self._whole))
