@@ -146,7 +146,7 @@ class Pipeline:
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self._make_ready, daemon=True).start()
             with self._beside(run, key, directory) as beside:
-                cost = self._run(run, key, directory, progress)
+                cost = self._run(run, key, directory, beside.watched(progress) if beside else progress)
             outcome, status = None, "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)

@@ -212,15 +212,10 @@ class TraceTail:
         except FileNotFoundError:
             return -1
         try:
-            return newest_ns(handle)
+            records = (os.fstat(handle).st_size - HEADER_BYTES) // RECORD_BYTES
+            if records < 1:
+                return -1
+            at = HEADER_BYTES + (records - 1) * RECORD_BYTES
+            return int.from_bytes(os.pread(handle, 8, at), "little")
         finally:
             os.close(handle)
-
-
-def newest_ns(handle: int) -> int:
-    """Time of the last complete record of an open trace; -1 before there is one."""
-    records = (os.fstat(handle).st_size - HEADER_BYTES) // RECORD_BYTES
-    if records < 1:
-        return -1
-    at = HEADER_BYTES + (records - 1) * RECORD_BYTES
-    return int.from_bytes(os.pread(handle, 8, at), "little")

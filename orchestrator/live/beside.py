@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from orchestrator.annotations import Mark, Teller, end_of, start_of
+from orchestrator.backends.base import Progress as RunProgress
 from orchestrator.errors import LonghaulError, RunCancelled
 from orchestrator.live.exporter import Exporter, Progress
 from orchestrator.live.stream import Stream
@@ -69,6 +70,16 @@ class Beside:
                     self._stream.wait(_STREAM_S)
                 self._stream.when_final(lambda outcome: None)
                 self._annotate("cancelled" if issubclass(kind, RunCancelled) else "failed")
+
+    def watched(self, progress: RunProgress) -> RunProgress:
+        """The same, and what it is told is known here too."""
+
+        def tell(reached_ns: int) -> None:
+            if self._stream is not None:
+                self._stream.came(reached_ns)
+            progress(reached_ns)
+
+        return tell
 
     def outcome(self) -> Outcome:
         """What the run's document says of its export, as far as it is known within a moment."""

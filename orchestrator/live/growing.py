@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.errors import TraceError
-from orchestrator.trace import HEADER_BYTES, RECORD_BYTES, Trace, newest_ns, split_records, trace_header
+from orchestrator.trace import HEADER_BYTES, RECORD_BYTES, Trace, split_records, trace_header
 
 # Of a long trace a piece at a time is in memory.
 _PIECE_BYTES = 2**16 * RECORD_BYTES
@@ -52,10 +52,6 @@ class GrowingTrace:
             self._handle, self._place, self._at = handle, place, 0
             break
         return self._handle >= 0
-
-    def newest_ns(self) -> int:
-        """Time of its last complete record, read or not; -1 before there is one."""
-        return newest_ns(self._handle) if self.find() else -1
 
     def replaced(self) -> bool:
         """Whether another file is in its place by now; the next look then reads that one, from its start."""

@@ -105,14 +105,17 @@ class Stream:
         if self.begin_ms is not None:
             call(self.begin_ms)
 
+    def came(self, reached_ns: int) -> None:
+        """So far the run has come, whatever of it was read: the trace of one that is cut off may go before the first look."""
+        self._came_ns = reached_ns
+
     def end(self, *, whole: bool) -> None:
         """The run is over, to its end or not; its files may go. The first word counts."""
         if self._over.is_set():
             return
         with self._finding:
             try:
-                # Asked at once: who follows stands back, and may be long in reading what came last.
-                self._came_ns = self._trace.newest_ns()
+                self._trace.find()
             except LonghaulError as error:
                 self.tally.why = str(error)
         self._whole = whole
