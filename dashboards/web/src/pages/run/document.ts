@@ -1,5 +1,6 @@
 /** What a run came to, as the service tells it (docs/results.md): the parts of it that the page shows. */
 import type { Schemas } from "../../api/client";
+import { isLive } from "../runs/view";
 
 export type Run = Schemas["Run"];
 export type Outline = Schemas["Outline"];
@@ -48,5 +49,5 @@ export function documentOf(run: Run): RunDocument {
   return (run.document ?? {}) as RunDocument;
 }
 
-export const isOver = (status: Run["status"]): boolean => status !== "queued" && status !== "running";
+export const isOver = (status: Run["status"]): boolean => !isLive({ status });
 export const isKept = (status: Run["status"]): boolean => status === "done" || status === "missed";

@@ -5,6 +5,7 @@ import { type Value, valueAt } from "../yamlText";
 import { append, flowEntries, numberOrText, textOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { ListSection } from "./ListSection";
 import { Remove } from "./Remove";
 
 const BOUNDS = { at_least: "at least", at_most: "at most", within: "within" } as const;
@@ -19,19 +20,21 @@ export function ExpectSection() {
     append("expect", lines.length, { measure: "utilisation", at_least: 0.9 }, schema);
   };
   return (
-    <section className={styles.section} aria-labelledby="form-expect">
-      <div className={styles.heading}>
-        <h2 id="form-expect">Expectations</h2>
+    <ListSection
+      id="form-expect"
+      title="Expectations"
+      whole={whole}
+      adding={
         <Button onClick={add} disabled={data === null || names.measures.length === 0}>
           Add expectation
         </Button>
-      </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      }
+    >
       {lines.map((line, position) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a line is its position
         <Line key={position} line={line} position={position} />
       ))}
-    </section>
+    </ListSection>
   );
 }
 

@@ -3,7 +3,7 @@ import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
 import { append, flowEntries, freeName, useEdit } from "./edit";
 import { FlowCard } from "./FlowCard";
-import styles from "./Form.module.css";
+import { ListSection } from "./ListSection";
 
 const NAMES = ["one", "two", "three", "four"];
 
@@ -18,17 +18,19 @@ export function FlowSection() {
     append("flows", entries.length, { name: freeName("flow", taken, NAMES), cc }, schema);
   };
   return (
-    <section className={styles.section} aria-labelledby="form-flows">
-      <div className={styles.heading}>
-        <h2 id="form-flows">Flows</h2>
+    <ListSection
+      id="form-flows"
+      title="Flows"
+      whole={whole}
+      adding={
         <Button onClick={add} disabled={data === null}>
           Add flow
         </Button>
-      </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      }
+    >
       {entries.map((entry) => (
         <FlowCard key={entry.position} entry={entry} taken={taken} />
       ))}
-    </section>
+    </ListSection>
   );
 }

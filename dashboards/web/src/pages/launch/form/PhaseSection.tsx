@@ -6,6 +6,7 @@ import { type Value, valueAt } from "../yamlText";
 import { entriesOf, freeName, useEdit, write } from "./edit";
 import { FieldAt, TextInput } from "./FieldAt";
 import styles from "./Form.module.css";
+import { ListSection } from "./ListSection";
 import { Remove } from "./Remove";
 
 type Phases = readonly (readonly [string, Value])[];
@@ -30,19 +31,21 @@ export function PhaseSection() {
     write(["phases"], Object.fromEntries(phases.map(([one, span]) => [one === from ? name : one, span])), schema);
   };
   return (
-    <section className={styles.section} aria-labelledby="form-phases">
-      <div className={styles.heading}>
-        <h2 id="form-phases">Phases</h2>
+    <ListSection
+      id="form-phases"
+      title="Phases"
+      whole={whole}
+      adding={
         <Button onClick={add} disabled={data === null}>
           Add phase
         </Button>
-      </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      }
+    >
       {phases.map(([name], position) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: its name changes while it is typed
         <Phase key={position} name={name} phases={phases} onRename={rename} />
       ))}
-    </section>
+    </ListSection>
   );
 }
 

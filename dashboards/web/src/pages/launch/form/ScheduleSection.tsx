@@ -8,6 +8,7 @@ import { AddField } from "./AddField";
 import { append, entriesOf, flowEntries, useEdit, write } from "./edit";
 import { FieldAt, labelOf } from "./FieldAt";
 import styles from "./Form.module.css";
+import { ListSection } from "./ListSection";
 import { Remove } from "./Remove";
 
 export function ScheduleSection() {
@@ -21,19 +22,21 @@ export function ScheduleSection() {
     append("schedule", changes.length, { at: written(Math.round(length / 2)), path: { bandwidth } }, schema);
   };
   return (
-    <section className={styles.section} aria-labelledby="form-schedule">
-      <div className={styles.heading}>
-        <h2 id="form-schedule">Changes on the way</h2>
+    <ListSection
+      id="form-schedule"
+      title="Changes on the way"
+      whole={whole}
+      adding={
         <Button onClick={add} disabled={data === null}>
           Add change
         </Button>
-      </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      }
+    >
       {changes.map((change, position) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a change is its position
         <Change key={position} change={change} position={position} />
       ))}
-    </section>
+    </ListSection>
   );
 }
 

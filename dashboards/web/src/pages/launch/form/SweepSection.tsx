@@ -9,6 +9,7 @@ import { AddField } from "./AddField";
 import { entriesOf, flowEntries, textOf, useEdit, write } from "./edit";
 import { TextInput, typed } from "./FieldAt";
 import styles from "./Form.module.css";
+import { ListSection } from "./ListSection";
 import { Remove } from "./Remove";
 import { steps } from "./steps";
 
@@ -25,9 +26,11 @@ export function SweepSection() {
     write(["sweep", field], [first], schema);
   };
   return (
-    <section className={styles.section} aria-labelledby="form-sweep">
-      <div className={styles.heading}>
-        <h2 id="form-sweep">Sweep</h2>
+    <ListSection
+      id="form-sweep"
+      title="Sweep"
+      whole={whole}
+      adding={
         <AddField
           label="Add a field to the sweep"
           words="Vary a field …"
@@ -35,8 +38,8 @@ export function SweepSection() {
           disabled={data === null || Array.isArray(sweep)}
           onAdd={add}
         />
-      </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      }
+    >
       {Array.isArray(sweep) && (
         <p className={styles.note}>A list of {count(sweep.length)} points, to be edited in the text.</p>
       )}
@@ -50,7 +53,7 @@ export function SweepSection() {
           computing
         </p>
       )}
-    </section>
+    </ListSection>
   );
 }
 
