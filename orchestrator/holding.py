@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from orchestrator.backends.base import Progress
 from orchestrator.errors import HostBusy, LeaseLost, ResultsError
 from orchestrator.results.store import Store
-from orchestrator.run import Run
+from orchestrator.run import Progress, Run
 from orchestrator.settings import Settings
 from orchestrator.units import format_rate
 

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.backends.base import Backend, Cost, Progress
+from orchestrator.backends.base import Backend, Cost
 from orchestrator.cost import wall_estimate_s
 from orchestrator.errors import (
     BackendError,
@@ -36,7 +36,7 @@ from orchestrator.holding import held_hosts
 from orchestrator.plan import Plan
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
-from orchestrator.run import Run, run_id
+from orchestrator.run import Progress, Run, run_id
 
 if TYPE_CHECKING:
     from orchestrator.live.beside import Beside, Live

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.plain import BESIDE, SELDOM, decode, encode, key
+
+# Called with the nanoseconds since the start of a run, by its clock; it may raise to end the run.
+Progress = Callable[[int], None]
 
 FORMAT = 1
 

@@ -6,15 +6,11 @@ directory (`run`). It leaves the files of docs/run-directory.md there, or raises
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from orchestrator.run import Run
-
-# Called with the virtual (or real) nanoseconds since the start of the experiment; it may raise to cancel the run.
-Progress = Callable[[int], None]
+from orchestrator.run import Progress, Run
 
 
 @dataclass(frozen=True, slots=True)

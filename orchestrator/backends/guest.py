@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.base import Cost
 from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.deaths import RETRYABLE, name_death
@@ -30,7 +30,7 @@ from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, Ker
 from orchestrator.installation import AGENT
 from orchestrator.iperf3 import IPERF3
 from orchestrator.process import Guard, GuardReport, start_guard
-from orchestrator.run import Module, Run
+from orchestrator.run import Module, Progress, Run
 from orchestrator.settings import Settings
 from orchestrator.toolchain import own_module
 

@@ -13,14 +13,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.base import Cost
 from orchestrator.backends.guest import check_status, follow, place, read_status
 from orchestrator.backends.ownership import owned
 from orchestrator.errors import BackendError
 from orchestrator.installation import AGENT
 from orchestrator.iperf3 import IPERF3
 from orchestrator.process import run_in_terminal, run_script, start_guard
-from orchestrator.run import FlowChange, Run
+from orchestrator.run import FlowChange, Progress, Run
 from orchestrator.settings import Settings
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

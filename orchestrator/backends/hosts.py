@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 
 from orchestrator.allowance import not_allowed
-from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.base import Cost
 from orchestrator.backends.guest import TRACE
 from orchestrator.endpoints.conduct import Conduct
 from orchestrator.errors import BackendUnavailable, NotAllowed, PlanError
 from orchestrator.installation import AGENT
 from orchestrator.policy import load_policy
-from orchestrator.run import Run
+from orchestrator.run import Progress, Run
 from orchestrator.settings import Settings
 
 

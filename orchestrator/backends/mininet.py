@@ -12,14 +12,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from orchestrator.backends.base import Cost, Progress
+from orchestrator.backends.base import Cost
 from orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
 from orchestrator.backends.host import furnish, missing_on_host, run_on_host
 from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
 from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
 from orchestrator.errors import BackendUnavailable
 from orchestrator.installation import AGENT
-from orchestrator.run import Run
+from orchestrator.run import Progress, Run
 from orchestrator.settings import Settings
 
 NET = Path(__file__).resolve().parent / "mininet_net.py"

@@ -14,7 +14,7 @@ import os
 import selectors
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,7 +30,7 @@ from orchestrator.endpoints.merging import MergedTrace
 from orchestrator.errors import BackendError, BackendUnavailable, RunTimedOut
 from orchestrator.plain import encode
 from orchestrator.policy import Policy, limits_of
-from orchestrator.run import Run
+from orchestrator.run import Progress, Run
 
 _HELLO_S = 30.0
 _LOOK_S = 15.0
@@ -45,9 +45,6 @@ _END_S = 20.0
 # A run that is over still has its last records to send, on a slow connection.
 _AFTERWARDS_S = 60.0
 _LOOK_AROUND_S = 0.1
-
-# Called with the nanoseconds since the start; it may raise to end the run.
-Progress = Callable[[int], None]
 
 
 class Conduct:

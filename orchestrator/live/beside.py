@@ -18,13 +18,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from orchestrator.annotations import Mark, Teller, end_of, start_of
-from orchestrator.backends.base import Progress as RunProgress
 from orchestrator.errors import LonghaulError, RunCancelled
 from orchestrator.live.exporter import Exporter, Progress
 from orchestrator.live.stream import Stream
 from orchestrator.results.counts import Counts
 from orchestrator.results.spans import Span, Spans
 from orchestrator.results.store import Store
+from orchestrator.run import Progress as RunProgress
 from orchestrator.run import Run
 from orchestrator.settings import Prometheus, Settings
 
