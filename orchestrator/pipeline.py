@@ -1,9 +1,9 @@
 """Walks Runs along the road: check, prepare, run, decode, judge, keep.
 
 `execute` takes a Plan and gives one document a run (docs/experiment-format.md), in the plan's order, `jobs` at a time, what takes
-longest first. An unchanged run is answered from the store, by today's formulas. Work happens in a staging folder that belongs to this process by a lock; what a
-killed process left there is swept by the next one. A failed run becomes a document with `status: failed` and its error,
-never a number; the other runs go on.
+longest first. Of several, one more is judged and kept meanwhile, so that no guest has to wait for that. An unchanged run is answered from
+the store, by today's formulas. Work happens in a staging folder that belongs to this process by a lock; what a killed process left there is
+swept by the next one. A failed run becomes a document with `status: failed` and its error, never a number; the other runs go on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -79,11 +79,12 @@ class Pipeline:
         # Nothing long is left for the end, when the other workers have nothing to do.
         order = sorted(range(len(runs)), key=lambda index: -wall_estimate_s(runs[index][0]))
         self._cancelled.clear()
-        with Staging(self.store.home) as staging, ThreadPoolExecutor(max(1, jobs), "run") as workers:
+        room = threading.Semaphore(max(1, jobs))
+        with Staging(self.store.home) as staging, ThreadPoolExecutor(jobs + 1 if jobs > 1 else 1, "run") as workers:
             work: dict[int, Future[Document]] = {}
             try:
                 for index in order:
-                    work[index] = workers.submit(self._walk, index, *runs[index], staging)
+                    work[index] = workers.submit(self._walk, index, *runs[index], staging, room)
                 wait(work.values(), return_when=FIRST_EXCEPTION)
                 documents = iter([work[index].result() for index in range(len(runs))])
                 return [list(itertools.islice(documents, len(plan.runs))) for plan in plans]
@@ -101,20 +102,25 @@ class Pipeline:
     def carry_out(self, run: Run, spec: Mapping[str, Any], staging: Staging, progress: Progress) -> Document:
         """Carry one Run out, whatever is kept; `progress` may raise to end it."""
         identity = self.backend.identity(run)
-        return self._carry_out(run, run_id(run, identity), identity, spec, staging, progress)
+        return self._carry_out(run, run_id(run, identity), identity, spec, staging, progress, ExitStack())
 
-    def _walk(self, index: int, run: Run, spec: Mapping[str, Any], staging: Staging) -> Document:
+    def _walk(
+        self, index: int, run: Run, spec: Mapping[str, Any], staging: Staging, room: AbstractContextManager[Any]
+    ) -> Document:
         identity = self.backend.identity(run)
         key = run_id(run, identity)
         if self.use_cache and (known := self.known(key)) is not None:
             self.watcher.finished(index, known)
             return known
-        self.watcher.started(index, run)
-        try:
-            progress = partial(self._report, index)
-            document = self._carry_out(run, key, identity, spec, staging, progress)
-        except LonghaulError as error:
-            document = failed_document(run, key, error)
+        with ExitStack() as until_ended:
+            until_ended.enter_context(room)
+            try:
+                self._stop_if_cancelled(index)
+                self.watcher.started(index, run)
+                progress = partial(self._report, index)
+                document = self._carry_out(run, key, identity, spec, staging, progress, until_ended)
+            except LonghaulError as error:
+                document = failed_document(run, key, error)
         self.watcher.finished(index, document)
         return document
 
@@ -141,12 +147,14 @@ class Pipeline:
         spec: Mapping[str, Any],
         staging: Staging,
         progress: Progress,
+        until_ended: ExitStack,
     ) -> Document:
         with staging.directory(key) as directory, _disk_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self._make_ready, daemon=True).start()
             with self._beside(run, key, directory) as beside:
                 cost = self._run(run, key, directory, beside.watched(progress) if beside else progress)
+            until_ended.close()
             outcome, status = None, "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)
@@ -181,9 +189,12 @@ class Pipeline:
             raise
 
     def _report(self, index: int, virtual_ns: int) -> None:
+        self._stop_if_cancelled(index)
+        self.watcher.progress(index, virtual_ns)
+
+    def _stop_if_cancelled(self, index: int) -> None:
         if self._cancelled.is_set():
             raise RunCancelled("running", f"run {index + 1}", "cancelled")
-        self.watcher.progress(index, virtual_ns)
 
 
 def opened_live(settings: Settings, store: Store) -> AbstractContextManager[Live | None]:
