@@ -36,7 +36,7 @@ class Outbox(Store):
         trace: Trace,
     ) -> None:
         """Pack it, and hold it ready."""
-        self._pack(directory, run, run_id, identity, spec, document, trace)
+        self._pack(directory, run.as_json(), run_id, identity, spec, document, trace)
         found = (file for file in directory.rglob("*") if file.is_file())
         self.files = {file.relative_to(directory).as_posix(): file.read_bytes() for file in found}
 

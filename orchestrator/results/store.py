@@ -80,13 +80,14 @@ class Store:
         trace: Trace,
     ) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
-        self._pack(directory, run, run_id, identity, spec, document, trace)
-        self._shelve(directory, run_id, document, run.as_json())
+        plain_run = run.as_json()
+        self._pack(directory, plain_run, run_id, identity, spec, document, trace)
+        self._shelve(directory, run_id, document, plain_run)
 
     @staticmethod
     def _pack(
         directory: Path,
-        run: Run,
+        run: Mapping[str, Any],
         run_id: str,
         identity: Mapping[str, str],
         spec: Mapping[str, Any],
@@ -100,7 +101,7 @@ class Store:
             "format": 1,
             "run_id": run_id,
             "spec": dict(spec),
-            "run": run.as_json(),
+            "run": dict(run),
             "identity": dict(identity),
             "trace_sha256": document["trace_sha256"],
             "facts": json.loads((directory / "facts.json").read_text()),
