@@ -177,7 +177,6 @@ static void greet(void)
 	writer_object(&writer, NULL);
 	writer_text(&writer, "agent", AGENT_VERSION);
 	writer_unsigned(&writer, "build", ~build);
-	writer_unsigned(&writer, "sent_today", volume_today());
 	writer_text(&writer, "limits", piece);
 	writer_end(&writer);
 	frame_send_document("HELO", &writer);

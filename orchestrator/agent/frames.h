@@ -3,7 +3,7 @@
  *
  *     4 letters | length, 32 bits, little-endian | payload
  *
- *     HELO  {"agent", "build", "limits", "sent_today"}    LOOK  what a look at the machine found
+ *     HELO  {"agent", "build", "limits"}                  LOOK  what a look at the machine found
  *     TIME  "N HEARD SAID REAL", nanoseconds              ECHO  what probes of the path found
  *     REDY  the worker waits for the start                TRCE  the next bytes of trace.bin
  *     LOGS  the next bytes of log.txt                     FACT  facts.json

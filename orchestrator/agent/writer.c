@@ -88,12 +88,6 @@ void writer_unsigned(struct writer *writer, const char *key, uint64_t value)
 	fprintf(writer->stream, "%" PRIu64, value);
 }
 
-void writer_signed(struct writer *writer, const char *key, int64_t value)
-{
-	begin_member(writer, key);
-	fprintf(writer->stream, "%" PRId64, value);
-}
-
 void writer_bool(struct writer *writer, const char *key, bool value)
 {
 	begin_member(writer, key);

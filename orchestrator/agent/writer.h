@@ -24,7 +24,6 @@ void writer_list(struct writer *writer, const char *key);
 void writer_end(struct writer *writer);
 void writer_text(struct writer *writer, const char *key, const char *value); /* NULL: null */
 void writer_unsigned(struct writer *writer, const char *key, uint64_t value);
-void writer_signed(struct writer *writer, const char *key, int64_t value);
 void writer_bool(struct writer *writer, const char *key, bool value);
 void writer_null(struct writer *writer, const char *key);
 
