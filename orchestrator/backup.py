@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from orchestrator.errors import PlanError, ResultsError
+from orchestrator.errors import PlanError, ResultsError, remedy
 from orchestrator.locks import locked
 from orchestrator.results.dump import dump, is_empty, load
 from orchestrator.results.store import Store
@@ -53,7 +53,7 @@ def back_up(store: Store, output: Path) -> Saved:
                 runs += _add_run(archive, folder)
         beside.replace(output)
     except OSError as error:
-        what, hint = error.strerror or str(error), "free some space, or name a file elsewhere"
+        what, hint = error.strerror or str(error), remedy(error, "name a file elsewhere")
         raise ResultsError("backing up to", str(output), what, hint) from error
     finally:
         beside.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from orchestrator.errors import BackendError
+from orchestrator.errors import BackendError, remedy
 from orchestrator.locks import locked
 
 # Where a cache has files that a run may need; the trees that modules are built against are not among them.
@@ -139,7 +139,7 @@ class Artefacts:
                 new.chmod(0o755)
                 new.replace(self._folder / sha256)
         except OSError as error:
-            hint = "free some space, or set LONGHAUL_CACHE to a folder you may write"
+            hint = remedy(error, "set LONGHAUL_CACHE to another folder")
             raise BackendError("keeping artefact", str(self._folder), error.strerror or str(error), hint) from error
 
     def _own(self) -> Iterator[Path]:
