@@ -120,7 +120,8 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
 
 def _check(archive: tarfile.TarFile, source: Path) -> None:
     about = archive.extractfile(_ABOUT)
-    found = json.loads(about.read()) if about else {}
-    if found.get("format") != _FORMAT:
-        what = f"its format is {found.get('format')!r}, this version reads {_FORMAT}"
+    found = json.loads(about.read()) if about else None
+    said = found.get("format") if isinstance(found, dict) else None
+    if said != _FORMAT:
+        what = f"its format is {said!r}, this version reads {_FORMAT}"
         raise ResultsError("restoring from", str(source), what)
