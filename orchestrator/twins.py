@@ -174,7 +174,9 @@ def compare_twin(real: Document, twin: Document) -> list[Document]:
 
 def run_twin(settings: Settings, store: Store, experiment: Experiment) -> Document:
     """The document of the twin's run in the sandbox."""
-    return _carried_out(Pipeline(open_backend("sandbox", settings), store), compile_plan(experiment))
+    plan = compile_plan(experiment)
+    with opened_live(settings, store) as live:
+        return _carried_out(Pipeline(open_backend("sandbox", settings), store, live=live), plan)
 
 
 def _carried_out(pipeline: Pipeline, plan: Plan) -> Document:
