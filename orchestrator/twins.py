@@ -22,6 +22,7 @@ from orchestrator.document import document_text
 from orchestrator.endpoints.path_probe import IdlePath, probe_path
 from orchestrator.errors import BackendError
 from orchestrator.holding import hold
+from orchestrator.installation import AGENT
 from orchestrator.pipeline import Pipeline, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.policy import load_policy
@@ -74,7 +75,8 @@ def measure_path(settings: Settings, store: Store, sender: str, receiver: str, s
     with hold(
         (sender, receiver), (sender,), "measuring", f"the path from {sender} to {receiver}", store, settings
     ) as check:
-        idle = probe_path(policy, sender, receiver, seconds, check)
+        agent = settings.agent or AGENT
+        idle = probe_path(policy, sender, receiver, seconds, check, agent=agent, home=settings.home)
     run, trace, key = _fill(settings, store, sender, receiver, idle, seconds)
     return _summed_up(run, trace, key, idle)
 
