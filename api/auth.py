@@ -8,6 +8,7 @@ given when it logged in, which is a hash of its session and so needs no record.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import time
@@ -21,7 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from orchestrator.errors import AuthError, NotAllowed
+from orchestrator.errors import AuthError, NotAllowed, RecordUnreachable
 from orchestrator.results.access import Access, Caller
 
 SESSION_COOKIE = "longhaul_session"
@@ -111,11 +112,12 @@ async def authorise(request: Request, scope: str) -> Caller:
 
 
 def still_welcome(request: Request, scope: str) -> Callable[[], Awaitable[bool]]:
-    """Asks again, for answers that go on: a token may end before they do."""
+    """Asks again, for answers that go on: a token may end before they do. A record that is away says nothing against anybody."""
 
     async def ask() -> bool:
         try:
-            await authorise(request, scope)
+            with contextlib.suppress(RecordUnreachable):
+                await authorise(request, scope)
         except (AuthError, NotAllowed):
             return False
         return True

@@ -1,7 +1,8 @@
 """Server-sent events: one reader of the log a process, as many followers as like to listen.
 
 A follower first gets what the log holds after the event it saw last, then what comes. It subscribes before it reads, so
-that nothing falls between the two, and drops what it would get twice by the id.
+that nothing falls between the two, and drops what it would get twice by the id. While the record is away it hears why
+nothing comes, as a comment, and then gets what it missed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ Row = dict[str, Any]
 _LOOK_S = 0.1
 # A proxy must not think that nobody is there.
 _QUIET_S = 15.0
+_AWAY_S = 2.0
 # Who is so far behind reads the log again rather than fill the memory.
 _MOST_WAITING = 1000
 _PAGE = 500
@@ -124,32 +126,37 @@ async def stream(
     asked_s = time.monotonic()
     yield b"retry: 2000\n\n"
     while not hub.closing.is_set():
-        async with hub.joined(about) as follower:
-            while True:
-                kept = await run_in_threadpool(read, last, _PAGE)
-                for event in kept:
-                    last = event["id"]
-                    yield _text(event)
-                    if over(event):
+        try:
+            async with hub.joined(about) as follower:
+                while True:
+                    kept = await run_in_threadpool(read, last, _PAGE)
+                    for event in kept:
+                        last = event["id"]
+                        yield _text(event)
+                        if over(event):
+                            return
+                    if len(kept) < _PAGE:
+                        break
+                while not follower.behind and not hub.closing.is_set():
+                    if time.monotonic() - asked_s > _QUIET_S:
+                        if not await welcome():
+                            return
+                        asked_s = time.monotonic()
+                    try:
+                        come = await asyncio.wait_for(follower.waiting.get(), _QUIET_S)
+                    except TimeoutError:
+                        yield b": quiet\n\n"
+                        continue
+                    if come is None or come["id"] <= last:
+                        continue
+                    last = come["id"]
+                    yield _text(come)
+                    if over(come):
                         return
-                if len(kept) < _PAGE:
-                    break
-            while not follower.behind and not hub.closing.is_set():
-                if time.monotonic() - asked_s > _QUIET_S:
-                    if not await welcome():
-                        return
-                    asked_s = time.monotonic()
-                try:
-                    come = await asyncio.wait_for(follower.waiting.get(), _QUIET_S)
-                except TimeoutError:
-                    yield b": quiet\n\n"
-                    continue
-                if come is None or come["id"] <= last:
-                    continue
-                last = come["id"]
-                yield _text(come)
-                if over(come):
-                    return
+        except ResultsError as error:
+            yield f": {' '.join(str(error).split())}\n\n".encode()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(hub.closing.wait(), _AWAY_S)
 
 
 def _text(event: Row) -> bytes:

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from orchestrator.errors import PlanError, ResultsError
+from orchestrator.errors import PlanError, ResultsError, remedy
 from orchestrator.locks import locked
 from orchestrator.results.dump import dump, is_empty, load
 from orchestrator.results.store import Store
@@ -53,7 +53,7 @@ def back_up(store: Store, output: Path) -> Saved:
                 runs += _add_run(archive, folder)
         beside.replace(output)
     except OSError as error:
-        what, hint = error.strerror or str(error), "free some space, or name a file elsewhere"
+        what, hint = error.strerror or str(error), remedy(error, "name a file elsewhere")
         raise ResultsError("backing up to", str(output), what, hint) from error
     finally:
         beside.unlink(missing_ok=True)
@@ -120,7 +120,8 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
 
 def _check(archive: tarfile.TarFile, source: Path) -> None:
     about = archive.extractfile(_ABOUT)
-    found = json.loads(about.read()) if about else {}
-    if found.get("format") != _FORMAT:
-        what = f"its format is {found.get('format')!r}, this version reads {_FORMAT}"
+    found = json.loads(about.read()) if about else None
+    said = found.get("format") if isinstance(found, dict) else None
+    if said != _FORMAT:
+        what = f"its format is {said!r}, this version reads {_FORMAT}"
         raise ResultsError("restoring from", str(source), what)

@@ -32,6 +32,7 @@ command-line text, as JSON and as a server-sent event.
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
@@ -239,6 +240,31 @@ class ServiceUnavailable(LonghaulError):
 
     exit_code = 3
     http_status = 503
+
+
+# What the system says when it refuses something, and what helps.
+_REMEDIES = (
+    ((errno.ENOSPC, errno.EDQUOT), "free some space"),
+    ((errno.EACCES, errno.EPERM, errno.EROFS), "see who may use it"),
+    (
+        (errno.ENOENT, errno.ENOTDIR, errno.ENOEXEC, errno.ESTALE),
+        "see whether it is there and whole; `longhaul doctor` says what is missing",
+    ),
+    ((errno.EMFILE, errno.ENFILE), "allow more open files (`ulimit -n`), or have fewer runs at a time"),
+    (
+        (errno.ENOMEM, errno.EAGAIN),
+        "free some memory, allow more processes (`ulimit -u`), or have fewer runs at a time",
+    ),
+    ((errno.EFBIG,), "allow larger files (`ulimit -f`)"),
+    ((errno.EIO,), "see what the machine's log says of its disk"),
+)
+_OF_THE_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO)
+
+
+def remedy(error: OSError, elsewhere: str = "") -> str:
+    """What to do about what the system refused; `elsewhere` says how another place is taken, where that helps. Nothing where nobody knows."""
+    known = next((what for numbers, what in _REMEDIES if error.errno in numbers), "")
+    return f"{known}, or {elsewhere}" if known and elsewhere and error.errno in _OF_THE_PLACE else known
 
 
 def sentence(error: Mapping[str, str]) -> str:

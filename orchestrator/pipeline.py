@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -31,6 +31,7 @@ from orchestrator.errors import (
     RunCancelled,
     RunTimedOut,
     TraceError,
+    remedy,
 )
 from orchestrator.holding import held_hosts
 from orchestrator.plan import Plan
@@ -149,7 +150,7 @@ class Pipeline:
         progress: Progress,
         until_ended: ExitStack,
     ) -> Document:
-        with staging.directory(key) as directory, _disk_errors(directory):
+        with staging.directory(key) as directory, _system_errors(directory):
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self._make_ready, daemon=True).start()
             with self._beside(run, key, directory) as beside:
@@ -236,10 +237,12 @@ def failed_document(run: Run, key: str, error: LonghaulError) -> Document:
 
 
 @contextlib.contextmanager
-def _disk_errors(directory: Path) -> Any:
+def _system_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BackendError(
-            "writing the run in", str(directory), error.strerror or str(error), "free some space or set LONGHAUL_HOME"
-        ) from error
+        what, named = error.strerror or str(error), str(error.filename or "")
+        own = not named or Path(named).is_relative_to(directory)
+        hint = remedy(error, "set LONGHAUL_HOME to another folder" if own else "")
+        said = f"{named}: {what}" if named else what
+        raise BackendError("carrying out the run in", str(directory), said, hint) from error

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.aggregate import with_interval
+from orchestrator.analysis.intervals import mean_interval
 from orchestrator.document import put
 from orchestrator.errors import BackendError, PlanError
 from orchestrator.objective import Objective
@@ -72,7 +72,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Tuned less untuned on fresh seeds, paired by seed, with its 95 % interval."""
+    """Tuned less untuned on fresh seeds, paired by seed, with its 95 % interval; of one seed the difference counts as it is."""
 
     seeds: tuple[int, ...]
     untuned: float
@@ -274,7 +274,9 @@ class _Tuner:
             if isinstance(values, str):
                 raise BackendError("confirming", self._experiment.experiment, values, "take another --seed")
         untuned, tuned = (np.array([self._over(seed) for seed in zip(*values, strict=True)]) for values in both)
-        difference, low, high = with_interval(tuned - untuned, "mean")
+        difference = low = high = float((tuned - untuned).mean())
+        if count > 1:
+            difference, low, high = mean_interval(tuned - untuned)
         seeds = tuple(range(first, first + count))
         return Confirmation(seeds, float(untuned.mean()), float(tuned.mean()), difference, low, high)
 

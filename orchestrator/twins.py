@@ -22,6 +22,7 @@ from orchestrator.document import document_text
 from orchestrator.endpoints.path_probe import IdlePath, probe_path
 from orchestrator.errors import BackendError
 from orchestrator.holding import hold
+from orchestrator.installation import AGENT
 from orchestrator.pipeline import Pipeline, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.policy import load_policy
@@ -74,7 +75,8 @@ def measure_path(settings: Settings, store: Store, sender: str, receiver: str, s
     with hold(
         (sender, receiver), (sender,), "measuring", f"the path from {sender} to {receiver}", store, settings
     ) as check:
-        idle = probe_path(policy, sender, receiver, seconds, check)
+        agent = settings.agent or AGENT
+        idle = probe_path(policy, sender, receiver, seconds, check, agent=agent, home=settings.home)
     run, trace, key = _fill(settings, store, sender, receiver, idle, seconds)
     return _summed_up(run, trace, key, idle)
 
@@ -174,7 +176,9 @@ def compare_twin(real: Document, twin: Document) -> list[Document]:
 
 def run_twin(settings: Settings, store: Store, experiment: Experiment) -> Document:
     """The document of the twin's run in the sandbox."""
-    return _carried_out(Pipeline(open_backend("sandbox", settings), store), compile_plan(experiment))
+    plan = compile_plan(experiment)
+    with opened_live(settings, store) as live:
+        return _carried_out(Pipeline(open_backend("sandbox", settings), store, live=live), plan)
 
 
 def _carried_out(pipeline: Pipeline, plan: Plan) -> Document:

@@ -240,8 +240,9 @@ def rerun_run(key: str, *, as_json: bool) -> int:
     kept = store.get(key)
     manifest = store.manifest(kept["run"])
     run = Run.from_json(manifest["run"])
-    pipeline = Pipeline(open_backend(run.backend, settings), store, use_cache=False)
-    verdict = rerun_verdict(kept, pipeline.rerun(run, manifest["spec"]))
+    with opened_live(settings, store) as live:
+        pipeline = Pipeline(open_backend(run.backend, settings), store, use_cache=False, live=live)
+        verdict = rerun_verdict(kept, pipeline.rerun(run, manifest["spec"]))
     then, now = kept["trace_sha256"][:16], verdict["trace_sha256"][:16]
     if as_json:
         print(json.dumps(verdict))

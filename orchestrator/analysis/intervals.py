@@ -22,8 +22,10 @@ _LARGEST_T = 1e7
 
 
 def mean_interval(differences: Floats, comparisons: int = 1) -> tuple[float, float, float]:
-    """The mean of two differences or more, and its interval at 1 - 5 % / comparisons."""
+    """The mean of differences, and its interval at 1 - 5 % / comparisons: around a single one it has no ends."""
     mean, low, high = with_interval(differences, "mean")
+    if len(differences) == 1:
+        return mean, -math.inf, math.inf
     factor = stretch(len(differences), comparisons)
     return mean, mean + (low - mean) * factor, mean + (high - mean) * factor
 

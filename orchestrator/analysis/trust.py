@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.aggregate import with_interval
+from orchestrator.analysis.intervals import mean_interval
 from orchestrator.analysis.measures import value_of
 
 # Of every flow, of the path, of the run; a difference is a share of the reference, or of what stands beside it as it is.
@@ -43,7 +43,7 @@ def differences(reference: Sequence[dict[str, Any]], other: Sequence[dict[str, A
         ours, theirs = (_by_seed(documents, measure, flow) for documents in (reference, other))
         if seeds := sorted(ours.keys() & theirs.keys()):
             apart = np.array([theirs[seed] - ours[seed] for seed in seeds])
-            difference, low, high = with_interval(apart, "mean")
+            difference, low, high = mean_interval(apart)
             yield Difference(measure, flow, float(np.mean([ours[seed] for seed in seeds])), difference, low, high)
 
 

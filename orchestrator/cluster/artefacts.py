@@ -2,6 +2,7 @@
 
     <cache>/artefacts/<sha256>      a file that came from elsewhere, or was found in this cache under its own name
     <cache>/sets/<hash>/            the files of one kind of run under the names that a cache has for them, as hard links
+    <cache>/{artefacts,sets}/.new-* what is being made, by whoever holds <cache>/.artefacts.lock or .sets.lock; what else is called so was left by the dead, and goes
 
 A file is believed when its content has the hash that it was asked for by: on arrival, and once more by every process
 that uses it.
@@ -9,6 +10,7 @@ that uses it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -18,7 +20,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from orchestrator.errors import BackendError
+from orchestrator.errors import BackendError, remedy
+from orchestrator.locks import locked
 
 # Where a cache has files that a run may need; the trees that modules are built against are not among them.
 _OWN = (
@@ -43,6 +46,17 @@ def _stamp(file: Path) -> tuple[int, int]:
 @lru_cache(maxsize=4096)
 def _hash(file: Path, mtime_ns: int, size: int) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@contextlib.contextmanager
+def _making(where: Path) -> Iterator[Path]:
+    """A folder to make something in, which is moved from there whole; one process of a cache at a time, so that what lies there has no maker any more."""
+    where.mkdir(parents=True, exist_ok=True)
+    with locked(where.with_name(f".{where.name}.lock")):
+        for left in where.glob(".new-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=where, prefix=".new-") as folder:
+            yield Path(folder)
 
 
 class Artefacts:
@@ -82,18 +96,16 @@ class Artefacts:
         words = "".join(f"{name} {sha256}\n" for name, sha256 in sorted(wanted.items()))
         target = self._sets / hashlib.sha256(words.encode()).hexdigest()[:32]
         with self._laying_out:
-            if not self._is_laid_out(target, wanted):
-                shutil.rmtree(target, ignore_errors=True)
-                self._sets.mkdir(parents=True, exist_ok=True)
-                new = Path(tempfile.mkdtemp(dir=self._sets, prefix=".new-"))
+            if self._is_laid_out(target, wanted):
+                return target
+            with _making(self._sets) as folder:
+                new = folder / target.name
                 for name, sha256 in wanted.items():
                     (new / name).parent.mkdir(parents=True, exist_ok=True)
                     os.link(self._folder / sha256, new / name)
-                try:
+                if not self._is_laid_out(target, wanted):
+                    shutil.rmtree(target, ignore_errors=True)
                     new.rename(target)
-                except OSError:
-                    # Another process of this cache was quicker.
-                    shutil.rmtree(new)
         return target
 
     def _is_laid_out(self, target: Path, wanted: Mapping[str, str]) -> bool:
@@ -117,15 +129,17 @@ class Artefacts:
 
     def _put(self, sha256: str, content: bytes) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._folder, prefix=".new-")
-            with os.fdopen(handle, "wb") as new:
-                new.write(content)
-            # Kernel and agent are started, by whoever's worker this is.
-            Path(name).chmod(0o755)
-            Path(name).replace(self._folder / sha256)
+            with _making(self._folder) as folder:
+                # Another process of this cache may have been quicker, and may be using what it got.
+                if self._has(sha256):
+                    return
+                new = folder / sha256
+                new.write_bytes(content)
+                # Kernel and agent are started, by whoever's worker this is.
+                new.chmod(0o755)
+                new.replace(self._folder / sha256)
         except OSError as error:
-            hint = "free some space, or set LONGHAUL_CACHE to a folder you may write"
+            hint = remedy(error, "set LONGHAUL_CACHE to another folder")
             raise BackendError("keeping artefact", str(self._folder), error.strerror or str(error), hint) from error
 
     def _own(self) -> Iterator[Path]:

@@ -19,7 +19,7 @@ from distributed import Scheduler, Worker, get_worker
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.cluster.artefacts import Artefacts
-from orchestrator.errors import BackendError, LonghaulError, RunCancelled
+from orchestrator.errors import BackendError, LonghaulError, RunCancelled, remedy
 from orchestrator.installation import AGENT
 from orchestrator.pipeline import Pipeline, failed_document
 from orchestrator.results.outbox import Outbox
@@ -119,8 +119,8 @@ def carry(order: Order) -> Parcel:
     except LonghaulError as error:
         return Parcel("failed", worker.address, document=failed_document(run, order.claim.run_id, error))
     except OSError as error:
-        what = f"{error.strerror or error} on {worker.address}"
-        fault = BackendError("carrying out", f"run {order.claim.run_id}", what, "see the worker's disk and its folders")
+        what = f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error} on {worker.address}"
+        fault = BackendError("carrying out", f"run {order.claim.run_id}", what, remedy(error))
         return Parcel("failed", worker.address, document=failed_document(run, order.claim.run_id, fault))
 
 

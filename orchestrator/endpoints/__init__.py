@@ -2,6 +2,7 @@
 
 conduct.py      one run, from the first word to the last          path_probe.py    a look at an idle path, without a run
   |-- channel.py     ==ssh==  agent endpoint (orchestrator/agent/endpoint.c)
+  |-- greeting.py    whether its agent is of this version, under the limits of today
   |-- clocks.py      which instant of each host's clock is the start
   |-- findings.py    what could spoil the numbers, before and after
   |-- health.py      what was last known of each host

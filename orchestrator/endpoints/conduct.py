@@ -13,7 +13,6 @@ import json
 import os
 import selectors
 import time
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,14 +24,14 @@ from orchestrator.endpoints.accounts import merge_facts
 from orchestrator.endpoints.channel import Channel, failure, read_json
 from orchestrator.endpoints.clocks import Reading, ask_time, compare_clocks, drift_ppm, read_time, start_for
 from orchestrator.endpoints.findings import Finding
+from orchestrator.endpoints.greeting import greet
 from orchestrator.endpoints.health import note_health
 from orchestrator.endpoints.merging import MergedTrace
 from orchestrator.errors import BackendError, BackendUnavailable, RunTimedOut
 from orchestrator.plain import encode
-from orchestrator.policy import Policy, limits_of
+from orchestrator.policy import Policy
 from orchestrator.run import Progress, Run
 
-_HELLO_S = 30.0
 _LOOK_S = 15.0
 _PROBES, _GAP_US = 20, 20_000
 _READY_S = 30.0
@@ -100,28 +99,7 @@ class Conduct:
     def _open(self) -> None:
         for host in self._run.machines:
             self._channels[host.node] = Channel.open(self._policy, host.node, self._directory)
-        problems: list[BackendError] = []
-        for name, channel in self._channels.items():
-            try:
-                self._greeted(name, read_json(name, channel.wait_for("HELO", _HELLO_S, "reaching host")))
-            except BackendError as error:
-                problems.append(error)
-                note_health(self._home, name, ok=False, kernel=None, found=[str(error)])
-        if len(problems) == 1:
-            raise problems[0]
-        if problems:
-            what = "; ".join(f"{one.subject}: {one.what}" for one in problems)
-            raise BackendError("reaching hosts", ", ".join(self._channels), what, problems[0].hint)
-
-    def _greeted(self, name: str, said: Mapping[str, Any]) -> None:
-        ours, theirs = zlib.crc32(self._agent.read_bytes()), said.get("build")
-        if theirs != ours:
-            build = f"build {theirs:x}" if isinstance(theirs, int) else "which names no build"
-            what = f"the agent there ({said.get('agent')}, {build}) is not this version's ({ours:x})"
-            raise BackendError("reaching host", name, what, "run `longhaul hosts deploy`")
-        if read_json(name, str(said["limits"]).encode()) != limits_of(self._policy, name):
-            what = "its limits are not those of the operator's policy"
-            raise BackendError("reaching host", name, what, "run `longhaul hosts deploy`, which brings them there")
+        greet(self._channels, self._policy, self._agent, self._home)
 
     def _compare_clocks(self) -> dict[str, Reading]:
         return {name: compare_clocks(channel) for name, channel in self._channels.items()}

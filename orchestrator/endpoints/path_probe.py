@@ -12,10 +12,10 @@ import numpy as np
 
 from orchestrator.endpoints.channel import Channel, read_json
 from orchestrator.endpoints.clocks import compare_clocks
+from orchestrator.endpoints.greeting import greet
 from orchestrator.errors import BackendError
 from orchestrator.policy import Policy
 
-_HELLO_S = 30.0
 _GAP_US = 10_000
 # A session heeds one word at a time: so much of a probe at once, and a sign of life between two.
 _PIECE_S = 5
@@ -53,8 +53,17 @@ class IdlePath:
         return begun / int((lost == 0).sum()), begun / int(lost.sum())
 
 
-def probe_path(policy: Policy, sender: str, receiver: str, seconds: int, check: Callable[[], None]) -> IdlePath:
-    """Probe from one host to another for so long; `check` raises when the hosts are not ours any more."""
+def probe_path(
+    policy: Policy,
+    sender: str,
+    receiver: str,
+    seconds: int,
+    check: Callable[[], None],
+    *,
+    agent: Path,
+    home: Path,
+) -> IdlePath:
+    """Probe from one host to another for so long, where both have this agent; `check` raises when the hosts are not ours any more."""
     if policy.path(sender, receiver) is None:
         what = f"no traffic is allowed between {sender} and {receiver}"
         raise BackendError(
@@ -68,8 +77,7 @@ def probe_path(policy: Policy, sender: str, receiver: str, seconds: int, check: 
         for name in (sender, receiver):
             channels[name] = Channel.open(policy, name, Path(folder))
             stack.callback(channels[name].close)
-        for channel in channels.values():
-            channel.wait_for("HELO", _HELLO_S, "reaching host")
+        greet(channels, policy, agent, home)
         channels[receiver].say(f"reflect {port}")
         for begun_s in range(0, seconds, _PIECE_S):
             check()

@@ -44,7 +44,7 @@ def load(database: Database, lines: Iterable[str], subject: str) -> None:
         rows: list[dict[str, Any]] = []
         for line in lines:
             row = json.loads(line)
-            if "revision" in row:
+            if isinstance(row, dict) and "revision" in row:
                 if row["revision"] != HEAD:
                     what = f"its record is of revision {row['revision']}, this version's is {HEAD}"
                     raise ResultsError(
@@ -53,7 +53,9 @@ def load(database: Database, lines: Iterable[str], subject: str) -> None:
                 _flush(connection, table, rows)
                 table, rows = METADATA.tables[row["table"]], []
                 continue
-            assert table is not None
+            if table is None or not isinstance(row, dict):
+                what = "its record has a line that is no row of a table"
+                raise ValueError(what)
             rows.append({name: _value(table.c[name].type, value) for name, value in row.items()})
             if len(rows) == _BATCH:
                 _flush(connection, table, rows)

@@ -22,7 +22,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.errors import NotFound, ResultsError
+from orchestrator.errors import NotFound, ResultsError, remedy
 from orchestrator.settings import Settings
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Store:
                     (directory / name).write_bytes(content)
                 self._shelve(directory, run_id, manifest["document"], manifest["run"])
         except OSError as error:
-            hint = "free some space, or set LONGHAUL_HOME"
+            hint = remedy(error, "set LONGHAUL_HOME to another folder")
             raise ResultsError("receiving run", run_id, error.strerror or str(error), hint) from error
         return self.manifest(run_id)["document"]  # type: ignore[no-any-return]
 

@@ -125,10 +125,7 @@ def is_free(now_s: float) -> ColumnElement[bool]:
 def order_of(now_s: float) -> tuple[Subquery, ColumnElement[int], Sequence[ColumnElement[Any]]]:
     """How many runs each owner has running, to be joined by the owner, and as a number; and the order in which runs are taken then."""
     running = (
-        select(WORK.c.owner, func.count().label("running"))
-        .where(WORK.c.claimed_by.is_not(None), WORK.c.lease_until_s >= now_s)
-        .group_by(WORK.c.owner)
-        .subquery()
+        select(WORK.c.owner, func.count().label("running")).where(~is_free(now_s)).group_by(WORK.c.owner).subquery()
     )
     has = func.coalesce(running.c.running, 0)
     return running, has, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
@@ -276,10 +273,11 @@ class Work:
 
     def waiting(self) -> tuple[int, float]:
         """How many runs wait, and for how many seconds the first has."""
-        query = select(func.count(), func.min(WORK.c.queued_s)).where(WORK.c.claimed_by.is_(None))
+        now_s = time.time()
+        query = select(func.count(), func.min(WORK.c.queued_s)).where(is_free(now_s))
         with self._database.read() as connection:
             count, first_s = connection.execute(query).one()
-        return count, max(0.0, time.time() - first_s) if first_s is not None else 0.0
+        return count, max(0.0, now_s - first_s) if first_s is not None else 0.0
 
     def waiting_of(self, owner: str) -> int:
         """How many unfinished runs an owner has."""
@@ -289,7 +287,7 @@ class Work:
 
     def unplaced(self, needs: Sequence[str]) -> list[str]:
         """Waiting runs that need something else than these."""
-        query = select(WORK.c.run_id).where(WORK.c.claimed_by.is_(None), WORK.c.needs.not_in(needs))
+        query = select(WORK.c.run_id).where(is_free(time.time()), WORK.c.needs.not_in(needs))
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 

@@ -1,19 +1,43 @@
-"""Followers of events: many who begin at the same moment have one reader and miss nothing, and who may no longer listen is let go."""
+"""Followers of events: many who begin at the same moment have one reader and miss nothing, who may no longer listen is let go, and who
+listens while the record is away hears why and what was missed."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fastapi import Request
 
 from api import following
+from api.auth import still_welcome
 from api.following import Hub, stream
+from orchestrator.errors import AuthError, RecordUnreachable
 from orchestrator.results.database import Database
-from orchestrator.results.events import EventLog, say
+from orchestrator.results.events import EventLog, Row, say
 
 RUN = "0" * 20
 AT_ONCE = 50
+AWAY = RecordUnreachable("reading the catalogue", "record", "the server is\nstarting up")
+
+
+class Leaving(EventLog):
+    """A log whose record is away at times."""
+
+    away = False
+
+    def after(self, last: int, limit: int = 1000) -> list[Row]:
+        """Every event after that one."""
+        if self.away:
+            raise AWAY
+        return super().after(last, limit)
+
+    def newest(self) -> int:
+        """The id of the last event."""
+        if self.away:
+            raise AWAY
+        return super().newest()
 
 
 def test_one_reader_serves_all_who_come_at_once(tmp_path: Path) -> None:
@@ -81,3 +105,68 @@ def test_who_may_no_longer_listen_is_let_go(tmp_path: Path, monkeypatch: pytest.
     database.close()
     assert not answers
     assert set(heard[1:]) == {b": quiet\n\n"}
+
+
+@pytest.mark.parametrize("when", ["before anybody listens", "between two events"])
+def test_who_listens_while_the_record_is_away_hears_why_and_what_was_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'record.sqlite'}")
+    log = Leaving(database)
+    monkeypatch.setattr(following, "_AWAY_S", 0.1)
+    # Who is behind reads the log again: the way to the record that a follower goes in the middle of a stream.
+    monkeypatch.setattr(following, "_MOST_WAITING", 1)
+    log.away = when.startswith("before")
+
+    def tell(kind: str) -> None:
+        with database.write() as connection:
+            say(connection, kind, {}, run=RUN)
+
+    async def always() -> bool:
+        return True
+
+    async def follow() -> list[str]:
+        hub = Hub(log)
+        heard: list[str] = []
+        async for piece in stream(
+            hub, lambda event: True, log.after, 0, lambda event: event["kind"] == "run.finished", always
+        ):
+            line = piece.decode()
+            assert line.endswith("\n\n") and line.count("\n\n") == 1
+            heard.append(line.removesuffix("\n\n"))
+            if "run.started" in line:
+                log.away = True
+                for kind in ("run.progress", "run.progress", "run.finished"):
+                    await asyncio.to_thread(tell, kind)
+                follower = next(iter(hub._followers))
+                follower.behind = True
+                follower.waiting.put_nowait(None)
+            elif line.startswith(":"):
+                log.away = False
+        await hub.close()
+        return heard
+
+    tell("run.started")
+    heard = asyncio.run(asyncio.wait_for(follow(), 30))
+    database.close()
+    kinds = [line.splitlines()[1][7:] if line.startswith("id") else line for line in heard[1:]]
+    why = ": reading the catalogue record: the server is starting up"
+    expected = ["run.started", why, "run.progress", "run.progress", "run.finished"]
+    assert kinds == ([why, *expected] if when.startswith("before") else expected)
+
+
+@pytest.mark.parametrize(("problem", "welcome"), [(AWAY, True), (AuthError("asking", "x", "revoked"), False)])
+def test_a_record_that_is_away_sends_nobody_away(problem: Exception, welcome: bool) -> None:
+    class Door:
+        async def by_token(self, token: str) -> None:
+            raise problem
+
+    state = SimpleNamespace(door=Door())
+    request = Request(
+        {"type": "http", "headers": [(b"authorization", b"Bearer x")], "app": SimpleNamespace(state=state), "path": "/"}
+    )
+
+    async def asked() -> bool:
+        return await still_welcome(request, "read")()
+
+    assert asyncio.run(asked()) is welcome

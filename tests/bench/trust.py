@@ -156,7 +156,7 @@ def machine() -> Sequence[str]:
     return (
         "## As measured\n",
         f"By `make trust` on {day}: {os.cpu_count()} cores of {model}, host kernel {platform.release()}. A difference is the mean of",
-        "those from the sandbox's runs of the same seeds, with its 95 % interval (bootstrap); a star marks one that chance does not explain.",
+        "those from the sandbox's runs of the same seeds, with its 95 % interval ([how](comparing.md)); a star marks one that chance does not explain.",
     )
 
 

@@ -108,6 +108,12 @@ def make_earlier(url: str, revision: str) -> None:
     engine.dispose()
 
 
+def _words(database: Database) -> dict[str, str]:
+    """What lists search each run by."""
+    with database.read() as connection:
+        return {row.id: row.words for row in connection.execute(sqlalchemy.text("SELECT id, words FROM runs"))}
+
+
 @pytest.mark.parametrize("revision", EARLIER)
 def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     make_earlier(url, revision)
@@ -122,11 +128,17 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     # Lists find what it is by, as far as its record tells.
     assert [one["id"] for one in catalog.page(10, Filter(controls=("htcp",)))] == ["a" * 20]
     assert (row["controls"], row["utilisation"], row["jain"], row["rtt_us"]) == ("htcp", 0.5, None, None)
+    words = _words(database)
+    assert words["a" * 20] == f" {'a' * 20} old backend=sandbox cc=htcp kernel=6.12.1 seed=1 app "
     if revision > "0001":
         (waits,) = catalog.page(10, Filter(rtt_us=10_000, owner="ada"))
         assert (waits["id"], waits["topology"], waits["controls"]) == ("q" * 20, "dumbbell", "cubic")
         (old,) = Experiments(database).page(10, Filter(controls=("htcp", "cubic"), backend="sandbox", text="before"))
         assert old["id"] == "old"
+        assert words["q" * 20] == (
+            f" {'q' * 20} old owner=ada backend=sandbox cc=cubic topology=dumbbell bandwidth=100mbit/s rtt=10ms"
+            " kernel=6.12 seed=1 path.rtt=10ms cubic app noise "
+        )
     # It is worked with like any other: a run that is kept is not run again, and deleting one takes its rows along.
     lab = Lab(url)
     lab.submit("e", ["a" * 20, "c"])

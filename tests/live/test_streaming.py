@@ -18,6 +18,7 @@ import pytest
 from orchestrator.backends import open_backend
 from orchestrator.companions import Stop
 from orchestrator.dispatch import serve_dispatcher
+from orchestrator.installation import AGENT
 from orchestrator.live.beside import open_live
 from orchestrator.live.moments import CHANGE
 from orchestrator.metrics import RUN_METRICS
@@ -33,6 +34,8 @@ from orchestrator.run import Run
 from orchestrator.settings import Settings
 from orchestrator.submission import Desk
 from orchestrator.trace import read_trace
+from orchestrator.twins import run_twin
+from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.live.conftest import expected, samples_in
 from tests.live.prometheus import PrometheusServer
@@ -247,6 +250,24 @@ def test_a_dispatcher_exports_what_it_carries_out(lab: Settings, prometheus: Pro
     assert counts.all()["samples"] == document["prometheus"]["samples"]
     assert counts.all()["virtual_s"] == 20
     assert counts.export() == Export(0.0, 0)
+
+
+def test_a_rerun_by_other_programs_streams(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
+    """What is kept was made by an agent that is another one, byte by byte; by today's it is another run, with a name of its own."""
+    agent = tmp_path / "longhaul-agent"
+    agent.write_bytes(AGENT.read_bytes() + b"\0")
+    agent.chmod(0o755)
+    before, store = replace(lab, agent=agent, prometheus=None), Store(lab)
+    (kept,) = Pipeline(open_backend("sandbox", before), store).execute(compile_plan(experiment(duration="5 s")))
+    said = longhaul("rerun", kept["run"], "--json", home=lab.home, LONGHAUL_PROMETHEUS=prometheus.url)
+    assert json.loads(said.stdout)["identical"], said.stderr
+    (again,) = (store.get(row["id"]) for row in store.list_runs(10) if row["id"] != kept["run"])
+    all_is_there(lab, prometheus, again)
+
+
+def test_the_twin_of_a_real_path_streams(lab: Settings, prometheus: PrometheusServer) -> None:
+    document = run_twin(lab, Store(lab), experiment(duration="5 s"))
+    all_is_there(lab, prometheus, document)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,46 @@ def test_what_was_changed_where_it_lay_is_asked_for_again(artefacts: Artefacts, 
     later.receive(sha256(b"kernel"), b"kernel")
     assert later.lacking(WANTED) == []
     assert (later.lay_out(WANTED) / "kernels" / "current-6.12" / "linux").read_bytes() == b"kernel"
+
+
+def test_what_a_killed_process_left_in_the_making_is_swept(artefacts: Artefacts, tmp_path: Path) -> None:
+    making = """
+import os, sys
+from pathlib import Path
+from orchestrator.cluster import artefacts
+def killed(*whatever):
+    os.kill(os.getpid(), 9)
+{kill}
+made = artefacts.Artefacts(Path(sys.argv[1]), Path(sys.argv[2]))
+made.receive(sys.argv[3], b"kernel")
+made.lay_out({{"linux": sys.argv[3]}})
+"""
+    key = sha256(b"kernel")
+    words = [str(tmp_path / "cache"), str(tmp_path / "agent"), key]
+    for kill in ("Path.chmod = killed", "os.link = killed"):
+        died = subprocess.run([sys.executable, "-c", making.format(kill=kill), *words], check=False)
+        assert died.returncode == -signal.SIGKILL
+    left = [folder.parent.name for folder in (tmp_path / "cache").glob("*/.new-*")]
+    assert left == ["sets"], "the first one's was swept by the second"
+    artefacts.receive(key, b"kernel")
+    artefacts.lay_out({"linux": key})
+    assert not list((tmp_path / "cache").glob("*/.new-*"))
+
+
+def test_what_is_being_made_is_swept_by_nobody(artefacts: Artefacts, tmp_path: Path) -> None:
+    """Many processes of one cache at once: each finds what it asked for."""
+    makers = [Artefacts(tmp_path / "cache", tmp_path / "agent") for _ in range(8)]
+    contents = [f"kernel {number}".encode() * 10_000 for number in range(20)]
+
+    def make(maker: Artefacts) -> None:
+        for content in contents:
+            maker.receive(sha256(content), content)
+            assert (maker.lay_out({"linux": sha256(content)}) / "linux").read_bytes() == content
+
+    with ThreadPoolExecutor(len(makers)) as threads:
+        list(threads.map(make, makers))
+    assert artefacts.lacking({str(number): sha256(content) for number, content in enumerate(contents)}) == []
+    assert not list((tmp_path / "cache").glob("*/.new-*"))
 
 
 def test_a_file_that_changes_gets_another_hash(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ import pytest
 from orchestrator.endpoints import findings
 from orchestrator.endpoints.clocks import Reading, drift_ppm, read_time, start_for
 from orchestrator.endpoints.conduct import Conduct
+from orchestrator.endpoints.greeting import greet
+from orchestrator.endpoints.health import read_health
 from orchestrator.endpoints.merging import WAIT_NS, MergedTrace
-from orchestrator.endpoints.path_probe import IdlePath
-from orchestrator.errors import BackendError, HostBusy, LeaseLost, TraceError
+from orchestrator.endpoints.path_probe import IdlePath, probe_path
+from orchestrator.errors import BackendError, BackendUnavailable, HostBusy, LeaseLost, TraceError
 from orchestrator.holding import held_hosts
 from orchestrator.results.leases import Leases
 from orchestrator.results.store import Store
@@ -161,8 +163,9 @@ def test_what_is_found_on_the_way(run: Run, change: dict[str, Any], forbids: boo
     ("said", "what"),
     [('{"agent": "0.1"}', "0.1, which names no build"), ('{"agent": "9", "build": 255}', "9, build ff")],
 )
+@pytest.mark.parametrize("asked", ["a run", "a probe of the path"])
 def test_an_agent_of_another_version_is_refused(
-    said: str, what: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    said: str, what: str, asked: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ssh = tmp_path / "ssh"
     ssh.write_text(f"#!/bin/sh\nprintf 'HELO\\{len(said):o}\\0\\0\\0%s' '{said}'\n")
@@ -170,9 +173,19 @@ def test_an_agent_of_another_version_is_refused(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     (agent := tmp_path / "agent").write_bytes(b"this version's")
     with pytest.raises(BackendError, match="reaching hosts hk, chicago: hk: ") as found:
-        Conduct(run, policy(), tmp_path, agent, tmp_path, lambda _: None).carry_out()
+        if asked == "a run":
+            Conduct(run, policy(), tmp_path, agent, tmp_path, lambda _: None).carry_out()
+        else:
+            probe_path(policy(), "hk", "chicago", 5, lambda: None, agent=agent, home=tmp_path)
     assert f"the agent there ({what}) is not this version's" in str(found.value)
     assert found.value.hint == "run `longhaul hosts deploy`"
+    assert (health := read_health(tmp_path, "hk")) is not None
+    assert not health.ok
+
+
+def test_without_an_agent_here_nobody_is_greeted(tmp_path: Path) -> None:
+    with pytest.raises(BackendUnavailable, match="longhaul agent build"):
+        greet({}, policy(), tmp_path / "agent", tmp_path)
 
 
 def test_hosts_are_held_by_one_run_and_lost_to_a_thief(run: Run, tmp_path: Path) -> None:

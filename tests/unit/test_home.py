@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import tarfile
@@ -118,6 +119,36 @@ def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path, n
     with pytest.raises(ResultsError, match="is no plain file of a home"):
         restore(other, evil)
     assert not (tmp_path / "reached").exists()
+    assert other.list_runs(5) == []
+
+
+def changed(source: Path, name: str, content: bytes) -> Path:
+    """The same archive with other words in one of its files."""
+    target = source.with_name("changed.tar")
+    with tarfile.open(source) as before, tarfile.open(target, "w") as after:
+        for member in before:
+            there = before.extractfile(member)
+            if member.name == name:
+                member.size, there = len(content), io.BytesIO(content)
+            after.addfile(member, there)
+    return target
+
+
+@pytest.mark.parametrize("about", [b"[]", b"3", b"null", b'"longhaul"', b"{}", b'{"format": []}', b'{"format": 2}'])
+def test_a_manifest_that_says_no_known_format_is_refused(store: Store, tmp_path: Path, about: bytes) -> None:
+    back_up(store, tmp_path / "home.tar")
+    other = Store(replace(load_settings(), home=tmp_path / "other"))
+    with pytest.raises(ResultsError, match=r"its format is .*, this version reads 1"):
+        restore(other, changed(tmp_path / "home.tar", "longhaul-backup.json", about))
+    assert other.list_runs(5) == []
+
+
+@pytest.mark.parametrize("record", [b"[]", b"3", b"null", b'{"id": "a"}', b"{", b"\xff"])
+def test_a_record_that_is_none_is_refused(store: Store, tmp_path: Path, record: bytes) -> None:
+    back_up(store, tmp_path / "home.tar")
+    other = Store(replace(load_settings(), home=tmp_path / "other"))
+    with pytest.raises(ResultsError, match="is it a file of"):
+        restore(other, changed(tmp_path / "home.tar", "record.jsonl", record))
     assert other.list_runs(5) == []
 
 

@@ -165,10 +165,15 @@ def test_the_queue_shows_what_runs_and_what_comes_next(listed: Lab) -> None:
 
 
 def test_a_claim_that_ran_out_waits_again(listed: Lab) -> None:
-    listed.claim(lease_s=-1.0)
+    (claim,) = listed.claim(lease_s=-1.0)
     queue = read_queue(listed.database, time.time(), 9)
     assert queue.running == []
     assert len(queue.next) == queue.waiting == 3
+    # What counts the queue for /metrics, and who tells that nothing takes a run, mean the same by waiting.
+    count, age_s = listed.work.waiting()
+    assert count == queue.waiting
+    assert age_s == pytest.approx(time.time() - (queue.first_s or 0), abs=1)
+    assert claim.run_id in listed.work.unplaced(["root"])
 
 
 def test_workers_are_those_that_their_dispatcher_told_of_last(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,3 +45,18 @@ def test_what_only_one_place_knows_is_left_out() -> None:
     for document in silent:
         document["path"]["drops"] = None
     assert "drops" not in {one.measure for one in differences(documents([5, 6]), silent)}
+
+
+def test_of_five_seeds_a_star_is_as_rare_as_it_says() -> None:
+    """Places that differ by chance alone: about one in twenty looks as if it differed, and not one in six."""
+    draw = np.random.default_rng(8)
+    stars = 0
+    for _ in range(400):
+        ours, theirs = ([float(value) for value in draw.normal(100, 20, 5)] for _ in range(2))
+        stars += not next(iter(differences(documents(ours), documents(theirs)))).agrees
+    assert stars <= 400 * 0.08
+
+
+def test_one_pair_says_nothing_of_chance() -> None:
+    one = next(iter(differences(documents([100]), documents([110]))))
+    assert (one.difference, one.agrees) == (10, True)

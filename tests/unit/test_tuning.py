@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -27,8 +28,9 @@ def experiment(**changes: Any) -> Experiment:
 class Lab:
     """Runs whose goodput is known: highest at kp = 3, less on long paths; the seed adds the same to every candidate."""
 
-    def __init__(self, lucky: float | None = None) -> None:
+    def __init__(self, lucky: float | None = None, luck: Mapping[int, float] | None = None) -> None:
         self.lucky = lucky
+        self.luck = luck or {}
         self.seeds: set[int] = set()
 
     def __call__(self, plan: Plan) -> list[dict[str, Any]]:
@@ -38,6 +40,8 @@ class Lab:
         self.seeds.add(run.seed)
         kp = int(run.modules[0].params.get("kp", 4000)) / 1000
         goodput = 100 - (kp - 3) ** 2 + run.seed
+        if kp == 3:
+            goodput += self.luck.get(run.seed, 0.0)
         if kp == self.lucky and run.seed == 1:
             goodput += 1000
         if run.point.get("path.rtt") == "200 ms":
@@ -67,6 +71,22 @@ def test_luck_is_not_confirmed() -> None:
     assert found.best.params == {"app.kp": 8}
     assert found.confirmation is not None
     assert (found.confirmation.difference, found.confirmation.better) == (-24.0, False)
+
+
+def test_one_lucky_seed_of_five_confirms_nothing() -> None:
+    """Every one of them is above 0, and so is the bootstrap's interval; as few as five say no more than chance."""
+    luck = {1: 9.0, 2: -0.9, 3: -0.8, 4: 3.0, 5: -0.9, 6: -0.8}
+    found = tuned(Lab(luck=luck), "app.kp=3").confirmation
+    assert found is not None
+    assert found.difference == pytest.approx(0.92)
+    assert found.low < 0 < found.high
+    assert not found.better
+
+
+def test_of_one_fresh_seed_the_difference_counts_as_it_is() -> None:
+    found = tuned(Lab(), "app.kp=3", confirm=1).confirmation
+    assert found is not None
+    assert (found.low, found.difference, found.high, found.better) == (1.0, 1.0, 1.0, True)
 
 
 def test_the_experiment_stays_where_nothing_is_better() -> None:
