@@ -4,7 +4,7 @@ import { LinkButton } from "../../parts/Button";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { linkTo } from "../../shell/route";
-import { pointText } from "../run/RunHead";
+import { pointText } from "../run/document";
 import { MOST_RUNS } from "./Chooser";
 import type { Cell, RunValue } from "./heat";
 import { sayMeasure } from "./measures";

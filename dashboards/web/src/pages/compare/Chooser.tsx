@@ -8,7 +8,7 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { linkTo } from "../../shell/route";
 import { useTheme } from "../../shell/theme";
 import { ago } from "../../units";
-import { pointText } from "../run/RunHead";
+import { pointText } from "../run/document";
 import styles from "./Chooser.module.css";
 import type { Compared } from "./useCompared";
 

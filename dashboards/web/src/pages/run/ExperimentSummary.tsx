@@ -7,8 +7,7 @@ import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { measureText, sayMeasure } from "../compare/measures";
 import type { RunRow } from "../runs/view";
-import { isKept } from "./document";
-import { pointText } from "./RunHead";
+import { isKept, pointText } from "./document";
 import styles from "./RunPage.module.css";
 import { useSummary } from "./runQueries";
 

@@ -7,7 +7,7 @@ import { Button, LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { linkTo } from "../../shell/route";
 import { ago, duration, moment, rate } from "../../units";
-import { documentOf, isKept, isOver, type Outline, type Run } from "./document";
+import { documentOf, isKept, isOver, type Outline, pointText, type Run } from "./document";
 import styles from "./RunPage.module.css";
 import { useCancel, usePin, useRerun } from "./runQueries";
 
@@ -108,10 +108,4 @@ export function CopyLink() {
       {copied ? "Copied" : "Copy link"}
     </Button>
   );
-}
-
-export function pointText(point: Readonly<Record<string, string>>): string {
-  return Object.entries(point)
-    .map(([path, value]) => `${path.replace(/^(flows|path)\./, "")} ${value}`)
-    .join(", ");
 }
