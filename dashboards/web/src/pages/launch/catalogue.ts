@@ -2,7 +2,7 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
-import type { Schema } from "./schema";
+import type { Kernel, Schema } from "./schema";
 
 export interface Parameter {
   name: string;
@@ -42,11 +42,10 @@ export function useSchema(): Schema | null {
 export type Place = Schemas["Place"];
 
 /** Asked again now and then: what is missing may have been brought. */
-export function usePlaces(kernel: string | null): UseQueryResult<Place[], Error> {
-  const known = kernel === "6.12" || kernel === "6.1" || kernel === "6.12-debug" ? kernel : null;
+export function usePlaces(kernel: Kernel | null): UseQueryResult<Place[], Error> {
   return useQuery({
-    queryKey: ["catalogue", "places", known],
-    queryFn: () => answered(api.GET("/api/v1/catalogue/places", { params: { query: known ? { kernel: known } : {} } })),
+    queryKey: ["catalogue", "places", kernel],
+    queryFn: () => answered(api.GET("/api/v1/catalogue/places", { params: { query: kernel ? { kernel } : {} } })),
     staleTime: 60_000,
   });
 }

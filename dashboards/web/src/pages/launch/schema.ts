@@ -1,4 +1,5 @@
 /** The JSON Schema of an experiment, followed along a path: which fields there are, and what each may hold. */
+import type { paths } from "../../api/schema.gen";
 import type { Location } from "./yamlText";
 
 export interface Schema {
@@ -72,4 +73,14 @@ export function sweepable(root: Schema | null, flows: readonly string[]): string
     "start_jitter",
     "warmup",
   ];
+}
+
+export type Kernel = NonNullable<
+  NonNullable<paths["/api/v1/catalogue/places"]["get"]["parameters"]["query"]>["kernel"]
+>;
+
+/** The kernel that is asked for, once it is one of those that an experiment may have. */
+export function kernelOf(schema: Schema | null, asked: string): Kernel | null {
+  const known = schema && schemaAt(schema, ["kernel"])?.enum;
+  return known?.includes(asked) ? (asked as Kernel) : null;
 }
