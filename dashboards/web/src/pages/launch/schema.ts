@@ -54,15 +54,19 @@ export function fieldsOf(root: Schema | null, location: Location): readonly stri
   return Object.keys(found?.properties ?? {});
 }
 
+/** Those of them that hold a value of their own, not fields as a burst does: what a list of fields can offer. */
+export function singleFieldsOf(root: Schema | null, location: Location): readonly string[] {
+  return fieldsOf(root, location).filter((name) => fieldsOf(root, [...location, name]).length === 0);
+}
+
 /** Every field that a sweep can vary, as people write its path: path.rtt, flows.app.cc. */
 export function sweepable(root: Schema | null, flows: readonly string[]): string[] {
   const under = (at: Location, words: string): string[] =>
     fieldsOf(root, at)
       .filter((name) => name !== "name")
       .flatMap((name) => {
-        const inner = root && schemaAt(root, [...at, name]);
-        const leads = inner?.properties && name !== "burst" && name !== "one_way";
-        return leads ? under([...at, name], `${words}.${name}`) : [`${words}.${name}`];
+        const within = under([...at, name], `${words}.${name}`);
+        return within.length > 0 ? within : [`${words}.${name}`];
       });
   return [
     ...under(["path"], "path"),
