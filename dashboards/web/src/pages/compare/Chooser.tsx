@@ -132,6 +132,11 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
         </span>
       </div>
       {found.error && <ErrorNote error={found.error} />}
+      {found.data !== undefined && rows.length === 0 && word === "" && (
+        <p>
+          No run is kept {experiment ? "of this experiment" : "here"} yet. <a href={linkTo(["launch"])}>Launch one</a>
+        </p>
+      )}
       <ul className={styles.list}>
         {rows.slice(0, SHOWN).map(({ row }) => (
           <li key={row.id}>

@@ -1,5 +1,5 @@
 /** What an experiment may name, as this page needs it: rows of the catalogue, the schema, where runs can happen. */
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
 import type { Kernel, Schema } from "./schema";
@@ -30,13 +30,14 @@ export function useNames(): Names {
   return data === undefined ? NOTHING : (data as unknown as Names);
 }
 
+export const schemaOf = queryOptions({
+  queryKey: ["catalogue", "schema"],
+  queryFn: () => answered(api.GET("/api/v1/catalogue/schema")) as Promise<Schema>,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 export function useSchema(): Schema | null {
-  const { data } = useQuery({
-    queryKey: ["catalogue", "schema"],
-    queryFn: () => answered(api.GET("/api/v1/catalogue/schema")),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  return (data as Schema | undefined) ?? null;
+  return useQuery(schemaOf).data ?? null;
 }
 
 export type Place = Schemas["Place"];

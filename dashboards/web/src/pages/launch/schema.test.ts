@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldsOf, kernelOf, type Schema, singleFieldsOf, sweepable } from "./schema";
+import { fieldsOf, kernelOf, type Schema, singleFieldsOf, spare, sweepable } from "./schema";
 
 const SCHEMA: Schema = {
   properties: {
@@ -36,4 +36,42 @@ test("what a sweep can vary has a value of its own, however deep it is", () => {
     "flows.app.cc",
     "flows.app.on_off.rate",
   ]);
+});
+
+const WHOLE: Schema = {
+  properties: {
+    experiment: {},
+    about: { default: "" },
+    seed: { default: 1 },
+    path: { properties: { rtt: {}, ecn: { default: false } } },
+    flows: {
+      items: { properties: { name: {}, cc: {}, start: { default: "0 s" }, params: { additionalProperties: {} } } },
+    },
+    sweep: { additionalProperties: { items: {} } },
+    expect: { items: {} },
+  },
+};
+
+test("what was launched is written again without what would be so by itself", () => {
+  const launched = {
+    experiment: "one",
+    about: "",
+    seed: 1,
+    path: { rtt: "40 ms", ecn: false, burst: null },
+    flows: [
+      { name: "a", cc: "cubic", start: "0 s", params: {} },
+      { name: "b", cc: "bbr", start: "1 s", params: { kp: 0 } },
+    ],
+    sweep: { "path.rtt": ["1 ms", "2 ms"] },
+    expect: [],
+  };
+  expect(spare(launched, WHOLE)).toEqual({
+    experiment: "one",
+    path: { rtt: "40 ms" },
+    flows: [
+      { name: "a", cc: "cubic" },
+      { name: "b", cc: "bbr", start: "1 s", params: { kp: 0 } },
+    ],
+    sweep: { "path.rtt": ["1 ms", "2 ms"] },
+  });
 });

@@ -1,6 +1,6 @@
 /** The JSON Schema of an experiment, followed along a path: which fields there are, and what each may hold. */
 import type { paths } from "../../api/schema.gen";
-import type { Location } from "./yamlText";
+import type { Location, Value } from "./yamlText";
 
 export interface Schema {
   type?: string | readonly string[];
@@ -87,4 +87,23 @@ export type Kernel = NonNullable<
 export function kernelOf(schema: Schema | null, asked: string): Kernel | null {
   const known = schema && schemaAt(schema, ["kernel"])?.enum;
   return known?.includes(asked) ? (asked as Kernel) : null;
+}
+
+/** The fields that say something: neither empty nor what the schema has for them anyway. */
+export function spare(value: Value, root: Schema, at: Location = []): Value {
+  if (Array.isArray(value)) return value.map((one: Value, place) => spare(one, root, [...at, place]));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, held]) => !isEmpty(held) && !isSame(held, schemaAt(root, [...at, key])?.default))
+      .map(([key, held]) => [key, spare(held, root, [...at, key])]),
+  );
+}
+
+function isEmpty(value: Value): boolean {
+  return value === null || value === "" || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+function isSame(value: Value, initial: unknown): boolean {
+  return JSON.stringify(value) === JSON.stringify(initial);
 }

@@ -71,6 +71,7 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
           </label>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/report`)}>Report</LinkButton>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/summary`)}>JSON</LinkButton>
+          <LinkButton href={addressOf(`/api/v1/experiments/${id}/junit`)}>JUnit</LinkButton>
         </>
       }
     >

@@ -50,6 +50,7 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
       </div>
       <div className={styles.actions}>
         {kept && <LinkButton href={linkTo(["compare"], `runs=${run.id}`)}>Compare</LinkButton>}
+        {mayRun && experiment !== undefined && <ChangeIt experiment={experiment} />}
         {mayRun && kept && (
           <Button
             busy={rerun.isPending}
@@ -92,6 +93,11 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
       )}
     </header>
   );
+}
+
+/** To another one, which begins with the same text. */
+export function ChangeIt({ experiment }: { experiment: string }) {
+  return <LinkButton href={linkTo(["launch"], `again=${experiment}`)}>Change and launch</LinkButton>;
 }
 
 /** The address holds all of the view. */
