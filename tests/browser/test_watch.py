@@ -205,6 +205,7 @@ def test_a_phone_watches_too(passer_by: Visitor, kept: Service) -> None:
     page = passer_by.page
     passer_by.logs_in("read", f"runs/{kept.run}")
     expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(page.get_by_text("two fingers zoom, one moves along")).to_be_visible()
     passer_by.pictures("phone-run")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
 
