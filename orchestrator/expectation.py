@@ -154,6 +154,15 @@ def write_amount(measure: str, bound: float) -> str | float:
     return bound
 
 
+def say_amount(measure: str, value: float) -> str:
+    """What was measured, to six digits and with its unit, beside a bound that has one."""
+    kind = MEASURES[measure][1]
+    if kind in _FORMS:
+        form, scale = _FORMS[kind]
+        return form(round(float(f"{value:.6g}") * scale))
+    return f"{value:.6g} packets" if kind == "packets" else f"{value:.6g}"
+
+
 _FORMS = {
     "rate": (format_rate, 1),
     "seconds": (format_duration, 10**6),

@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.api.serving import ROOT, Service, served
-from tests.browser.views import EMPTY, FULL, furnish, reaches, settle
+from tests.browser.views import EMPTY, FULL, furnished, hand_in, reaches, settle
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/pictures/web"
@@ -95,7 +95,7 @@ def main() -> None:
         visit(browser, service, {name: EMPTY[name] for name in SHOWN_EMPTY if not wanted or name in wanted}, {})
         full = {name: FULL[name] for name in SHOWN if not wanted or name in wanted}
         if full:
-            visit(browser, service, full, furnish(service))
+            visit(browser, service, full, furnished(service, hand_in(service)))
         if not wanted or "watch" in wanted:
             watch(browser, service)
         browser.close()

@@ -18,14 +18,14 @@ PAIRS: dict[str, Any] = {
     "flows": [{"name": "first", "cc": "reno"}, {"name": "second", "cc": "reno"}],
     "duration": "5 s",
     "sample": "100 ms",
-    "repeats": 2,
+    "repeats": 3,
     "sweep": {"flows.first.cc": ["reno", "cubic"], "flows.second.cc": ["reno", "bbr"]},
 }
 
 
 @pytest.fixture(scope="module")
 def pairs(service: Service) -> dict[str, Any]:
-    """Two by two, two runs each."""
+    """Two by two, three runs each: more than are drawn at once."""
     ended = service.wait(service.submit({"spec": PAIRS})["id"])
     assert ended["status"] == "done", ended
     return ended
@@ -62,13 +62,46 @@ def test_two_runs_are_chosen_laid_over_each_other_and_told_apart(visitor: Visito
     expect(page.get_by_role("figure", name="Jain’s index over time")).to_be_visible()
 
 
+def test_of_many_runs_as_many_are_drawn_as_can_be_told_apart(visitor: Visitor, pairs: dict[str, Any]) -> None:
+    page = visitor.page
+    visitor.enters("read")
+    visitor.opens(f"compare?runs={','.join(href.rpartition('/')[2] for href in pairs['runs'])}")
+    chooser = page.get_by_role("region", name="Runs that are compared")
+    told, drawn = chooser.get_by_role("status"), chooser.get_by_role("list").first.get_by_role("link")
+    expect(told).to_contain_text("Runs 1 to 8 of the 12 that are picked are drawn")
+    expect(drawn).to_have_count(8)
+    colours = drawn.evaluate_all("all => all.map((one) => one.previousElementSibling.style.background)")
+    assert len(set(colours)) == 8
+    # Each with two flows.
+    expect(said(page, "Congestion window")).to_contain_text("and 10 more")
+    visitor.pictures("compare-many")
+    chooser.get_by_role("button", name="Next 4").click()
+    expect(told).to_contain_text("Runs 9 to 12 of the 12")
+    expect(drawn).to_have_count(4)
+    expect(said(page, "Congestion window")).to_contain_text("and 2 more")
+    page.reload()
+    expect(told).to_contain_text("Runs 9 to 12 of the 12")
+    chooser.get_by_role("button", name="Leave ").first.click()
+    expect(told).to_contain_text("Runs 9 to 11 of the 11")
+    chooser.get_by_role("button", name="Pick others").click()
+    expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()
+    boxes = chooser.get_by_role("checkbox")
+    for at in range(8):
+        boxes.nth(at).check()
+    expect(drawn).to_have_count(8)
+    expect(chooser).to_contain_text("8 are drawn at most: leave one out to add another")
+    expect(boxes.nth(8)).to_be_disabled()
+    boxes.nth(0).uncheck()
+    expect(boxes.nth(8)).to_be_enabled()
+
+
 def test_experiments_are_told_apart_with_intervals(visitor: Visitor, pairs: dict[str, Any]) -> None:
     page = visitor.page
     visitor.logs_in(
         "read",
         f"compare?show=differences&runs={pairs['runs'][0].rpartition('/')[2]}&a={pairs['id']}&b={pairs['id']}&all=1",
     )
-    expect(page.get_by_text("identical: the traces of 8 pairs are equal to the byte")).to_be_visible()
+    expect(page.get_by_text("identical: the traces of 12 pairs are equal to the byte")).to_be_visible()
     expect(page.get_by_role("table", name="Differences")).to_contain_text("same")
 
 
@@ -83,10 +116,10 @@ def test_a_map_leads_from_a_cell_to_its_runs(visitor: Visitor, pairs: dict[str, 
     expect(page.get_by_role("table", name=re.compile("goodput of second"))).to_be_visible()
     page.get_by_role("button", name=re.compile("^cubic bbr: ")).click()
     runs = page.get_by_role("table", name="Runs of the cell")
-    expect(runs.get_by_role("row")).to_have_count(3)
+    expect(runs.get_by_role("row")).to_have_count(4)
     visitor.pictures("compare-map")
     page.reload()
-    expect(runs.get_by_role("row")).to_have_count(3)
+    expect(runs.get_by_role("row")).to_have_count(4)
     runs.get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("first.cc cubic, second.cc bbr")
     page.go_back()

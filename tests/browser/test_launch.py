@@ -9,6 +9,7 @@ import pytest
 import yaml
 from playwright.sync_api import Locator, Page, expect
 
+from orchestrator.spec import shipped_text
 from tests.api.serving import ROOT, Service
 from tests.browser.visitor import Visitor
 
@@ -171,6 +172,22 @@ def test_a_preset_is_found_and_launched_and_what_is_kept_is_told(kept: Service, 
     button(page).click()
     found = launched(page, kept)
     assert (found["status"], found["progress"]["cached"]) == ("done", 1)
+
+
+def test_what_was_launched_is_changed_and_launched_again(kept: Service, visitor: Visitor) -> None:
+    visitor.enters("run")
+    visitor.opens(f"runs/{kept.run}")
+    page = visitor.page
+    page.get_by_role("link", name="Change and launch").click()
+    expect(page.get_by_label("Name", exact=True).first).to_have_value("quick")
+    # As one would write it: without what would be so by itself.
+    assert draft(page) == shipped_text("quick").partition("\n")[2]
+    expect(page.get_by_text("known already: the results are there at once")).to_be_visible()
+    page.get_by_role("textbox", name="RTT").first.fill("55 ms")
+    expect(page.get_by_role("img", name=re.compile("27.5 ms each way"))).to_be_visible()
+    button(page).click()
+    found = launched(page, kept)
+    assert (found["status"], found["spec"]["path"]["rtt"]) == ("done", "55 ms")
 
 
 def test_flows_and_changes_are_dragged_along_the_time_line(at_launch: Page) -> None:

@@ -125,11 +125,18 @@ def test_a_restart_of_the_service_leaves_neither_a_gap_nor_a_double(
 def test_a_run_that_ends_becomes_what_is_kept_of_it(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs")
-    made = service.submit({"spec": LONG | {"experiment": "ends", "duration": "6 s"}})
+    expected = {"measure": "goodput", "flow": "two", "at_least": "1 Mbit/s"}
+    made = service.submit({"spec": LONG | {"experiment": "ends", "duration": "6 s", "expect": [expected]}})
     visitor.opens(f"experiments/{made['id']}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("done")
     expect(said(page, "Congestion window")).to_contain_text("packets")
     expect(page.get_by_role("table", name="Summary")).to_contain_text("one")
+    # What CI asks first: what was expected, what came, and the file that it reads.
+    expect(page.get_by_role("listitem").filter(has_text="at least 1 Mbit/s")).to_have_text(
+        re.compile(r"met goodput\(two\) at least 1 Mbit/s: [\d.]+ Mbit/s$")
+    )
+    junit = page.get_by_role("link", name="JUnit").get_attribute("href")
+    assert "<testsuite" in page.request.get(f"{service.url}{junit}").text()
     page.get_by_role("link", name="Open the run").click()
     expect(page.get_by_role("table", name="Flows")).to_contain_text("cubic")
     expect(page.get_by_role("heading", name="Fidelity")).to_be_visible()
@@ -198,6 +205,7 @@ def test_a_phone_watches_too(passer_by: Visitor, kept: Service) -> None:
     page = passer_by.page
     passer_by.logs_in("read", f"runs/{kept.run}")
     expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(page.get_by_text("two fingers zoom, one moves along")).to_be_visible()
     passer_by.pictures("phone-run")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
 

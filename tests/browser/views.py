@@ -93,12 +93,18 @@ _SETTLED = """() => new Promise((resolve) => {
 })"""
 
 
-def furnish(service: Service) -> dict[str, str]:
-    """A lab with real runs: what addresses of views name."""
+def hand_in(service: Service) -> dict[str, str]:
+    """What a lab with real runs consists of: its experiments, which are computed meanwhile."""
     made = {name: service.submit({"spec": spec})["id"] for name, spec in (("pairs", PAIRS), ("duel", DUEL))}
     paper, figure = FIGURE
     with service.client("run") as client:
         assert client.post(f"{ROOT}/reproductions/{paper}/{figure}", json={}).is_success
+    return made
+
+
+def furnished(service: Service, made: dict[str, str]) -> dict[str, str]:
+    """As soon as all of it is there: what addresses of views name."""
+    with service.client("run") as client:
         ended = {name: service.wait(one) for name, one in made.items()}
         for row in client.get(f"{ROOT}/experiments").json()["items"]:
             service.wait(row["id"])

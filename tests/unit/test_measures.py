@@ -12,6 +12,7 @@ from orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, wit
 from orchestrator.analysis.expect import evaluate
 from orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
 from orchestrator.analysis.measures import summarise, value_of
+from orchestrator.expectation import say_amount
 from orchestrator.run import Expectation, Run
 from tests.unit.recordings import plain_run, recorded, steady, trace_of
 
@@ -266,6 +267,21 @@ def test_expectations_are_bounds(low: float | None, high: float | None, ok: bool
     assert value_of(document, "utilisation", None) is not None
     (verdict,) = evaluate([Expectation("utilisation", None, low, high, "utilisation")], document)
     assert verdict["ok"] is ok
+
+
+@pytest.mark.parametrize(
+    "measure, value, said",
+    [
+        ("goodput", 2_224_774.4, "2.22477 Mbit/s"),
+        ("rtt_mean", 60.2871, "60.287 ms"),
+        ("completion_s", 12.5, "12.5 s"),
+        ("queue_mean", 15.04, "15.04 packets"),
+        ("bytes", 6_312_960, "6.31296 MB"),
+        ("utilisation", 0.967231, "0.967231"),
+    ],
+)
+def test_a_verdict_says_what_was_measured_with_its_unit(measure: str, value: float, said: str) -> None:
+    assert say_amount(measure, value) == said
 
 
 def test_a_measure_without_a_value_is_missed() -> None:

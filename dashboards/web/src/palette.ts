@@ -21,7 +21,7 @@ export const PALETTE = {
 
 export const DASHES: readonly Dash[] = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 2], [12, 4]];
 
-const COLOURS = PALETTE.light.length;
+export const COLOURS = PALETTE.light.length;
 
 /**
  * How the flow at this place among its run's flows is drawn, everywhere. `patterned`: dashes from the first flow on, for those

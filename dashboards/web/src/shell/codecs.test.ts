@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { flag, list, oneOf, range, readView, text, writeView } from "./codecs";
+import { flag, list, oneOf, place, range, readView, text, writeView } from "./codecs";
 import { linkTo, parseRoute } from "./hash";
 
 const VIEW = {
@@ -7,6 +7,7 @@ const VIEW = {
   log: flag(),
   lit: flag(true),
   zoom: range(),
+  from: place(),
   measure: text("cwnd"),
   theme: oneOf(["one", "two"], "one"),
 };
@@ -15,6 +16,7 @@ const INITIAL = {
   log: false,
   lit: true,
   zoom: null,
+  from: 0,
   measure: "cwnd",
   theme: "one",
 };
@@ -30,6 +32,7 @@ test("what is written is read again, whatever characters it has", () => {
     log: true,
     lit: false,
     zoom: [0.25, 30] as const,
+    from: 16,
     measure: "a+b c%20",
     theme: "two" as const,
   };
@@ -54,6 +57,8 @@ test.each([
   "zoom=1",
   "zoom=1~Infinity",
   "zoom=1~2~3",
+  "from=-8",
+  "from=8.5",
 ])("what cannot be read is at its default: %s", (query) => {
   expect(readView(VIEW, query)).toEqual(INITIAL);
 });

@@ -41,6 +41,14 @@ export function list(): Codec<readonly string[]> {
   };
 }
 
+/** A place in a list, from 0 on. */
+export function place(): Codec<number> {
+  return {
+    read: (written) => (/^\d{1,9}$/.test(written ?? "") ? Number(written) : 0),
+    write: (value) => (value === 0 ? null : String(value)),
+  };
+}
+
 /** From and to, both or neither. */
 export function range(): Codec<readonly [number, number] | null> {
   return {

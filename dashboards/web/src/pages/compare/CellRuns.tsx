@@ -4,8 +4,7 @@ import { LinkButton } from "../../parts/Button";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { linkTo } from "../../shell/route";
-import { pointText } from "../run/RunHead";
-import { MOST_RUNS } from "./Chooser";
+import { pointText } from "../run/document";
 import type { Cell, RunValue } from "./heat";
 import { sayMeasure } from "./measures";
 
@@ -40,9 +39,7 @@ export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
     <Panel
       title={`Runs of ${pointText(cell.runs[0]?.point ?? {})}`}
       actions={
-        kept.length > 0 && (
-          <LinkButton href={linkTo(["compare"], `runs=${kept.slice(0, MOST_RUNS).join(",")}`)}>Overlay them</LinkButton>
-        )
+        kept.length > 0 && <LinkButton href={linkTo(["compare"], `runs=${kept.join(",")}`)}>Overlay them</LinkButton>
       }
     >
       <Table label="Runs of the cell" columns={columns} rows={cell.runs} rowKey={(row) => row.run} />

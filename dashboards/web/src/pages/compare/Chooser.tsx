@@ -8,26 +8,30 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { linkTo } from "../../shell/route";
 import { useTheme } from "../../shell/theme";
 import { ago } from "../../units";
-import { pointText } from "../run/RunHead";
+import { pointText } from "../run/document";
 import styles from "./Chooser.module.css";
+import { type Drawn, MOST_RUNS } from "./drawn";
+import { Leaf } from "./Leaf";
 import type { Compared } from "./useCompared";
 
 interface Props {
   runs: readonly string[];
+  drawn: Drawn;
   experiment: string;
   compared: Compared;
-  onView: (change: { runs?: readonly string[]; experiment?: string }, options?: { push?: boolean }) => void;
+  onView: (
+    change: { runs?: readonly string[]; from?: number; experiment?: string },
+    options?: { push?: boolean },
+  ) => void;
 }
 
-// More lines than this say nothing.
-export const MOST_RUNS = 12;
 const SHOWN = 10;
 
-export function Chooser({ runs, experiment, compared, onView }: Props) {
+export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
   const theme = useTheme();
   const [adding, setAdding] = useState(runs.length < 2);
   const known = new Set([...compared.runs, ...compared.failed].map(({ id }) => id));
-  const coming = runs.filter((id) => !known.has(id));
+  const coming = drawn.ids.filter((id) => !known.has(id));
   const without = (id: string): void => onView({ runs: runs.filter((one) => one !== id) });
   return (
     <section className={styles.chooser} aria-label="Runs that are compared">
@@ -60,13 +64,24 @@ export function Chooser({ runs, experiment, compared, onView }: Props) {
           action={<Button onClick={() => without(id)}>Leave {id.slice(0, 8)} out</Button>}
         />
       ))}
+      {runs.length > MOST_RUNS && (
+        <Leaf
+          all={runs.length}
+          drawn={drawn}
+          onLeaf={(from) => onView({ from }, { push: true })}
+          onAnew={() => {
+            onView({ runs: [], from: 0 }, { push: true });
+            setAdding(true);
+          }}
+        />
+      )}
       {adding && <Adding runs={runs} experiment={experiment} onView={onView} />}
     </section>
   );
 }
 
 /** Kept runs, of one experiment or all, the newest first; a word narrows them down. */
-function Adding({ runs, experiment, onView }: Omit<Props, "compared">) {
+function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">) {
   const [word, setWord] = useState("");
   const experiments = useQuery({
     queryKey: ["experiments", "to compare"],
@@ -87,7 +102,8 @@ function Adding({ runs, experiment, onView }: Omit<Props, "compared">) {
     .map((row) => ({ row, told: `${row.experiment} ${pointText(row.point)} seed ${row.seed} ${row.id}`.toLowerCase() }))
     .filter(({ told }) => words.every((one) => told.includes(one)));
   const toggle = (id: string): void =>
-    onView({ runs: runs.includes(id) ? runs.filter((one) => one !== id) : [...runs, id].slice(-MOST_RUNS) });
+    onView({ runs: runs.includes(id) ? runs.filter((one) => one !== id) : [...runs, id] });
+  const full = runs.length >= MOST_RUNS;
   return (
     <div className={styles.adding}>
       <div className={styles.filters}>
@@ -111,14 +127,26 @@ function Adding({ runs, experiment, onView }: Omit<Props, "compared">) {
             onChange={(event) => setWord(event.target.value)}
           />
         </label>
-        <span className={styles.count}>{rows.length} kept runs</span>
+        <span className={styles.count}>
+          {rows.length} kept runs{full && `; ${MOST_RUNS} are drawn at most: leave one out to add another`}
+        </span>
       </div>
       {found.error && <ErrorNote error={found.error} />}
+      {found.data !== undefined && rows.length === 0 && word === "" && (
+        <p>
+          No run is kept {experiment ? "of this experiment" : "here"} yet. <a href={linkTo(["launch"])}>Launch one</a>
+        </p>
+      )}
       <ul className={styles.list}>
         {rows.slice(0, SHOWN).map(({ row }) => (
           <li key={row.id}>
             <label className={styles.row}>
-              <input type="checkbox" checked={runs.includes(row.id)} onChange={() => toggle(row.id)} />
+              <input
+                type="checkbox"
+                checked={runs.includes(row.id)}
+                disabled={full && !runs.includes(row.id)}
+                onChange={() => toggle(row.id)}
+              />
               <span>{row.experiment}</span>
               <span>{pointText(row.point)}</span>
               <span className={styles.quiet}>seed {row.seed}</span>

@@ -8,7 +8,7 @@ import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { flag, oneOf, text, useViewState } from "../../shell/viewState";
 import { ago, digits } from "../../units";
-import { pointText } from "../run/RunHead";
+import { pointText } from "../run/document";
 import styles from "./Compare.module.css";
 import { Forest } from "./Forest";
 import { measureText, sayMeasure } from "./measures";

@@ -13,7 +13,7 @@ import styles from "./Compare.module.css";
 import { HeatGrid } from "./HeatGrid";
 import { heatOf, type RunValue } from "./heat";
 import { MapFiles } from "./MapFiles";
-import { measureText } from "./measures";
+import { firstOf, measureText } from "./measures";
 
 const VIEW = { x: text(), y: text(), of: text(), cell: text() };
 
@@ -114,15 +114,6 @@ export function SweepMap({ experiment }: { experiment: string }) {
         </div>
       )}
     </Panel>
-  );
-}
-
-/** What people look for first in a map of pairs: who gets how much. */
-function firstOf(measures: readonly { flow: string | null; measure: string }[]) {
-  return (
-    measures.find((one) => one.measure === "share" && one.flow) ??
-    measures.find((one) => one.measure === "goodput_bps" && one.flow) ??
-    measures[0]
   );
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { drawnOf, MOST_RUNS } from "./drawn";
 import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
 import { mapCsv, mapSvg } from "./mapFile";
-import { measureText, sayMeasure } from "./measures";
+import { firstOf, measureText, sayMeasure } from "./measures";
 import { jain, mean } from "./statistics";
 
 test("Jain's index is 1 for equals and 1/n where one has all", () => {
@@ -82,4 +83,21 @@ test("measures are named and written by their kind, as both documents have them"
   expect(sayMeasure("share", 0.5)).toBe("50 %");
   expect(sayMeasure("completion_s", 2.5)).toBe("2.5 s");
   expect(sayMeasure("retransmits", 12345)).toBe("12,345");
+});
+
+test("of many runs a page is drawn, and the last one after some were left out", () => {
+  const runs = Array.from({ length: 2 * MOST_RUNS + 1 }, (_, at) => `run-${at}`);
+  expect(drawnOf(runs, 0)).toEqual({ first: 0, ids: runs.slice(0, MOST_RUNS) });
+  expect(drawnOf(runs, MOST_RUNS + 3)).toEqual({ first: MOST_RUNS, ids: runs.slice(MOST_RUNS, 2 * MOST_RUNS) });
+  expect(drawnOf(runs, 2 * MOST_RUNS).ids).toEqual(runs.slice(-1));
+  expect(drawnOf(runs.slice(1), 2 * MOST_RUNS).first).toBe(MOST_RUNS);
+  expect(drawnOf([], 5)).toEqual({ first: 0, ids: [] });
+});
+
+test("a map begins with shares where flows share, and with goodput where one is alone", () => {
+  const of = (measure: string, flow: string | null) => ({ measure, flow });
+  const lone = [of("utilisation", null), of("share", "a"), of("goodput_bps", "a")];
+  expect(firstOf(lone)).toEqual(of("goodput_bps", "a"));
+  expect(firstOf([...lone, of("share", "b")])).toEqual(of("share", "a"));
+  expect(firstOf(lone.slice(0, 1))).toEqual(of("utilisation", null));
 });

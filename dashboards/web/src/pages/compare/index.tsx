@@ -1,10 +1,11 @@
 /** Compare: runs laid over each other, their differences, how quantities are spread, and sweeps as maps. */
 import { Segments } from "../../parts/Segments";
-import { list, oneOf, text, useViewState } from "../../shell/viewState";
+import { list, oneOf, place, text, useViewState } from "../../shell/viewState";
 import { Chooser } from "./Chooser";
 import styles from "./Compare.module.css";
 import { Differences } from "./Differences";
 import { Distributions } from "./Distributions";
+import { drawnOf } from "./drawn";
 import { Fairness } from "./Fairness";
 import { Multiples } from "./Multiples";
 import { Nothing } from "./Nothing";
@@ -25,6 +26,7 @@ type Show = (typeof SHOWS)[number][0];
 
 const VIEW = {
   runs: list(),
+  from: place(),
   experiment: text(),
   show: oneOf<Show>(
     SHOWS.map(([word]) => word),
@@ -34,7 +36,8 @@ const VIEW = {
 
 export default function Compare() {
   const [view, setView] = useViewState(VIEW);
-  const compared = useCompared(view.runs);
+  const drawn = drawnOf(view.runs, view.from);
+  const compared = useCompared(drawn.ids);
   const needsRuns = view.show !== "map";
   return (
     <div className={styles.page}>
@@ -50,7 +53,7 @@ export default function Compare() {
         </div>
       </header>
       {(needsRuns || view.experiment === "") && (
-        <Chooser runs={view.runs} experiment={view.experiment} compared={compared} onView={setView} />
+        <Chooser runs={view.runs} drawn={drawn} experiment={view.experiment} compared={compared} onView={setView} />
       )}
       {needsRuns && view.runs.length === 0 ? (
         <Nothing />
@@ -58,7 +61,7 @@ export default function Compare() {
         <>
           {view.show === "overlay" && <Overlay compared={compared} />}
           {view.show === "multiples" && <Multiples compared={compared} />}
-          {view.show === "differences" && <Differences runs={view.runs} compared={compared} />}
+          {view.show === "differences" && <Differences runs={drawn.ids} compared={compared} />}
           {view.show === "spread" && <Distributions compared={compared} />}
           {view.show === "fairness" && <Fairness compared={compared} />}
           {view.show === "map" &&

@@ -40,3 +40,13 @@ export function sayMeasure(measure: string, value: number | null | undefined): s
   if (/_s$|^fct/.test(measure)) return duration(value);
   return digits(value);
 }
+
+/** What people look for first: of pairs, who gets how much; a lone flow's share is always all. */
+export function firstOf<T extends { flow: string | null; measure: string }>(measures: readonly T[]): T | undefined {
+  const shares = measures.filter((one) => one.measure === "share" && one.flow);
+  return (
+    (shares.length > 1 ? shares[0] : undefined) ??
+    measures.find((one) => one.measure === "goodput_bps" && one.flow) ??
+    measures[0]
+  );
+}

@@ -5,8 +5,7 @@ import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
 import { KeptRun, pointsFor } from "../../charts/kept";
 import { Span } from "../../charts/span";
-import { isKept, type Outline, type Run } from "../run/document";
-import { pointText } from "../run/RunHead";
+import { isKept, type Outline, pointText, type Run } from "../run/document";
 
 export interface ComparedRun {
   id: string;

@@ -5,6 +5,8 @@ import styles from "./Lab.module.css";
 
 const DAY_S = 86_400;
 const HEIGHT = 26;
+// A label has its middle at its moment: one at the very end would be cut off.
+const MOST_LABELLED = 0.97;
 
 interface Props {
   host: Schemas["Host"];
@@ -43,11 +45,13 @@ export function Calendar({ host, closed, days }: Props) {
         ))}
       </svg>
       <div className={styles.scale} aria-hidden="true">
-        {ticks(nowS, days).map(([atS, name]) => (
-          <span key={atS} style={{ left: `${place(atS)}%` }}>
-            {name}
-          </span>
-        ))}
+        {ticks(nowS, days)
+          .filter(([atS]) => atS < nowS + spanS * MOST_LABELLED)
+          .map(([atS, name]) => (
+            <span key={atS} style={{ left: `${place(atS)}%` }}>
+              {name}
+            </span>
+          ))}
       </div>
     </div>
   );

@@ -37,7 +37,8 @@ export function Modules() {
       <Panel title="Congestion controls">
         <p className={styles.lead}>
           A trial loads the module into a guest, loses some of its packets and changes the path: does it get through?
-          Its parameters open with a press on its name.
+          Its parameters open with a press on its name. One of your own begins with{" "}
+          <code>longhaul new-module NAME</code> in a terminal.
         </p>
         <Table
           label="Congestion controls"

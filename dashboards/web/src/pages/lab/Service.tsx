@@ -56,7 +56,9 @@ export function Service() {
             </Fact>
             <Fact name="Guests that died">{count(about.guest_deaths)}</Fact>
             <Fact name="Followers">{count(about.followers)}</Fact>
-            <Fact name="Code of one's own">{about.user_code ? "taken from admins" : "not taken"}</Fact>
+            <Fact name="Code of one's own">
+              {about.user_code ? "taken from admins" : "not taken (LONGHAUL_USER_CODE)"}
+            </Fact>
           </dl>
         </Panel>
         <Panel title="Beside it">

@@ -64,7 +64,11 @@ export function Presets({ onClose }: { onClose: () => void }) {
         {found.map((row) => (
           <Preset key={row.experiment} row={row} isChosen={row === chosen} onTake={() => take(row)} />
         ))}
-        {experiments.length > 0 && found.length === 0 && <p className={styles.none}>None has all of these words.</p>}
+        {experiments.length > 0 && found.length === 0 && (
+          <p className={styles.none}>
+            None has all of these words. Take one that is near, as <code>demo</code>, and change its path in the form.
+          </p>
+        )}
       </div>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-/** A link that carries the draft; and what a link brought: a draft, or the name of an experiment that comes with the lab. */
+/** A link that carries the draft; and what a link brought: a draft, the name of an experiment that comes with the lab, or one that was launched. */
 import { type ReactNode, useEffect, useState } from "react";
 import { problemOf } from "../../api/problem";
 import { Button } from "../../parts/Button";
@@ -6,10 +6,11 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { linkTo } from "../../shell/route";
 import { text, useViewState, writeView } from "../../shell/viewState";
 import { useStore } from "../../store";
+import { againOf } from "./again";
 import { fileOf } from "./catalogue";
-import { draft, FIRST, packed, replaceDraft, replaced, unpacked } from "./draft";
+import { type Draft, draft, FIRST, packed, replaceDraft, replaced, unpacked } from "./draft";
 
-const ARRIVAL = { draft: text(), from: text() };
+const ARRIVAL = { draft: text(), from: text(), again: text() };
 const SAID_MS = 2500;
 
 export function Share() {
@@ -55,20 +56,15 @@ export function useArrival(): ReactNode {
   const [arrival, setArrival] = useViewState(ARRIVAL);
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
-    if (arrival.draft === "" && arrival.from === "") return;
-    const carried =
-      arrival.draft === ""
-        ? fileOf(arrival.from).then((file) => ({ ...FIRST, text: file }))
-        : unpacked(arrival.draft).then(
-            (found) => found ?? Promise.reject(new Error("The link carries no experiment.")),
-          );
+    const carried = carriedBy(arrival);
+    if (carried === null) return;
     let left = false;
     carried.then(
       (found) => {
         if (left) return;
         replaceDraft(found);
         setError(null);
-        setArrival({ draft: "", from: "" });
+        setArrival({ draft: "", from: "", again: "" });
       },
       (reason: unknown) => left || setError(reason),
     );
@@ -77,4 +73,12 @@ export function useArrival(): ReactNode {
     };
   }, [arrival, setArrival]);
   return error === null ? null : <ErrorNote error={problemOf(error)} />;
+}
+
+function carriedBy({ draft, from, again }: { draft: string; from: string; again: string }): Promise<Draft> | null {
+  if (draft !== "") {
+    return unpacked(draft).then((found) => found ?? Promise.reject(new Error("The link carries no experiment.")));
+  }
+  if (from !== "") return fileOf(from).then((text) => ({ ...FIRST, text }));
+  return again === "" ? null : againOf(again);
 }

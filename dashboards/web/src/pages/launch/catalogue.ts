@@ -1,8 +1,8 @@
 /** What an experiment may name, as this page needs it: rows of the catalogue, the schema, where runs can happen. */
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
-import type { Schema } from "./schema";
+import type { Kernel, Schema } from "./schema";
 
 export interface Parameter {
   name: string;
@@ -30,23 +30,23 @@ export function useNames(): Names {
   return data === undefined ? NOTHING : (data as unknown as Names);
 }
 
+export const schemaOf = queryOptions({
+  queryKey: ["catalogue", "schema"],
+  queryFn: () => answered(api.GET("/api/v1/catalogue/schema")) as Promise<Schema>,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 export function useSchema(): Schema | null {
-  const { data } = useQuery({
-    queryKey: ["catalogue", "schema"],
-    queryFn: () => answered(api.GET("/api/v1/catalogue/schema")),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  return (data as Schema | undefined) ?? null;
+  return useQuery(schemaOf).data ?? null;
 }
 
 export type Place = Schemas["Place"];
 
 /** Asked again now and then: what is missing may have been brought. */
-export function usePlaces(kernel: string | null): UseQueryResult<Place[], Error> {
-  const known = kernel === "6.12" || kernel === "6.1" || kernel === "6.12-debug" ? kernel : null;
+export function usePlaces(kernel: Kernel | null): UseQueryResult<Place[], Error> {
   return useQuery({
-    queryKey: ["catalogue", "places", known],
-    queryFn: () => answered(api.GET("/api/v1/catalogue/places", { params: { query: known ? { kernel: known } : {} } })),
+    queryKey: ["catalogue", "places", kernel],
+    queryFn: () => answered(api.GET("/api/v1/catalogue/places", { params: { query: kernel ? { kernel } : {} } })),
     staleTime: 60_000,
   });
 }

@@ -76,8 +76,6 @@ export default function Launch() {
     },
     [parsed, setView],
   );
-  // The editor's code is asked for before it is seen.
-  useEffect(() => void import("./editor/codemirror"), []);
   return (
     <EditContext.Provider value={edit}>
       <header className={styles.head}>

@@ -1,5 +1,6 @@
 /** The JSON Schema of an experiment, followed along a path: which fields there are, and what each may hold. */
-import type { Location } from "./yamlText";
+import type { paths } from "../../api/schema.gen";
+import type { Location, Value } from "./yamlText";
 
 export interface Schema {
   type?: string | readonly string[];
@@ -53,15 +54,19 @@ export function fieldsOf(root: Schema | null, location: Location): readonly stri
   return Object.keys(found?.properties ?? {});
 }
 
+/** Those of them that hold a value of their own, not fields as a burst does: what a list of fields can offer. */
+export function singleFieldsOf(root: Schema | null, location: Location): readonly string[] {
+  return fieldsOf(root, location).filter((name) => fieldsOf(root, [...location, name]).length === 0);
+}
+
 /** Every field that a sweep can vary, as people write its path: path.rtt, flows.app.cc. */
 export function sweepable(root: Schema | null, flows: readonly string[]): string[] {
   const under = (at: Location, words: string): string[] =>
     fieldsOf(root, at)
       .filter((name) => name !== "name")
       .flatMap((name) => {
-        const inner = root && schemaAt(root, [...at, name]);
-        const leads = inner?.properties && name !== "burst" && name !== "one_way";
-        return leads ? under([...at, name], `${words}.${name}`) : [`${words}.${name}`];
+        const within = under([...at, name], `${words}.${name}`);
+        return within.length > 0 ? within : [`${words}.${name}`];
       });
   return [
     ...under(["path"], "path"),
@@ -72,4 +77,33 @@ export function sweepable(root: Schema | null, flows: readonly string[]): string
     "start_jitter",
     "warmup",
   ];
+}
+
+export type Kernel = NonNullable<
+  NonNullable<paths["/api/v1/catalogue/places"]["get"]["parameters"]["query"]>["kernel"]
+>;
+
+/** The kernel that is asked for, once it is one of those that an experiment may have. */
+export function kernelOf(schema: Schema | null, asked: string): Kernel | null {
+  const known = schema && schemaAt(schema, ["kernel"])?.enum;
+  return known?.includes(asked) ? (asked as Kernel) : null;
+}
+
+/** The fields that say something: neither empty nor what the schema has for them anyway. */
+export function spare(value: Value, root: Schema, at: Location = []): Value {
+  if (Array.isArray(value)) return value.map((one: Value, place) => spare(one, root, [...at, place]));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, held]) => !isEmpty(held) && !isSame(held, schemaAt(root, [...at, key])?.default))
+      .map(([key, held]) => [key, spare(held, root, [...at, key])]),
+  );
+}
+
+function isEmpty(value: Value): boolean {
+  return value === null || value === "" || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+function isSame(value: Value, initial: unknown): boolean {
+  return JSON.stringify(value) === JSON.stringify(initial);
 }

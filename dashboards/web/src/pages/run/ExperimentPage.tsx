@@ -12,11 +12,12 @@ import { linkTo } from "../../shell/route";
 import { text, useViewState } from "../../shell/viewState";
 import { ago, count, moment } from "../../units";
 import { listOf, type RunRow } from "../runs/view";
-import { isKept, isOver } from "./document";
+import { isKept, isOver, pointText } from "./document";
+import { Expectations } from "./Expectations";
 import { ExperimentRuns } from "./ExperimentRuns";
 import { ExperimentSummary } from "./ExperimentSummary";
 import { Progress } from "./Progress";
-import { CopyLink, pointText } from "./RunHead";
+import { ChangeIt, CopyLink } from "./RunHead";
 import styles from "./RunPage.module.css";
 import { RunWatch } from "./RunWatch";
 import { type Experiment, useCancel, useChanges, useExperiment, useOutline, useRun } from "./runQueries";
@@ -47,6 +48,13 @@ export function ExperimentPage({ id }: { id: string }) {
     <div className={styles.page}>
       <ExperimentHead experiment={experiment.data} rows={rows} />
       <Progress experiment={experiment.data} />
+      {experiment.data.lint.length > 0 && (
+        <ul className={styles.lint} aria-label="Notes">
+          {experiment.data.lint.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
       {runs.error && <ErrorNote error={runs.error} />}
       {rows.length > 1 && (
         <Panel title={`${count(experiment.data.progress.total)} runs`}>
@@ -92,6 +100,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
             {swept > 0 ? "Heat map" : "Compare its runs"}
           </LinkButton>
         )}
+        {mayRun && <ChangeIt experiment={experiment.id} />}
         <CopyLink />
         {mayRun && isMine && !isOver(experiment.status) && (
           <Button kind="danger" busy={cancel.isPending} onClick={() => cancel.mutate()}>
@@ -113,6 +122,7 @@ function Shown({ id, alone }: { id: string; alone: boolean }) {
   const title = alone ? "Its run" : `Run: ${pointText(run.data.point) || `seed ${run.data.seed}`}`;
   return (
     <Panel bare title={title} actions={<LinkButton href={linkTo(["runs", id])}>Open the run</LinkButton>}>
+      <Expectations run={run.data} />
       {outline.data ? (
         <RunWatch run={run.data} outline={outline.data} onEnd={() => void run.refetch()} />
       ) : (

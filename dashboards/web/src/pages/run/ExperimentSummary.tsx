@@ -7,8 +7,7 @@ import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { measureText, sayMeasure } from "../compare/measures";
 import type { RunRow } from "../runs/view";
-import { isKept } from "./document";
-import { pointText } from "./RunHead";
+import { isKept, pointText } from "./document";
 import styles from "./RunPage.module.css";
 import { useSummary } from "./runQueries";
 
@@ -72,6 +71,7 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
           </label>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/report`)}>Report</LinkButton>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/summary`)}>JSON</LinkButton>
+          <LinkButton href={addressOf(`/api/v1/experiments/${id}/junit`)}>JUnit</LinkButton>
         </>
       }
     >

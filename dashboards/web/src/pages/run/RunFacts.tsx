@@ -6,6 +6,7 @@ import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { count, digits, duration, packets, plain, rate, share, size, wait } from "../../units";
 import { documentOf, type FlowNumbers, isKept, type Run, type RunDocument } from "./document";
+import { Expectations } from "./Expectations";
 import styles from "./RunPage.module.css";
 
 const FILES: readonly (readonly [name: string, about: string])[] = [
@@ -79,17 +80,7 @@ export function RunFacts({ run }: { run: Run }) {
       </Panel>
       <div className={styles.columns}>
         <PathPanel found={found} run={run} />
-        {(found.expect?.length ?? 0) > 0 && (
-          <Panel title="Expectations">
-            <ul className={styles.checks}>
-              {found.expect?.map((one) => (
-                <li key={one.text}>
-                  <Badge tone={one.ok ? "good" : "warn"}>{one.ok ? "met" : "missed"}</Badge> {one.text}
-                </li>
-              ))}
-            </ul>
-          </Panel>
-        )}
+        <Expectations run={run} />
         <Fidelity found={found} />
         <Panel title="Files">
           <ul className={styles.files}>
@@ -115,8 +106,8 @@ function PathPanel({ found, run }: { found: RunDocument; run: Run }) {
     ["Jain’s index", plain(found.jain)],
     ["Queue, mean", packets(found.path?.queue_packets.mean)],
     ["Queue, 95 %", packets(found.path?.queue_packets.p95)],
-    ["Drops", count(found.path?.drops)],
-    ["Marks", count(found.path?.marks)],
+    ["Dropped by the queue", count(found.path?.drops)],
+    ["Marked by the queue", count(found.path?.marks)],
     ["Simulated", `${digits(run.virtual_s)} s in ${wait(run.wall_s)}`],
   ];
   return (

@@ -7,7 +7,7 @@ import { Button, LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { linkTo } from "../../shell/route";
 import { ago, duration, moment, rate } from "../../units";
-import { documentOf, isKept, isOver, type Outline, type Run } from "./document";
+import { documentOf, isKept, isOver, type Outline, pointText, type Run } from "./document";
 import styles from "./RunPage.module.css";
 import { useCancel, usePin, useRerun } from "./runQueries";
 
@@ -50,6 +50,7 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
       </div>
       <div className={styles.actions}>
         {kept && <LinkButton href={linkTo(["compare"], `runs=${run.id}`)}>Compare</LinkButton>}
+        {mayRun && experiment !== undefined && <ChangeIt experiment={experiment} />}
         {mayRun && kept && (
           <Button
             busy={rerun.isPending}
@@ -94,6 +95,11 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
   );
 }
 
+/** To another one, which begins with the same text. */
+export function ChangeIt({ experiment }: { experiment: string }) {
+  return <LinkButton href={linkTo(["launch"], `again=${experiment}`)}>Change and launch</LinkButton>;
+}
+
 /** The address holds all of the view. */
 export function CopyLink() {
   const [copied, setCopied] = useState(false);
@@ -108,10 +114,4 @@ export function CopyLink() {
       {copied ? "Copied" : "Copy link"}
     </Button>
   );
-}
-
-export function pointText(point: Readonly<Record<string, string>>): string {
-  return Object.entries(point)
-    .map(([path, value]) => `${path.replace(/^(flows|path)\./, "")} ${value}`)
-    .join(", ");
 }

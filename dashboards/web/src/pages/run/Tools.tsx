@@ -88,7 +88,6 @@ function ShownWindow({ span }: { span: Span }) {
   useEffect(() => {
     const write = (): void => {
       const [from, to] = span.shown;
-      words.current?.classList.toggle(styles.hint ?? "", span.zoom === null);
       if (words.current !== null)
         words.current.textContent = span.zoom === null ? hint : `${seconds(from, to)} – ${seconds(to, to)} s`;
       if (all.current !== null) all.current.disabled = span.zoom === null;

@@ -51,3 +51,10 @@ export function documentOf(run: Run): RunDocument {
 
 export const isOver = (status: Run["status"]): boolean => !isLive({ status });
 export const isKept = (status: Run["status"]): boolean => status === "done" || status === "missed";
+
+/** The values of a sweep at its point, as in "rtt 20 ms, app.cc reno"; nothing where nothing is swept. */
+export function pointText(point: Readonly<Record<string, string>>): string {
+  return Object.entries(point)
+    .map(([path, value]) => `${path.replace(/^(flows|path)\./, "")} ${value}`)
+    .join(", ");
+}

@@ -42,7 +42,8 @@ export function FirstSteps() {
         </Step>
       </ol>
       <p className={styles.quiet}>
-        The same from a terminal: <code>longhaul run quick --server {window.location.origin + BASE}</code>
+        The first from a terminal, with your token in <code>LONGHAUL_TOKEN</code>:{" "}
+        <code>longhaul run demo --server {window.location.origin + BASE}</code>
       </p>
     </div>
   );

@@ -1,4 +1,7 @@
-/** The text of the experiment, to be written: CodeMirror, once it is there; whoever types before that types into a plain field. */
+/**
+ * The text of the experiment, to be written: CodeMirror, once it is there; whoever types before that types into a plain field. Its code is
+ * asked for when there is a place for it on the page: on a phone that is when one turns to the text.
+ */
 import { useEffect, useRef, useState } from "react";
 import type { EditorHandle } from "./codemirror";
 import type { Known } from "./completion";
@@ -18,6 +21,7 @@ interface Props {
 const LABEL = "Experiment as YAML";
 
 export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
+  const whole = useRef<HTMLDivElement>(null);
   const place = useRef<HTMLDivElement>(null);
   const handle = useRef<EditorHandle | null>(null);
   const [ready, setReady] = useState(false);
@@ -27,7 +31,7 @@ export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
   });
   useEffect(() => {
     let left = false;
-    void import("./codemirror").then(({ openEditor }) => {
+    const open = ({ openEditor }: typeof import("./codemirror")): void => {
       if (left || place.current === null) return;
       handle.current = openEditor(place.current, {
         text: latest.current.text,
@@ -37,9 +41,18 @@ export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
         known: () => latest.current.known,
       });
       setReady(true);
+    };
+    // What is not shown has no size.
+    const size = new ResizeObserver(([now]) => {
+      if (!now?.contentRect.width) return;
+      size.disconnect();
+      // Where it cannot be had, the plain field stays.
+      void import("./codemirror").then(open, () => undefined);
     });
+    if (whole.current !== null) size.observe(whole.current);
     return () => {
       left = true;
+      size.disconnect();
       handle.current?.close();
       handle.current = null;
     };
@@ -54,7 +67,7 @@ export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
     if (ready && shown !== null) handle.current?.show(shown.from, shown.to);
   }, [shown, ready]);
   return (
-    <div className={styles.editor}>
+    <div ref={whole} className={styles.editor}>
       <div ref={place} className={ready ? styles.place : styles.unready} />
       {!ready && (
         <textarea

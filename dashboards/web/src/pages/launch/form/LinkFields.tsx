@@ -1,6 +1,6 @@
 /** Single links, where they differ from what the topology says. */
 import { mistakeAt } from "../problems";
-import { fieldsOf } from "../schema";
+import { singleFieldsOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
 import { AddField } from "./AddField";
 import { entriesOf, useEdit, write } from "./edit";
@@ -36,7 +36,7 @@ function OneLink({ name, link }: { name: string; link: Value }) {
   const { data, schema, mistakes } = useEdit();
   const at = ["links", name];
   const set = entriesOf(link).map(([field]) => field);
-  const free = fieldsOf(schema, at).filter((field) => field !== "one_way" && field !== "burst" && !set.includes(field));
+  const free = singleFieldsOf(schema, at).filter((field) => !set.includes(field));
   const whole = mistakeAt(mistakes, at);
   const add = (field: string): void => {
     const now = valueAt(data ?? undefined, ["path", field]) ?? "";

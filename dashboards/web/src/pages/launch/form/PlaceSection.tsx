@@ -3,14 +3,15 @@ import { ErrorNote } from "../../../parts/ErrorNote";
 import { Waiting } from "../../../parts/Waiting";
 import { type Place, usePlaces } from "../catalogue";
 import { change, useDraft } from "../draft";
+import { kernelOf } from "../schema";
 import { valueAt } from "../yamlText";
 import { textOf, useEdit } from "./edit";
 import styles from "./Form.module.css";
 import { HostChoice } from "./HostChoice";
 
 export function PlaceSection() {
-  const { data } = useEdit();
-  const places = usePlaces(textOf(valueAt(data ?? undefined, ["kernel"])) || null);
+  const { data, schema } = useEdit();
+  const places = usePlaces(kernelOf(schema, textOf(valueAt(data ?? undefined, ["kernel"]))));
   const now = useDraft();
   return (
     <section className={styles.section} aria-labelledby="form-place">

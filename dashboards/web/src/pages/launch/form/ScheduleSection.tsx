@@ -2,7 +2,7 @@
 import { Button } from "../../../parts/Button";
 import { seconds, written } from "../durations";
 import { mistakeAt } from "../problems";
-import { fieldsOf } from "../schema";
+import { singleFieldsOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
 import { AddField } from "./AddField";
 import { append, entriesOf, flowEntries, useEdit, write } from "./edit";
@@ -43,13 +43,13 @@ export function ScheduleSection() {
 function Change({ change, position }: { change: Value; position: number }) {
   const { data, schema, names, mistakes, preview } = useEdit();
   const at = ["schedule", position];
-  const known = fieldsOf(schema, [...at, "path"]).filter((name) => name !== "one_way" && name !== "burst");
+  const known = singleFieldsOf(schema, [...at, "path"]);
   const namesIn = (part: string): string[] => entriesOf(valueAt(change, [part])).map(([name]) => name);
   const [path, flows] = [namesIn("path"), namesIn("flows")];
   const links = entriesOf(valueAt(change, ["links"])).flatMap(([link, set]) =>
     entriesOf(set).map(([field]) => ({ link, field })),
   );
-  const ofLinks = fieldsOf(schema, [...at, "links", ""]).filter((name) => name !== "one_way" && name !== "burst");
+  const ofLinks = singleFieldsOf(schema, [...at, "links", ""]);
   const free = [
     ...known.filter((name) => !path.includes(name)).map((name) => `path.${name}`),
     ...flowEntries(data)

@@ -1,0 +1,21 @@
+/** What was expected of a run, and whether it came so; nothing where nothing was. */
+import { Badge } from "../../parts/Badge";
+import { Panel } from "../../parts/Panel";
+import { documentOf, type Run } from "./document";
+import styles from "./RunPage.module.css";
+
+export function Expectations({ run }: { run: Run }) {
+  const { expect = [] } = documentOf(run);
+  if (expect.length === 0) return null;
+  return (
+    <Panel title="Expectations">
+      <ul className={styles.checks}>
+        {expect.map((one) => (
+          <li key={one.text}>
+            <Badge tone={one.ok ? "good" : "warn"}>{one.ok ? "met" : "missed"}</Badge> {one.text}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
