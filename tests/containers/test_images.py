@@ -82,8 +82,9 @@ def test_kernels_are_the_ones_that_their_folders_name() -> None:
         manifest = json.loads(run("cat", f"/opt/longhaul/cache/kernels/current-{version}/manifest.json"))
         folder = run("readlink", f"/opt/longhaul/cache/kernels/current-{version}").strip()
         assert (manifest["version"], manifest["hash"]) == (version, folder)
-        for file, sha256 in manifest["files"].items():
-            assert run("sha256sum", f"/opt/longhaul/cache/kernels/{folder}/{file}").split()[0] == sha256
+        files = {f"/opt/longhaul/cache/kernels/{folder}/{file}": sha256 for file, sha256 in manifest["files"].items()}
+        lines = (line.split() for line in run("sha256sum", *files).splitlines())
+        assert {file: sha256 for sha256, file in lines} == files
 
 
 @pytest.mark.usefixtures("images")
