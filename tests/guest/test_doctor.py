@@ -38,6 +38,8 @@ def told(said: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
 def doctor(
     home: Path, *, before: list[str] | None = None, forbidden: int | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    if not before and forbidden is None:
+        return longhaul("doctor", "--json", home=home, **environment)
     return subprocess.run(
         [*(before or []), sys.executable, "-m", "orchestrator.cli", "doctor", "--json"],
         env={**os.environ, "LONGHAUL_HOME": str(home), **environment},

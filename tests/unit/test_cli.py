@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from orchestrator.cli import app
-from tests.command import longhaul
+from tests.command import longhaul, longhaul_anew
 
 ROOT = get_command(app)
 assert isinstance(ROOT, TyperGroup)
@@ -21,7 +21,7 @@ VERBS = [name for name, verb in ROOT.commands.items() if not verb.hidden]
 
 
 def test_help_names_every_verb(tmp_path: Path) -> None:
-    result = longhaul("--help", home=tmp_path)
+    result = longhaul_anew("--help", home=tmp_path)
     assert result.returncode == 0
     assert all(verb in result.stdout for verb in VERBS)
 
