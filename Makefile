@@ -11,8 +11,8 @@ C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stoc
 WEB := dashboards/web
 # make test: these mostly use one processor and hold nothing against the clock, so two go at a time, the longest first; the others have the
 # machine for themselves, by the real clock or because they use all of it
-BESIDE := check $(addprefix test-,containers stock-kernel packaging contract)
-ALONE := $(addprefix test-,unit guest api browser service live mininet hosts)
+BESIDE := check $(addprefix test-,stock-kernel packaging contract)
+ALONE := $(addprefix test-,unit containers guest api browser service live mininet hosts)
 # make test-hosts: a worker that is free takes the next file
 LONGEST_FIRST := $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
 # make fuzz: on which kernel, how many experiments, from which seed
