@@ -1,8 +1,15 @@
-"""Options of the tests that look for faults: which kernel, how many experiments, from which seed, for how long; how much is killed."""
+"""What all tests share: no example of hypothesis is held against the clock. And options of the tests that look for faults: which kernel,
+how many experiments, from which seed, for how long; how much is killed.
+"""
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
+
+# A machine with other work takes any time for anything.
+hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -65,7 +65,6 @@ def test_whatever_happens(lab: Lab, kernel: str, batch: int, size: int, known: E
 def _settings(size: int, known: ExampleDatabase | None) -> hypothesis_settings:
     return hypothesis_settings(
         max_examples=size,
-        deadline=None,
         database=known,
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,

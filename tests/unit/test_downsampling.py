@@ -140,7 +140,7 @@ def test_every_metric_of_the_table_is_made_with_its_labels() -> None:
 
 
 @pytest.mark.parametrize("name", ["lossy_pair", "real_clock"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_recorded_run_is_the_same_in_any_pieces(name: str, data: Any) -> None:
     run, trace, _ = recorded(name)
@@ -174,7 +174,7 @@ POINTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(points=POINTS, cuts=st.lists(st.integers(0, 120), max_size=8), cell_ms=st.sampled_from([2, 7, 10, 100, 1000]))
 def test_extremes_are_kept_in_order_and_in_any_pieces(
     points: list[tuple[int, int, int]], cuts: list[int], cell_ms: int

@@ -84,7 +84,7 @@ def test_links_and_what_is_no_trace_are_refused(tmp_path: Path) -> None:
     trace.close()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(1, 6), st.binary(min_size=64, max_size=64)), max_size=30), st.booleans())
 def test_whatever_a_hostile_guest_writes_gives_a_bounded_number_of_samples(
     rows: list[tuple[int, bytes]], pair: bool

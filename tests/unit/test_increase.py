@@ -77,7 +77,7 @@ def test_two_million_segments_still_grow(program: Path, segments: int) -> None:
     cwnd=st.integers(2, 9_000_000),
     acks=st.lists(st.integers(1, 65_535), min_size=1, max_size=40),
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_nothing_is_lost_and_nothing_is_faster_than_slow_start(
     program: Path, rate: int, cwnd: int, acks: list[int]
 ) -> None:
@@ -97,7 +97,7 @@ def test_nothing_is_lost_and_nothing_is_faster_than_slow_start(
 
 
 @given(cwnd=st.integers(2, 100_000), acks=st.lists(st.integers(1, 100), min_size=1, max_size=60))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_at_one_segment_a_window_it_is_the_kernels_own_increase(program: Path, cwnd: int, acks: list[int]) -> None:
     """tcp_cong_avoid_ai(), written again from its description."""
     expected, count, window = [], 0, cwnd

@@ -109,7 +109,7 @@ def test_strangers_are_not_said() -> None:
     assert set(told((odd, 100))) == {(LINK_RATE, 0)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 60_000), max_size=8), st.integers(0, 500))
 def test_pieces_make_no_difference(cuts: list[int], slack_ms: int) -> None:
     """What is settled lies a little behind what has come, as in a trace that grows."""

@@ -71,7 +71,7 @@ class Making:
             file.write(self.content[file.tell() : end])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), max_size=8), st.lists(st.integers(1, 2000), min_size=1, max_size=6))
 def test_every_sample_is_told_once_in_whatever_pieces(
     tmp_path_factory: pytest.TempPathFactory, shares: list[float], lengths: list[int]
