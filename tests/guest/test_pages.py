@@ -83,8 +83,11 @@ class Terminal:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What one page ran the next one need not run again."""
-    return tmp_path_factory.mktemp("home")
+    """With a run in it, for pages that speak of any; what one page ran the next one need not run again."""
+    made = tmp_path_factory.mktemp("home")
+    done = longhaul("run", "quick", home=made)
+    assert done.returncode == 0, done.stderr
+    return made
 
 
 @pytest.fixture(scope="session")
