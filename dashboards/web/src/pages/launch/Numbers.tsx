@@ -1,4 +1,5 @@
 /** What the experiment comes to: the numbers of its first run, its cost, and what is odd about it. */
+import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
 import { bdp, count, digits, duration, packets, rate, size, wait } from "../../units";
 import styles from "./Launch.module.css";
@@ -47,13 +48,7 @@ export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }
           </div>
         ))}
       </dl>
-      {preview.lint.length > 0 && (
-        <ul className={styles.lint} aria-label="Notes">
-          {preview.lint.map((note) => (
-            <li key={note}>{note}</li>
-          ))}
-        </ul>
-      )}
+      <Notes notes={preview.lint} />
     </Panel>
   );
 }

@@ -6,6 +6,7 @@ import { useMay, useOwns } from "../../api/session";
 import { StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { linkTo } from "../../shell/route";
@@ -48,13 +49,7 @@ export function ExperimentPage({ id }: { id: string }) {
     <div className={styles.page}>
       <ExperimentHead experiment={experiment.data} rows={rows} />
       <Progress experiment={experiment.data} />
-      {experiment.data.lint.length > 0 && (
-        <ul className={styles.lint} aria-label="Notes">
-          {experiment.data.lint.map((note) => (
-            <li key={note}>{note}</li>
-          ))}
-        </ul>
-      )}
+      <Notes notes={experiment.data.lint} />
       {runs.error && <ErrorNote error={runs.error} />}
       {rows.length > 1 && (
         <Panel title={`${count(experiment.data.progress.total)} runs`}>
