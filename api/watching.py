@@ -123,6 +123,8 @@ class Watch:
         elif (fresh := self._found()) is not None:
             self._growing.close()
             self._growing = fresh
+        elif status == "queued":
+            self.state = status
 
     def _let_go(self) -> None:
         if self._growing is not None:
@@ -162,7 +164,8 @@ class Watchers:
         for key in [key for key, watch in self._watches.items() if watch.idle or (watch.ended and not watch.followers)]:
             self._watches.pop(key).stop()
         watch = self._watches.get(run_id)
-        if watch is None:
+        # One that has ended may still have followers, and a run that was given up is made again when somebody wants it again.
+        if watch is None or watch.ended:
             watch = self._watches[run_id] = Watch(self._lab, run_id)
             watch.followers += 1
             watch.start()

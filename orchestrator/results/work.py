@@ -2,7 +2,7 @@
 
     queued --claim--> running --keep--> done | missed                (the row of `work` goes with the last step)
        ^                 |--fail, give up--> failed, cancelled
-       '--- its holder let it go, or its lease ran out
+       '--- its holder let it go, or its lease ran out, or somebody wanted it again while it was given up
 
 A claim is a lease: whoever dies keeps nobody waiting for longer than the lease. Its `fence` rises with every claim, and
 whoever holds an older one can no longer say anything about the run; only a finished result counts whoever brings it,
@@ -140,6 +140,23 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
     return found
 
 
+def _put_back(connection: Connection, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool) -> None:
+    freed = (
+        update(WORK)
+        .where(WORK.c.run_id == run_id, WORK.c.fence == fence)
+        .values(
+            claimed_by=None,
+            lease_until_s=None,
+            progress_s=0.0,
+            attempts=WORK.c.attempts if counted else WORK.c.attempts - 1,
+        )
+    )
+    if connection.execute(freed).rowcount:
+        connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
+        say(connection, "run.queued", why, run=run_id)
+        add_counts(connection, {"retries": 1 if counted else 0})
+
+
 class Work:
     """The queue, as those see it who carry runs out."""
 
@@ -225,20 +242,7 @@ class Work:
     def release(self, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool = True) -> None:
         """Put a claimed run back: its turn comes again. What was no attempt is not counted as one."""
         with self._database.write() as connection:
-            freed = (
-                update(WORK)
-                .where(WORK.c.run_id == run_id, WORK.c.fence == fence)
-                .values(
-                    claimed_by=None,
-                    lease_until_s=None,
-                    progress_s=0.0,
-                    attempts=WORK.c.attempts if counted else WORK.c.attempts - 1,
-                )
-            )
-            if connection.execute(freed).rowcount:
-                connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
-                say(connection, "run.queued", why, run=run_id)
-                add_counts(connection, {"retries": 1 if counted else 0})
+            _put_back(connection, run_id, fence, why, counted=counted)
 
     def reclaim(self, holder: str) -> int:
         """Put back all that an earlier life of this holder had claimed; how many."""
@@ -252,10 +256,18 @@ class Work:
         return len(mine)
 
     def end(self, run_id: str, fence: int, status: str, document: Mapping[str, Any]) -> bool:
-        """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun; False where somebody else has it by now."""
+        """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun.
+
+        False where somebody else has it by now, or where somebody wanted it again while it was being given up: then it is put back.
+        """
         with self._database.write() as connection:
-            mine = connection.execute(select(WORK.c.run_id).where(WORK.c.run_id == run_id, WORK.c.fence == fence))
-            if mine.one_or_none() is None:
+            query = select(WORK.c.cancel).where(WORK.c.run_id == run_id, WORK.c.fence == fence)
+            given_up = connection.execute(query).scalar_one_or_none()
+            if given_up is None:
+                return False
+            if status == "cancelled" and not given_up:
+                why = {"why": "it is wanted again"}
+                _put_back(connection, run_id, fence, why, counted=False)
                 return False
             ended = {"status": status, "finished_at": now()}
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(ended))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import struct
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -94,6 +95,26 @@ def test_a_run_that_is_given_up_ends_its_stream(service: Service) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/runs/{run}/outline")
     assert (answer.status_code, answer.json()["what"]) == (404, "it is cancelled, and has no trace")
+
+
+def test_who_wants_a_run_while_another_gives_it_up_gets_it(service: Service) -> None:
+    asked = {"spec": SLOW | {"experiment": "wanted-again"}, "priority": 5}
+    made = service.submit(asked)
+    run = made["runs"][0].rpartition("/")[2]
+    with service.client("run") as client:
+        # Its guest ends at some moment after each: before, while and after the next one is handed in.
+        for pause_s in (0.0, 0.03, 0.06, 0.1, 0.2):
+            assert "samples" in (kind for kind, _, _ in events(service, run))
+            client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+            time.sleep(pause_s)
+            made = service.submit(asked)
+            assert made["runs"] == [f"{ROOT}/runs/{run}"]
+            # By then the guest that was given up is gone.
+            time.sleep(1)
+            found = client.get(f"{ROOT}/experiments/{made['id']}").json()
+            assert found["progress"]["cancelled"] == 0, (pause_s, found)
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    assert service.wait(made["id"])["progress"]["cancelled"] == 1
 
 
 def test_of_a_run_that_is_kept_nothing_is_told_but_that(service: Service) -> None:

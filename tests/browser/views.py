@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from playwright.sync_api import Page
+from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.api.serving import ROOT, Service
 
@@ -119,9 +120,13 @@ def settle(page: Page) -> None:
 
 def reaches(page: Page, at_least_s: float) -> None:
     """Wait until the page says that the run on it has come so far."""
-    page.wait_for_function(
-        "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
-        " return found !== null && Number(found[1]) >= most; }",
-        arg=at_least_s,
-        timeout=_REACHES_MS,
-    )
+    try:
+        page.wait_for_function(
+            "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
+            " return found !== null && Number(found[1]) >= most; }",
+            arg=at_least_s,
+            timeout=_REACHES_MS,
+        )
+    except TookTooLong:
+        shown = page.locator("main").inner_text()
+        raise AssertionError(f"the run did not come to {at_least_s} s; the page says: {shown[:1000]}") from None

@@ -191,6 +191,20 @@ def test_cancelling_gives_up_what_nobody_else_wants(lab: Lab) -> None:
     assert statuses == {"a": "cancelled", "b": "cancelled", "shared": "done"}
 
 
+def test_a_run_that_is_wanted_again_while_it_is_given_up_goes_back_to_the_queue(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    (claim,) = lab.claim()
+    lab.experiments.cancel("e")
+    assert lab.work.cancelled("one") == {"a"}, "its holder begins to end its guest"
+    lab.submit("f", ["a"], owner="ben")
+    assert not lab.work.end("a", claim.fence, "cancelled", {})
+    assert (lab.counts("e")["status"], lab.counts("f")["cancelled"]) == ("cancelled", 0)
+    (again,) = lab.claim()
+    assert (again.run_id, again.attempts) == ("a", 1), "what was given up is no attempt of whoever wants it now"
+    lab.keep("a")
+    assert lab.counts("f") | {"status": "done", "done": 1} == lab.counts("f")
+
+
 def test_a_result_that_comes_after_its_run_was_given_up_is_kept_and_not_counted_again(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
     (claim, _) = lab.claim(2)
