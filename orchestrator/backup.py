@@ -16,13 +16,15 @@ import os
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from orchestrator.errors import PlanError, ResultsError, remedy
-from orchestrator.locks import locked
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.locks import locked, making
+from orchestrator.outputs import whole
 from orchestrator.results.dump import dump, is_empty, load
 from orchestrator.results.store import Store
 
@@ -40,23 +42,15 @@ class Saved:
 
 def back_up(store: Store, output: Path) -> Saved:
     """Write the home into a file, whole or not at all."""
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
     runs = 0
-    try:
-        with tempfile.TemporaryFile("w+b") as record, tarfile.open(beside, "w") as archive:
-            for line in dump(store.database):
-                record.write(line.encode())
-            about = {"format": _FORMAT, "version": version("longhaul")}
-            _add(archive, _ABOUT, io.BytesIO(json.dumps(about).encode()))
-            _add(archive, _RECORD, record)
-            for folder in sorted((store.home / "runs").glob("??/*")):
-                runs += _add_run(archive, folder)
-        beside.replace(output)
-    except OSError as error:
-        what, hint = error.strerror or str(error), remedy(error, "name a file elsewhere")
-        raise ResultsError("backing up to", str(output), what, hint) from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole(output) as place, tempfile.TemporaryFile("w+b") as record, tarfile.open(place, "w") as archive:
+        for line in dump(store.database):
+            record.write(line.encode())
+        about = {"format": _FORMAT, "version": version("longhaul")}
+        _add(archive, _ABOUT, io.BytesIO(json.dumps(about).encode()))
+        _add(archive, _RECORD, record)
+        for folder in sorted((store.home / "runs").glob("??/*")):
+            runs += _add_run(archive, folder)
     return Saved(runs, output.stat().st_size)
 
 
@@ -68,21 +62,24 @@ def restore(store: Store, source: Path) -> Saved:
     try:
         with locked(store.home / "dispatch.lock", wait=False), tarfile.open(source) as archive:
             _check(archive, source)
-            with tempfile.TemporaryDirectory(dir=store.home, prefix=".restoring-") as folder:
-                _unpack(archive, Path(folder))
-                runs = list((Path(folder) / _RUNS).glob("??/*"))
-                for run in runs:
-                    target = store.directory(run.name)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.rmtree(target, ignore_errors=True)
-                    run.rename(target)
-                with (Path(folder) / _RECORD).open() as lines:
-                    load(store.database, lines, str(source))
+            with making(store.home / _RUNS) as folder:
+                _unpack(archive, folder)
+                runs = list((folder / _RUNS).glob("??/*"))
+                with (folder / _RECORD).open() as lines:
+                    load(store.database, lines, str(source), lambda: _bring(runs, store))
     except BlockingIOError:
         raise PlanError("restoring into", str(store.home), "a service is running on it", "stop it first") from None
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
         raise ResultsError("restoring from", str(source), str(error), "is it a file of `longhaul backup`?") from error
     return Saved(len(runs), source.stat().st_size)
+
+
+def _bring(runs: Sequence[Path], store: Store) -> None:
+    for run in runs:
+        target = store.directory(run.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        run.rename(target)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: Any) -> None:

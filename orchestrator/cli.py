@@ -24,7 +24,8 @@ from orchestrator.cli_remote import (
     server_of,
 )
 from orchestrator.cli_service import backup, doctor, pin, prune, restore, serve, token_app, worker
-from orchestrator.errors import LonghaulError, PlanError
+from orchestrator.errors import LonghaulError, PlanError, ResultsError
+from orchestrator.outputs import STANDARD_OUTPUT, standard_output
 
 app = typer.Typer(
     name="longhaul",
@@ -336,17 +337,28 @@ def rerun(run: RunArgument, as_json: JsonOption = False) -> None:
 
 
 def main() -> None:
-    """The entry point: one handler for every error, one exit code each."""
+    """The entry point."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with standard_output():
+            _obey()
+    except ResultsError as error:
+        # It cannot be printed where everything else is.
+        print(f"longhaul: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+def _obey() -> None:
+    """One handler for every error, one exit code each."""
     try:
         app(standalone_mode=True)
     except LonghaulError as error:
         _say(error)
         sys.exit(error.exit_code)
     except OSError as error:
-        if error.filename is None:
+        if error.filename in (None, STANDARD_OUTPUT):
             raise
-        # A file that the person named, to read from or to write to.
+        # A file that the person named.
         named = PlanError("opening", str(error.filename), error.strerror or str(error), "name another file")
         _say(named)
         sys.exit(named.exit_code)

@@ -50,15 +50,17 @@ def measure(
     as_json: JsonOption = False,
 ) -> None:
     """Measure the path between two hosts, idle and full, and write an experiment that replays it in the sandbox."""
+    from orchestrator.outputs import check_places, write_whole
     from orchestrator.results.store import Store
     from orchestrator.settings import load_settings
     from orchestrator.twins import measure_path, twin_of
     from orchestrator.units import format_rate
 
+    file = output or Path(f"twin-{sender}-{receiver}.yaml")
+    check_places(file)
     settings = load_settings()
     found = measure_path(settings, Store(settings), sender, receiver, seconds)
-    file = output or Path(f"twin-{sender}-{receiver}.yaml")
-    file.write_text(twin_of(found, seconds))
+    write_whole(file, twin_of(found, seconds))
     if as_json:
         print(json.dumps({**found.as_document(), "experiment": str(file)}))
         return

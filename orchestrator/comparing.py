@@ -28,6 +28,7 @@ from orchestrator.errors import PlanError, ResultsError
 from orchestrator.judging import up_to_date
 from orchestrator.objective import Objective, read_objective
 from orchestrator.outcome import EXIT_DONE, EXIT_MISSED
+from orchestrator.outputs import write_whole
 from orchestrator.results.store import Store
 from orchestrator.settings import load_settings
 from orchestrator.units import parse_share
@@ -67,9 +68,9 @@ def compare_results(
     else:
         _print(comparison, everything=everything)
     if junit is not None:
-        junit.write_text(comparison_xml(comparison))
+        write_whole(junit, comparison_xml(comparison))
     if summary is not None:
-        summary.write_text(markdown(comparison))
+        write_whole(summary, markdown(comparison))
     if report is not None:
         write_report([one["run"] for pair in pairing.pairs for one in pair if one["status"] != "failed"], report)
     return EXIT_MISSED if comparison.fails else EXIT_DONE

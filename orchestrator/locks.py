@@ -1,10 +1,15 @@
-"""Files that are locked for as long as somebody lives: the kernel lets go of a lock when its holder ends, whatever way it ends."""
+"""Files that are locked for as long as somebody lives: the kernel lets go of a lock when its holder ends, whatever way it ends.
+
+<where>/.new-*      what is being made by whoever holds the lock beside it, <.where.lock>; what else is called so was left by the dead, and goes
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,3 +30,14 @@ def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[N
         yield
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def making(where: Path) -> Iterator[Path]:
+    """A folder to make something in that is moved from there whole; one process at a time, so that what lies there has no maker any more."""
+    where.mkdir(parents=True, exist_ok=True)
+    with locked(where.with_name(f".{where.name}.lock")):
+        for left in where.glob(".new-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=where, prefix=".new-") as folder:
+            yield Path(folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.errors import PlanError
+from orchestrator.outputs import write_whole
 from orchestrator.own_modules import clashing, own_name
 
 _STARTING = Path(__file__).resolve().parent / "starting"
@@ -29,11 +30,10 @@ def write_module(name: str, folder: Path) -> None:
         if file.exists():
             raise PlanError(_ATTEMPT, name, f"{file} is there already", "name another --folder, or move it away")
     folder.mkdir(parents=True, exist_ok=True)
-    source.write_text(_named("tcp_newcc.c", name))
+    write_whole(source, _named("tcp_newcc.c", name))
     # Names of experiments have hyphens where those of C have underscores.
-    test.write_text(
-        re.sub(r"(?m)^experiment: .*", lambda line: line[0].replace("_", "-"), _named("experiment.yaml", name))
-    )
+    experiment = re.sub(r"(?m)^experiment: .*", lambda line: line[0].replace("_", "-"), _named("experiment.yaml", name))
+    write_whole(test, experiment)
     rows = (
         (str(source), "the congestion control: change its law"),
         (str(test), "a test of it: change what is expected"),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from orchestrator.outputs import check_places, write_whole
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -33,6 +35,14 @@ class Files:
     report: Path | None = None
     out: Path | None = None
 
+    def check(self) -> None:
+        """Whether they could be written, before what is to be in them is computed; PlanError where not."""
+        check_places(self.junit, self.markdown, self.report)
+        if self.report is not None:
+            from orchestrator.analysis.report import ending_of
+
+            ending_of(self.report)
+
 
 def exit_code(documents: Sequence[Document]) -> int:
     """0 done, 1 an expectation missed, 4 a run failed."""
@@ -52,14 +62,14 @@ def write_summaries(result: Document, files: Files) -> None:
     if files.junit is not None:
         from orchestrator.analysis.junit import junit_xml
 
-        files.junit.write_text(junit_xml(result))
+        write_whole(files.junit, junit_xml(result))
     if files.markdown is not None:
         from orchestrator.analysis.summary_text import markdown
 
-        files.markdown.write_text(markdown(result))
+        write_whole(files.markdown, markdown(result))
     if files.out is not None:
         files.out.mkdir(parents=True, exist_ok=True)
-        (files.out / "result.json").write_text(json.dumps(result, indent=1))
+        write_whole(files.out / "result.json", json.dumps(result, indent=1))
 
 
 def show_result(result: Document, *, lint: Sequence[str], chart: Chart) -> None:

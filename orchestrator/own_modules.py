@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.congestion import ALIASES, CONGESTION_CONTROLS, CongestionControl
+from orchestrator.locks import making
 from orchestrator.parameters import declared_parameters, described, object_parameters
 
 # TCP_CA_NAME_MAX is 16 with its end.
@@ -70,9 +70,8 @@ def adopt(paths: Sequence[Path], cache: Path) -> list[str]:
         target = cache / "own" / sources[-1]
         if target.is_dir():
             continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as new:
-            copy = Path(new) / "module"
+        with making(target.parent) as new:
+            copy = new / "module"
             copy.mkdir()
             for file in files:
                 shutil.copyfile(file, copy / file.name)

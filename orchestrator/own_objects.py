@@ -12,13 +12,13 @@ import hashlib
 import io
 import sys
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.confinement import Limits, View, confined
 from orchestrator.errors import BackendError, PlanError
 from orchestrator.installation import KMOD
+from orchestrator.locks import making
 from orchestrator.process import Answer, ask_stranger
 from orchestrator.settings import Settings
 
@@ -52,8 +52,8 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
         print(line, file=sys.stderr)
     if answer.output is None:
         raise PlanError("building the module", subject, _first_error(answer), "repair the source")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".own-") as new:
-        made = Path(new) / "objects"
+    with making(target.parent) as new:
+        made = new / "objects"
         made.mkdir()
         for name, content in _objects(answer.output, expected, subject):
             (made / name).write_bytes(content)

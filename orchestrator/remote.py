@@ -32,6 +32,7 @@ from orchestrator.outcome import (
     with_numbers,
     write_summaries,
 )
+from orchestrator.outputs import write_whole
 from orchestrator.own_modules import is_reference, reference
 from orchestrator.own_sources import read_sources
 from orchestrator.run import Run
@@ -49,6 +50,7 @@ def run_remotely(
     files: Files, as_json: bool,
 ) -> int:  # fmt: skip
     """Hand an experiment in, follow it, print and write what came of it; the exit code. `options` are fields of AskedFor."""
+    files.check()
     if files.report is not None and files.report.suffix != ".html":
         raise PlanError("writing", str(files.report), "a service makes reports as HTML alone", "name a file in .html")
     with Client(server, secret(token_env)) as client:
@@ -60,7 +62,7 @@ def run_remotely(
             show_result(result, lint=ended.lint, chart=_chart(client))
         write_summaries(result, files)
         if files.report is not None and with_numbers(result):
-            files.report.write_text(client.report(ended.id))
+            write_whole(files.report, client.report(ended.id))
             _note(f"report: {files.report}")
         if files.out is not None:
             for document in with_numbers(result):

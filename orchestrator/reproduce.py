@@ -21,6 +21,7 @@ from orchestrator.backends import open_backend
 from orchestrator.describe import describe_plan
 from orchestrator.experiment import Experiment
 from orchestrator.outcome import EXIT_DONE, EXIT_FAILED, EXIT_MISSED
+from orchestrator.outputs import write_whole
 from orchestrator.papers import (
     Figure,
     Paper,
@@ -148,11 +149,11 @@ def _write(
         for name, one in carried.items()
     }
     output.mkdir(parents=True, exist_ok=True)
-    (output / "result.json").write_text(json.dumps(result, indent=1))
+    write_whole(output / "result.json", json.dumps(result, indent=1))
     for paper, figures in chosen:
         told, how = verdicts[paper.paper], _how(paper.paper, quick=quick)
-        (output / f"{paper.paper}.md").write_text(markdown(paper, figures, told, how=how))
-        (output / f"{paper.paper}.html").write_text(reproduction_page(paper, figures, told, measured, how=how))
+        write_whole(output / f"{paper.paper}.md", markdown(paper, figures, told, how=how))
+        write_whole(output / f"{paper.paper}.html", reproduction_page(paper, figures, told, measured, how=how))
 
 
 def _how(paper: str, *, quick: bool) -> str:

@@ -11,6 +11,7 @@ from orchestrator.backends import open_backend
 from orchestrator.document import document_text
 from orchestrator.objective import read_claim, read_objective
 from orchestrator.outcome import EXIT_DONE, EXIT_MISSED
+from orchestrator.outputs import check_places, write_whole
 from orchestrator.pipeline import Document, Pipeline, opened_live
 from orchestrator.plan import Plan
 from orchestrator.ranges import read_ranges
@@ -43,6 +44,7 @@ def tune_experiment(
     as_json: bool,
 ) -> int:
     """Search, confirm, print; the exit code."""
+    check_places(output, heat_map)
     experiment = _experiment(name, changes, seed, repeats)
     knobs = [read_knob(text, experiment) for text in params]
     goal = read_objective(objective, _flows(experiment))
@@ -50,12 +52,12 @@ def tune_experiment(
     tuned = tune(experiment, knobs, goal, runner, sampler=sampler, trials=trials, over=over, confirm=confirm)
     confirmation = tuned.confirmation
     if output is not None:
-        output.write_text(document_text(tuned.experiment, _tuned_remarks(tuned, goal.text, over)))
+        write_whole(output, document_text(tuned.experiment, _tuned_remarks(tuned, goal.text, over)))
     surface = _surface(tuned, knobs)
     if heat_map is not None and surface is not None:
         from orchestrator.analysis.surface import as_svg
 
-        heat_map.write_text(as_svg(surface, f"{experiment.experiment}: {goal.text}"))
+        write_whole(heat_map, as_svg(surface, f"{experiment.experiment}: {goal.text}"))
     if as_json:
         document = {
             "experiment": experiment.experiment,
@@ -92,15 +94,15 @@ def search_experiment(
     as_json: bool,
 ) -> int:
     """Search, confirm, print; the exit code is that of an expectation: 1 where the claim breaks."""
+    check_places(output)
     experiment = _experiment(name, changes, seed, repeats)
     ranges = read_ranges(overs)
     claimed = read_claim(claim, _flows(experiment))
     runner = _Runner(jobs, quiet=as_json)
     found = search(experiment, ranges, claimed, runner, trials=trials, confirm=confirm)
     if output is not None and found.experiment is not None:
-        output.write_text(
-            document_text(found.experiment, [f"A counterexample of {claimed.text}, found by `longhaul search`."])
-        )
+        remark = f"A counterexample of {claimed.text}, found by `longhaul search`."
+        write_whole(output, document_text(found.experiment, [remark]))
     if as_json:
         document = {
             "experiment": experiment.experiment,

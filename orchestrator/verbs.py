@@ -28,6 +28,7 @@ from orchestrator.outcome import (
     with_numbers,
     write_summaries,
 )
+from orchestrator.outputs import write_whole
 from orchestrator.pipeline import Document, Pipeline, Watcher, opened_live
 from orchestrator.plan import Plan, compile_plan
 from orchestrator.results.store import Store
@@ -75,6 +76,7 @@ def run_experiment(
     use_cache: bool,
 ) -> int:
     """Compile, carry out, print; the exit code."""
+    files.check()
     # What loads stays: a collector that looks through it every 700 objects takes a share of a short run.
     gc.set_threshold(_COLLECT_AFTER)
     settings = load_settings()
@@ -148,7 +150,7 @@ def show_plan(asked: Asked, *, picture: Path | None, as_json: bool) -> None:
 
     _, plan = asked.compile(load_settings())
     if picture is not None:
-        picture.write_text(as_svg(picture_of(plan.graph), plan.experiment.topology))
+        write_whole(picture, as_svg(picture_of(plan.graph), plan.experiment.topology))
     if as_json:
         print(
             json.dumps(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import io
 import json
 import os
 import runpy
@@ -104,6 +105,8 @@ def _serve(asking: socket.socket) -> None:
             os.dup2(end, place)
     for end in ends:
         os.close(end)
+    # What Python made at its start was made for another place.
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), line_buffering=False)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

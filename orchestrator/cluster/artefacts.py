@@ -2,7 +2,6 @@
 
     <cache>/artefacts/<sha256>      a file that came from elsewhere, or was found in this cache under its own name
     <cache>/sets/<hash>/            the files of one kind of run under the names that a cache has for them, as hard links
-    <cache>/{artefacts,sets}/.new-* what is being made, by whoever holds <cache>/.artefacts.lock or .sets.lock; what else is called so was left by the dead, and goes
 
 A file is believed when its content has the hash that it was asked for by: on arrival, and once more by every process
 that uses it.
@@ -10,18 +9,16 @@ that uses it.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.errors import BackendError, remedy
-from orchestrator.locks import locked
+from orchestrator.locks import making
 
 # Where a cache has files that a run may need; the trees that modules are built against are not among them.
 _OWN = (
@@ -46,17 +43,6 @@ def _stamp(file: Path) -> tuple[int, int]:
 @lru_cache(maxsize=4096)
 def _hash(file: Path, mtime_ns: int, size: int) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-@contextlib.contextmanager
-def _making(where: Path) -> Iterator[Path]:
-    """A folder to make something in, which is moved from there whole; one process of a cache at a time, so that what lies there has no maker any more."""
-    where.mkdir(parents=True, exist_ok=True)
-    with locked(where.with_name(f".{where.name}.lock")):
-        for left in where.glob(".new-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(dir=where, prefix=".new-") as folder:
-            yield Path(folder)
 
 
 class Artefacts:
@@ -98,7 +84,7 @@ class Artefacts:
         with self._laying_out:
             if self._is_laid_out(target, wanted):
                 return target
-            with _making(self._sets) as folder:
+            with making(self._sets) as folder:
                 new = folder / target.name
                 for name, sha256 in wanted.items():
                     (new / name).parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +115,7 @@ class Artefacts:
 
     def _put(self, sha256: str, content: bytes) -> None:
         try:
-            with _making(self._folder) as folder:
+            with making(self._folder) as folder:
                 # Another process of this cache may have been quicker, and may be using what it got.
                 if self._has(sha256):
                     return

@@ -15,11 +15,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from orchestrator.errors import ExportError, PlanError, ResultsError, ServiceUnavailable
+from orchestrator.errors import ExportError, PlanError, ServiceUnavailable
 from orchestrator.live.downsampling import CELL_MS, Downsampler, Key, Samples, joined
 from orchestrator.live.moments import STALE
 from orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
 from orchestrator.metrics import BY_NAME, COUNTER
+from orchestrator.outputs import whole
 from orchestrator.results.spans import Span, Spans, earliest_ms
 from orchestrator.results.store import Store
 from orchestrator.run import Run
@@ -129,11 +130,8 @@ def write_openmetrics(store: Store, document: dict[str, Any], server: Prometheus
     downsampler = Downsampler(run, run_id, span.resolution_ms)
     pieces = itertools.chain.from_iterable(samples_of(downsampler, run, store.trace(run_id)))
     series = joined([one for one in pieces if not (one.bits == STALE).all()])
-    try:
-        with output.open("w") as file:
-            return _write(file, series, downsampler, span)
-    except OSError as error:
-        raise ResultsError("writing", str(output), error.strerror or str(error), "name another file with -o") from error
+    with whole(output) as place, place.open("w") as file:
+        return _write(file, series, downsampler, span)
 
 
 def _write(file: TextIO, series: dict[Key, Samples], downsampler: Downsampler, span: Span) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import LargeBinary, insert, select, text, update
@@ -35,8 +35,8 @@ def is_empty(database: Database) -> bool:
         return connection.execute(select(RUNS.c.id).limit(1)).first() is None
 
 
-def load(database: Database, lines: Iterable[str], subject: str) -> None:
-    """Fill an empty database with what `dump` gave; nobody holds any claim afterwards."""
+def load(database: Database, lines: Iterable[str], subject: str, bring_runs: Callable[[], None]) -> None:
+    """Fill an empty database with what `dump` gave, once its runs are brought; nobody holds any claim afterwards."""
     with database.write() as connection:
         for table in reversed(METADATA.sorted_tables):
             connection.execute(table.delete())
@@ -64,6 +64,7 @@ def load(database: Database, lines: Iterable[str], subject: str) -> None:
         connection.execute(update(WORK).values(claimed_by=None, lease_until_s=None, progress_s=0.0))
         connection.execute(update(RUNS).where(RUNS.c.status == "running").values(status="queued"))
         _count_on(connection)
+        bring_runs()
 
 
 def _flush(connection: Any, table: Any, rows: list[dict[str, Any]]) -> None:

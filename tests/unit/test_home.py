@@ -145,11 +145,23 @@ def test_a_manifest_that_says_no_known_format_is_refused(store: Store, tmp_path:
 
 @pytest.mark.parametrize("record", [b"[]", b"3", b"null", b'{"id": "a"}', b"{", b"\xff"])
 def test_a_record_that_is_none_is_refused(store: Store, tmp_path: Path, record: bytes) -> None:
+    keep(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
     with pytest.raises(ResultsError, match="is it a file of"):
         restore(other, changed(tmp_path / "home.tar", "record.jsonl", record))
     assert other.list_runs(5) == []
+    assert not list((other.home / "runs").iterdir()), "nor is a run there that nobody knows"
+
+
+def test_what_a_killed_restore_left_is_swept_by_the_next(store: Store, tmp_path: Path) -> None:
+    keep(store, "a" * 20)
+    back_up(store, tmp_path / "home.tar")
+    other = Store(replace(load_settings(), home=tmp_path / "other"))
+    left = other.home / "runs" / ".new-of-the-dead" / "runs"
+    left.mkdir(parents=True)
+    assert restore(other, tmp_path / "home.tar").runs == 1
+    assert [folder.name for folder in (other.home / "runs").iterdir()] == ["aa"]
 
 
 def test_a_record_of_another_version_is_refused(store: Store, tmp_path: Path) -> None:
@@ -157,4 +169,4 @@ def test_a_record_of_another_version_is_refused(store: Store, tmp_path: Path) ->
 
     line = json.dumps({"table": "runs", "revision": "0001"})
     with pytest.raises(ResultsError, match="revision 0001"):
-        load(store.database, [line], "home.tar")
+        load(store.database, [line], "home.tar", lambda: None)

@@ -19,7 +19,7 @@ from orchestrator.analysis.measures import summarise
 from orchestrator.analysis.panels import run_panels
 from orchestrator.analysis.report import ReportedRun, write_report
 from orchestrator.changes import Mark, run_marks
-from orchestrator.errors import PlanError, ResultsError
+from orchestrator.errors import PlanError
 from orchestrator.plan import compile_plan
 from orchestrator.run import Run
 from orchestrator.spec import load_experiment
@@ -189,7 +189,7 @@ def test_a_figure_of_too_many_runs_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match=r"writing the report to .*missing"):
+    with pytest.raises(PlanError, match=r"writing .*report.html: there is no folder .*missing"):
         write_report([reported(a_run())], tmp_path / "missing" / "report.html")
 
 

@@ -1,0 +1,92 @@
+"""What a person gets: files that are whole or not there, standard output, and one sentence where either cannot be written."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.outputs import check_places, whole, write_whole
+
+FULL = Path("/dev/full")
+_LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
+_LISTED = [*_LONGHAUL, "list"]
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    output = tmp_path / "report.md"
+    write_whole(output, "first")
+    with output.open() as reader:
+        write_whole(output, b"second")
+        assert reader.read() == "first", "whoever reads it has the one or the other"
+    assert output.read_text() == "second"
+    assert os.listdir(tmp_path) == ["report.md"]
+
+
+def test_what_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
+    output = tmp_path / "home.tar"
+    output.write_text("yesterday's")
+    with pytest.raises(KeyboardInterrupt), whole(output) as place:
+        place.write_text("half")
+        raise KeyboardInterrupt
+    assert output.read_text() == "yesterday's"
+    assert os.listdir(tmp_path) == ["home.tar"]
+
+
+def test_a_link_and_a_pipe_are_written_where_they_are(tmp_path: Path) -> None:
+    link, target, pipe = tmp_path / "link", tmp_path / "target", tmp_path / "pipe"
+    link.symlink_to(target)
+    write_whole(link, "through")
+    assert link.is_symlink()
+    assert target.read_text() == "through"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "along")
+    assert os.read(reader, 100) == b"along"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_full_disk_is_told_and_a_device_stays_one() -> None:
+    with pytest.raises(ResultsError, match=r"^writing /dev/full: No space left on device; free some space, or name "):
+        write_whole(FULL, "more")
+    assert stat.S_ISCHR(FULL.stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("missing/a.xml", "there is no folder .*missing; make it first"), ("", "it is a folder; name a file")],
+)
+def test_a_place_that_is_none_is_told_before_anything_is_computed(tmp_path: Path, name: str, what: str) -> None:
+    with pytest.raises(PlanError, match=what):
+        check_places(None, tmp_path / name)
+    with pytest.raises(PlanError, match=what):
+        write_whole(tmp_path / name, "")
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["show", "nowhere", "--json"]])
+def test_standard_output_on_a_full_disk_is_told(words: list[str]) -> None:
+    with FULL.open("w") as full:
+        told = subprocess.run([*_LONGHAUL, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert told.returncode == 4
+    *before, last = told.stderr.splitlines()
+    assert last == "longhaul: writing to standard output: No space left on device; free some space"
+    assert all(line.startswith("longhaul: ") for line in before)
+
+
+def test_a_reader_that_has_seen_enough_hears_no_complaint() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    told = subprocess.run(_LISTED, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (told.returncode, told.stderr) == (1, "")
+
+
+def test_nothing_is_wrong_with_an_output_that_is_closed() -> None:
+    told = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *_LISTED], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
