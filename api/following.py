@@ -128,35 +128,43 @@ async def stream(
     while not hub.closing.is_set():
         try:
             async with hub.joined(about) as follower:
-                while True:
-                    kept = await run_in_threadpool(read, last, _PAGE)
-                    for event in kept:
-                        last = event["id"]
-                        yield _text(event)
-                        if over(event):
-                            return
-                    if len(kept) < _PAGE:
-                        break
-                while not follower.behind and not hub.closing.is_set():
+                async for event in _events(hub, follower, read, last):
                     if time.monotonic() - asked_s > _QUIET_S:
                         if not await welcome():
                             return
                         asked_s = time.monotonic()
-                    try:
-                        come = await asyncio.wait_for(follower.waiting.get(), _QUIET_S)
-                    except TimeoutError:
+                    if event is None:
                         yield b": quiet\n\n"
                         continue
-                    if come is None or come["id"] <= last:
-                        continue
-                    last = come["id"]
-                    yield _text(come)
-                    if over(come):
+                    last = event["id"]
+                    yield _text(event)
+                    if over(event):
                         return
         except ResultsError as error:
             yield f": {' '.join(str(error).split())}\n\n".encode()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(hub.closing.wait(), _AWAY_S)
+
+
+async def _events(
+    hub: Hub, follower: Follower, read: Callable[[int, int], list[Row]], last: int
+) -> AsyncIterator[Row | None]:
+    """What the log holds after that event, then what comes, each once; None where nothing has come for a while. It ends where the log has to be read again."""
+    kept = await run_in_threadpool(read, last, _PAGE)
+    while kept:
+        for event in kept:
+            yield event
+        last = kept[-1]["id"]
+        kept = await run_in_threadpool(read, last, _PAGE) if len(kept) == _PAGE else []
+    while not follower.behind and not hub.closing.is_set():
+        try:
+            come = await asyncio.wait_for(follower.waiting.get(), _QUIET_S)
+        except TimeoutError:
+            yield None
+            continue
+        if come is not None and come["id"] > last:
+            last = come["id"]
+            yield come
 
 
 def _text(event: Row) -> bytes:

@@ -84,6 +84,15 @@ class Service:
         """As an operator would."""
         self._end(signal.SIGTERM)
 
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Killed for a while; whatever happens meanwhile it comes back, for it is others' service too."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
+
     def _end(self, number: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.api.serving import ROOT, Service
+from tests.browser.views import settle
 from tests.browser.visitor import Visitor
 
 
@@ -58,14 +59,15 @@ def test_a_session_that_ends_meanwhile_leaves_the_page_where_it_was(visitor: Vis
     visitor.opens("runs?status=done")
     visitor.shows_token(token)
     expect(page.get_by_label("short, scope run")).to_be_visible()
+    # What it still asks for would tell it of the end.
+    settle(page)
     with service.client() as admin:
         assert admin.delete(f"{ROOT}/tokens/short").status_code == 200
-    service.kill()
-    page.get_by_label("short, scope run").click()
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("alert")).to_contain_text("The service cannot be reached")
-    expect(page.get_by_role("status").first).to_contain_text("Service away")
-    service.start()
+    with service.away():
+        page.get_by_label("short, scope run").click()
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("alert")).to_contain_text("The service cannot be reached")
+        expect(page.get_by_role("status").first).to_contain_text("Service away")
     expect(page.get_by_role("dialog", name="Your session has ended")).to_be_visible()
     visitor.shows_token(service.tokens["run"])
     expect(page.get_by_role("dialog")).to_have_count(0)

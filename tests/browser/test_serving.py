@@ -49,14 +49,11 @@ def test_the_policy_allows_nothing_that_the_page_does_not_need(service: Service)
 def test_the_page_says_that_the_service_is_away_and_goes_on_when_it_is_back(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "runs")
-    service.kill()
-    try:
+    with service.away():
         # Whatever is asked next finds out.
         page.get_by_label("reader, scope read").click()
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("status").first).to_contain_text("Service away")
-    finally:
-        service.start()
     expect(page.get_by_role("status").first).to_have_text("")
     expect(page.get_by_label("reader, scope read")).to_be_visible()
 

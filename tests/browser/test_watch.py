@@ -108,9 +108,8 @@ def test_a_restart_of_the_service_leaves_neither_a_gap_nor_a_double(
     page = visitor.page
     visitor.logs_in("run", f"runs/{long_run}")
     before_s = wait_until(page, 8)
-    service.kill()
-    expect(page.get_by_role("status").filter(has_text="trying again").first).to_be_visible()
-    service.start()
+    with service.away():
+        expect(page.get_by_role("status").filter(has_text="trying again").first).to_be_visible()
     after_s = wait_until(page, before_s + 6)
     found = samples(page, "Congestion window", tmp_path)
     for name, begin_s in (("one", 0.0), ("two", 1.0)):

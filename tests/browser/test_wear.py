@@ -25,14 +25,11 @@ def test_a_page_that_is_opened_while_the_service_is_away_comes_when_it_is_back(
 ) -> None:
     page = visitor.page
     visitor.logs_in("read", "compare")
-    service.kill()
-    try:
+    with service.away():
         page.get_by_role("link", name="Papers", exact=True).click()
         expect(page.get_by_role("banner").get_by_role("status")).to_contain_text("Service away")
         # Told once, there.
         expect(page.get_by_role("alert")).to_have_count(0)
-    finally:
-        service.start()
     expect(page.get_by_role("banner").get_by_role("status")).to_have_text("")
     expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
