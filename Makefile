@@ -13,8 +13,9 @@ WEB := dashboards/web
 # machine for themselves, by the real clock or because they use all of it
 BESIDE := check $(addprefix test-,stock-kernel packaging contract)
 ALONE := $(addprefix test-,unit containers guest api browser service live mininet hosts)
-# make test-hosts: a worker that is free takes the next file
-LONGEST_FIRST := $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
+# make test-browser, make test-hosts: a worker that is free takes the next file
+LONGEST_FIRST := tests/browser/test_views.py $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
+in-turns = $(filter tests/$1/%,$(LONGEST_FIRST)) $(filter-out $(LONGEST_FIRST),$(wildcard tests/$1/test_*.py)) --dist loadfile --no-loadscope-reorder
 # make fuzz: on which kernel, how many experiments, from which seed
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
@@ -97,7 +98,7 @@ test-api: .venv/.stamp agent kernel ## the service and its client, with real run
 test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
-	@$(PYTHON) -m pytest tests/browser $(BROWSER)
+	@$(PYTHON) -m pytest $(call in-turns,browser) --numprocesses 2 $(BROWSER)
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest tests/guest tests/fuzz --numprocesses auto --maxprocesses 8 --dist loadfile
@@ -127,7 +128,7 @@ test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and 
 test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
 	@./setup.sh hosts
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
-	@$(PYTHON) -m pytest $(LONGEST_FIRST) $(filter-out $(LONGEST_FIRST),$(wildcard tests/hosts/test_*.py)) --numprocesses 3 --dist loadfile --no-loadscope-reorder $(HOSTS)
+	@$(PYTHON) -m pytest $(call in-turns,hosts) --numprocesses 3 $(HOSTS)
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
