@@ -16,7 +16,7 @@ from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from orchestrator.errors import Conflict, NotFound
 from orchestrator.results.database import Database, chunks, now, page_of
-from orchestrator.results.ends import KEPT, LIVE, close_if_over, say_over
+from orchestrator.results.ends import KEPT, LIVE, close_if_over, give_up, say_over
 from orchestrator.results.events import newest_id, say, say_all
 from orchestrator.results.filters import Filter
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
@@ -101,7 +101,13 @@ class Experiments:
             connection.execute(
                 insert(EXPERIMENT_RUNS),
                 [
-                    {"experiment_id": submission.id, "position": position, "run_id": run_id, "cached": run_id in kept}
+                    {
+                        "experiment_id": submission.id,
+                        "position": position,
+                        "run_id": run_id,
+                        "cached": run_id in kept,
+                        "counted": kept.get(run_id),
+                    }
                     for position, run_id in enumerate(run_ids)
                 ],
             )
@@ -199,11 +205,7 @@ class Experiments:
             waiting = list(
                 connection.execute(select(WORK.c.run_id).where(unwanted, WORK.c.claimed_by.is_(None))).scalars()
             )
-            for some in chunks(waiting):
-                end = {"status": "cancelled", "finished_at": now()}
-                connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(end))
-                connection.execute(delete(WORK).where(WORK.c.run_id.in_(some)))
-            say_all(connection, "run.finished", [(None, run_id, {"status": "cancelled"}) for run_id in waiting])
+            give_up(connection, waiting)
             say_over(connection, experiment)
 
     def remove(self, experiment: str) -> None:

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 # The newest revision in migrations/versions; a test holds the two equal.
-HEAD = "0005"
+HEAD = "0006"
 
 # No row is beyond; PostgreSQL compares its integers with no larger ones.
 LARGEST_ID = 2**31 - 1
@@ -147,6 +147,8 @@ EXPERIMENT_RUNS = Table(
     # Of a run that may have been pruned since.
     Column("run_id", String(32), nullable=False),
     Column("cached", Boolean, nullable=False),
+    # The end that the experiment has counted of it; none while it waits.
+    Column("counted", String(16)),
     Index("experiments_of_run", "run_id"),
 )
 

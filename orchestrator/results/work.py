@@ -22,7 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, 
 
 from orchestrator.results.counts import add_counts
 from orchestrator.results.database import Database, chunks, insert_new, now
-from orchestrator.results.ends import LIVE, settle
+from orchestrator.results.ends import LIVE, give_up, settle, wait_again
 from orchestrator.results.events import PROGRESS, say, say_all
 from orchestrator.results.tables import DOCUMENTS, RUNS, WORK
 from orchestrator.results.traits import run_traits
@@ -72,6 +72,7 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
         connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id.in_(some)))
         again = {"status": "queued", "started_at": None, "finished_at": None}
         connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(again))
+        wait_again(connection, some)
     at, at_s = now(), time.time()
     insert_new(
         connection,
@@ -141,6 +142,11 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
 
 
 def _put_back(connection: Connection, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool) -> None:
+    """Within a transaction: the claim with that fence is over, and its turn comes again if anybody wants it."""
+    given_up = select(WORK.c.run_id).where(WORK.c.run_id == run_id, WORK.c.fence == fence, WORK.c.cancel)
+    if connection.execute(given_up).first() is not None:
+        give_up(connection, [run_id])
+        return
     freed = (
         update(WORK)
         .where(WORK.c.run_id == run_id, WORK.c.fence == fence)
@@ -196,7 +202,9 @@ class Work:
             if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:
                 return None
         with self._database.write() as connection:
-            row = connection.execute(query).one_or_none()
+            while (row := connection.execute(query).one_or_none()) is not None and row.cancel:
+                # Whoever had it has not been heard of since.
+                give_up(connection, [row.run_id])
             if row is None:
                 return None
             held = {
@@ -247,7 +255,9 @@ class Work:
     def reclaim(self, holder: str) -> int:
         """Put back all that an earlier life of this holder had claimed; how many."""
         with self._database.write() as connection:
-            mine = list(connection.execute(select(WORK.c.run_id).where(WORK.c.claimed_by == holder)).scalars())
+            its = WORK.c.claimed_by == holder
+            give_up(connection, list(connection.execute(select(WORK.c.run_id).where(its, WORK.c.cancel)).scalars()))
+            mine = list(connection.execute(select(WORK.c.run_id).where(its)).scalars())
             for some in chunks(mine):
                 freed = {"claimed_by": None, "lease_until_s": None, "progress_s": 0.0}
                 connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(freed))
