@@ -9,10 +9,10 @@ KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
 C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
 WEB := dashboards/web
-# make test: these mostly use one processor and hold nothing against the clock, so two go at a time, the longest first; the others have the
-# machine for themselves, by the real clock or because they use all of it
-BESIDE := check $(addprefix test-,stock-kernel packaging contract)
-ALONE := $(addprefix test-,unit containers guest api browser service live mininet hosts)
+# make test: these mostly wait or use one processor, and hold nothing against the clock, so two go at a time, the longest first; the others
+# have the machine for themselves, by the real clock or because they use all of it
+BESIDE := test-live test-stock-kernel check $(addprefix test-,service packaging contract)
+ALONE := $(addprefix test-,unit containers guest api browser mininet hosts)
 # make test-browser, make test-hosts: a worker that is free takes the next file
 LONGEST_FIRST := tests/browser/test_views.py $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
 in-turns = $(filter tests/$1/%,$(LONGEST_FIRST)) $(filter-out $(LONGEST_FIRST),$(wildcard tests/$1/test_*.py)) --dist loadfile --no-loadscope-reorder
@@ -82,7 +82,7 @@ newcomer: ## from a clean Debian 12 and nothing else to the first chart, with th
 	@tests/newcomer.sh
 
 test: setup kernels web ## everything CI runs
-	@./setup.sh check stock containers
+	@./setup.sh check stock containers service live
 	@printf '%s\n' $(BESIDE) | xargs -P 2 -I @ sh -c 'said=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$said"; exit $$code'
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
 
