@@ -94,6 +94,24 @@ _LEASE_3 = "INSERT INTO leases (name, holder, fence, until_s, about) VALUES ('ro
 ROWS["0003"] = [*ROWS["0002"], (_LEASE_3, {})]
 # What was added then stands apart.
 ROWS["0004"] = ROWS["0003"]
+# What lists show and are searched by stands beside the rest.
+_KNOWN_5 = "UPDATE runs SET controls = :controls, utilisation = :utilisation, words = :words WHERE id = :id"
+_PATH_5 = "UPDATE runs SET topology = 'dumbbell', bandwidth_bps = 100000000, rtt_us = 10000 WHERE id = :id"
+_EXPERIMENT_5 = "UPDATE experiments SET backend = 'sandbox', controls = 'htcp cubic', words = ' old owner=ada backend=sandbox cc=htcp cc=cubic of before '"
+_WORDS = {
+    "a" * 20: f" {'a' * 20} old backend=sandbox cc=htcp kernel=6.12.1 seed=1 app ",
+    "q" * 20: (
+        f" {'q' * 20} old owner=ada backend=sandbox cc=cubic topology=dumbbell bandwidth=100mbit/s rtt=10ms"
+        " kernel=6.12 seed=1 path.rtt=10ms cubic app noise "
+    ),
+}
+ROWS["0005"] = [
+    *ROWS["0004"],
+    (_KNOWN_5, {"id": "a" * 20, "controls": "htcp", "utilisation": 0.5, "words": _WORDS["a" * 20]}),
+    (_KNOWN_5, {"id": "q" * 20, "controls": "cubic", "utilisation": None, "words": _WORDS["q" * 20]}),
+    (_PATH_5, {"id": "q" * 20}),
+    (_EXPERIMENT_5, {}),
+]
 
 
 def make_earlier(url: str, revision: str) -> None:
@@ -129,16 +147,17 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     assert [one["id"] for one in catalog.page(10, Filter(controls=("htcp",)))] == ["a" * 20]
     assert (row["controls"], row["utilisation"], row["jain"], row["rtt_us"]) == ("htcp", 0.5, None, None)
     words = _words(database)
-    assert words["a" * 20] == f" {'a' * 20} old backend=sandbox cc=htcp kernel=6.12.1 seed=1 app "
+    assert words["a" * 20] == _WORDS["a" * 20]
     if revision > "0001":
         (waits,) = catalog.page(10, Filter(rtt_us=10_000, owner="ada"))
         assert (waits["id"], waits["topology"], waits["controls"]) == ("q" * 20, "dumbbell", "cubic")
         (old,) = Experiments(database).page(10, Filter(controls=("htcp", "cubic"), backend="sandbox", text="before"))
         assert old["id"] == "old"
-        assert words["q" * 20] == (
-            f" {'q' * 20} old owner=ada backend=sandbox cc=cubic topology=dumbbell bandwidth=100mbit/s rtt=10ms"
-            " kernel=6.12 seed=1 path.rtt=10ms cubic app noise "
-        )
+        assert words["q" * 20] == _WORDS["q" * 20]
+        # Of what has ended an experiment that goes on has counted the end, and it waits for the rest.
+        with database.read() as connection:
+            its = sqlalchemy.text("SELECT run_id, counted FROM experiment_runs WHERE experiment_id = 'old'")
+            assert dict(connection.execute(its).all()) == {"a" * 20: "done", "q" * 20: None}
     # It is worked with like any other: a run that is kept is not run again, and deleting one takes its rows along.
     lab = Lab(url)
     lab.submit("e", ["a" * 20, "c"])
