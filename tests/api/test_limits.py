@@ -114,7 +114,7 @@ def ask(tmp_path: Path) -> Iterator[tuple[Ask, FastAPI]]:
     app.state.lab.store.database.close()
 
 
-def test_more_than_the_rate_is_429_and_says_for_how_long(ask: tuple[Ask, FastAPI]) -> None:
+def test_more_than_the_rate_is_429_and_says_for_how_long(ask: tuple[Ask, FastAPI], clock: Clock) -> None:
     one, _ = ask
     answers = [one("GET", "/healthz") for _ in range(60)]
     refused = [answer for answer in answers if answer.status_code == 429]
@@ -130,7 +130,7 @@ def test_more_than_the_rate_is_429_and_says_for_how_long(ask: tuple[Ask, FastAPI
         assert answer.status_code == 429
 
 
-def test_guessing_is_slowed_and_who_is_known_is_not(ask: tuple[Ask, FastAPI]) -> None:
+def test_guessing_is_slowed_and_who_is_known_is_not(ask: tuple[Ask, FastAPI], clock: Clock) -> None:
     one, app = ask
     token, _ = app.state.lab.access.add_token("known", "read")
     good = {"Authorization": f"Bearer {token}"}
