@@ -205,6 +205,33 @@ def test_a_run_that_is_wanted_again_while_it_is_given_up_goes_back_to_the_queue(
     assert lab.counts("f") | {"status": "done", "done": 1} == lab.counts("f")
 
 
+@pytest.mark.parametrize("ended", ["its worker is lost", "its dispatcher starts again", "its lease runs out"])
+def test_what_is_given_up_is_not_queued_again_whatever_becomes_of_its_holder(lab: Lab, ended: str) -> None:
+    lab.submit("e", ["a"])
+    (claim,) = lab.claim(lease_s=-1.0 if ended == "its lease runs out" else 10.0)
+    lab.experiments.cancel("e")
+    if ended == "its worker is lost":
+        lab.work.release("a", claim.fence, {"why": ended})
+    elif ended == "its dispatcher starts again":
+        assert lab.work.reclaim("one") == 0
+    assert lab.names(1, holder="two") == []
+    assert lab.catalog.status("a") == "cancelled"
+    assert lab.work.waiting() == (0, 0.0)
+
+
+def test_who_counted_a_failure_waits_for_the_next_try_of_somebody_else(lab: Lab) -> None:
+    lab.submit("e", ["a", "b"])
+    (claim,) = lab.claim()
+    lab.work.end("a", claim.fence, "failed", {"error": {"what": "it died"}})
+    lab.submit("f", ["a"], owner="ben")
+    assert lab.counts("e")["failed"] == 0
+    lab.keep("a")
+    assert lab.counts("f")["status"] == "done"
+    assert lab.counts("e") | {"status": "running", "done": 1} == lab.counts("e"), "b is still to come"
+    lab.keep("b")
+    assert lab.counts("e") | {"status": "done", "done": 2, "failed": 0} == lab.counts("e")
+
+
 def test_a_result_that_comes_after_its_run_was_given_up_is_kept_and_not_counted_again(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
     (claim, _) = lab.claim(2)
