@@ -42,10 +42,11 @@ def prune(store: Store, older_than_s: float | None, most_bytes: int | None, *, d
         large = most_bytes is not None and total - freed > most_bytes
         if not old and not large:
             continue
+        # Somebody may have come meanwhile who wants it.
+        if not dry and store.let_go(key) is not None:
+            continue
         gone.append(key)
         freed += size
-        if not dry:
-            store.delete(key)
     events = 0
     if not dry:
         if before is not None:

@@ -63,6 +63,21 @@ def test_the_oldest_go_first_and_what_is_held_on_to_stays(store: Store) -> None:
     assert {row["run"] if "run" in row else row["id"] for row in store.list_runs(10)} == {"pinned", "wanted", "based"}
 
 
+def test_what_is_wanted_while_it_is_about_to_go_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("old", "older"):
+        keep(store, key)
+    known = store.catalog.removable()
+
+    def removable() -> list[tuple[str, str]]:
+        lab_of(store).submit("e", ["old", "waits"])
+        return known
+
+    monkeypatch.setattr(store.catalog, "removable", removable)
+    pruned = prune(store, 0.0, None, dry=False)
+    assert pruned.runs == ["older"]
+    assert store.find("old") == document("old")
+
+
 def test_a_backup_brings_everything_back(store: Store, tmp_path: Path) -> None:
     keep(store, "a" * 20)
     lab = lab_of(store)

@@ -41,7 +41,7 @@ class Bustle:
             self.a_holder_looks_what_was_given_up: 3,
             self.something_comes_of_a_claim: 4 * bool(self.hands),
             self.a_holder_dies_and_is_there_again: 1,
-            self.a_kept_run_is_pruned: 1,
+            self.what_is_kept_of_a_run_is_forgotten: 1,
         }
         (what,) = self.chance.choices(list(happens), list(happens.values()))
         self.story.append(f"{what.__name__}: {what()}")
@@ -95,10 +95,10 @@ class Bustle:
         self.lab.work.reclaim(holder)
         return holder
 
-    def a_kept_run_is_pruned(self) -> str:
+    def what_is_kept_of_a_run_is_forgotten(self) -> str:
+        """Or is found to be no good, by whoever is about to carry it out."""
         run = self.chance.choice("abcd")
-        if self.lab.catalog.status(run) in KEPT:
-            self.lab.catalog.remove([run])
+        self.lab.catalog.remove([run])
         return run
 
     def check(self) -> None:
