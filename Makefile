@@ -11,11 +11,13 @@ C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stoc
 WEB := dashboards/web
 # make test: these mostly wait or use one processor, and hold nothing against the clock, so two go at a time, the longest first; the others
 # have the machine for themselves, by the real clock or because they use all of it
-BESIDE := test-live test-stock-kernel check $(addprefix test-,service packaging contract)
-ALONE := $(addprefix test-,unit containers guest api browser mininet hosts)
+BESIDE := $(addprefix test-,live stock-kernel containers service) check $(addprefix test-,packaging contract)
+ALONE := $(addprefix test-,unit guest api browser mininet hosts)
 # make test-browser, make test-hosts: a worker that is free takes the next file
 LONGEST_FIRST := tests/browser/test_views.py $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
 in-turns = $(filter tests/$1/%,$(LONGEST_FIRST)) $(filter-out $(LONGEST_FIRST),$(wildcard tests/$1/test_*.py)) --dist loadfile --no-loadscope-reorder
+# make test-containers: the first images of a machine take their time beside other work
+IMAGES_S := 1800
 # make fuzz: on which kernel, how many experiments, from which seed
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
@@ -123,7 +125,7 @@ test-packaging: .venv/.stamp agent kernel web ## the wheel, twice the same and i
 
 test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
 	@./setup.sh containers
-	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers $(CONTAINERS)
+	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers --timeout $(IMAGES_S) $(CONTAINERS)
 
 test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
 	@./setup.sh hosts
