@@ -1,7 +1,7 @@
 """What a person gets: files, each whole or not at all, and standard output; one sentence where either cannot be written.
 
-A file is written beside its place and renamed, so that nobody reads half of one. What a link leads to, and what is no plain
-file (/dev/stdout, a pipe), is written where it is.
+A file is written beside its place and renamed, so that nobody reads half of one. What a link leads to, what is no plain file
+(/dev/stdout, a pipe), and a file in a folder that others own, is written where it is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,19 +31,34 @@ def write_whole(output: Path, content: str | bytes) -> None:
 def whole(output: Path) -> Iterator[Path]:
     """Where to write what is to be at `output`; it is there when the context has ended well."""
     check_places(output)
-    in_place = output.is_symlink() or (output.exists() and not output.is_file())
-    beside = output if in_place else output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        try:
-            yield beside
-            if not in_place:
-                beside.replace(output)
-        finally:
-            if not in_place:
-                beside.unlink(missing_ok=True)
+        if _stays(output):
+            yield output
+        else:
+            with _beside(output) as place:
+                yield place
     except OSError as error:
         what, hint = error.strerror or str(error), remedy(error, _ELSEWHERE) or _ELSEWHERE
         raise ResultsError(_ATTEMPT, str(output), what, hint) from error
+
+
+def _stays(output: Path) -> bool:
+    """Whether it is there and cannot be replaced by another."""
+    plain = output.is_file() and not output.is_symlink()
+    return os.path.lexists(output) and not (plain and os.access(output.parent, os.W_OK))
+
+
+@contextmanager
+def _beside(output: Path) -> Iterator[Path]:
+    place = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        yield place
+        if output.exists():
+            # Who may read it is as it was.
+            shutil.copymode(output, place)
+        place.replace(output)
+    finally:
+        place.unlink(missing_ok=True)
 
 
 def check_places(*outputs: Path | None) -> None:
@@ -84,7 +100,13 @@ def standard_output() -> Iterator[None]:
     # Where it is closed nobody reads.
     known = sys.stdout or io.TextIOWrapper(io.BytesIO())
     assert isinstance(known, io.TextIOWrapper)
-    ours = _StandardOutput(known.buffer, known.encoding, known.errors, line_buffering=known.line_buffering)
+    ours = _StandardOutput(
+        known.buffer,
+        known.encoding,
+        known.errors,
+        line_buffering=known.line_buffering,
+        write_through=known.write_through,
+    )
     sys.stdout = ours
     try:
         try:

@@ -24,7 +24,10 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     with output.open() as reader:
         write_whole(output, b"second")
         assert reader.read() == "first", "whoever reads it has the one or the other"
-    assert output.read_text() == "second"
+        output.chmod(0o600)
+        write_whole(output, b"third")
+    assert output.read_text() == "third"
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600, "nor may more people read it than before"
     assert os.listdir(tmp_path) == ["report.md"]
 
 
@@ -67,6 +70,16 @@ def test_a_place_that_is_none_is_told_before_anything_is_computed(tmp_path: Path
         check_places(None, tmp_path / name)
     with pytest.raises(PlanError, match=what):
         write_whole(tmp_path / name, "")
+
+
+def test_what_is_printed_unbuffered_comes_at_once() -> None:
+    waiting = (
+        "import time; from orchestrator.outputs import standard_output as s\nwith s(): print('here'); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-u", "-c", waiting], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        process.kill()
 
 
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["show", "nowhere", "--json"]])
