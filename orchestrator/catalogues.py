@@ -13,6 +13,7 @@ from orchestrator.presets import PRESETS
 from orchestrator.spec import load_experiment, shipped_experiments
 from orchestrator.sweep import count_points
 from orchestrator.topology import show
+from orchestrator.units import format_duration, format_rate
 from topologies import CATALOG
 
 Rows = list[dict[str, Any]]
@@ -26,6 +27,23 @@ def experiments() -> Rows:
         runs = experiment.repeats * count_points(experiment.sweep)
         rows.append({"experiment": name, "runs": runs, "duration": experiment.duration, "about": experiment.about})
     return rows
+
+
+def kept_runs(rows: Rows) -> Rows:
+    """Of runs of the record, as much as a line has room for."""
+    return [
+        {
+            "run": row["id"],
+            "experiment": row["experiment"],
+            "status": row["status"],
+            "point": ", ".join(f"{field}={value}" for field, value in row["point"].items()),
+            "seed": row["seed"],
+            "cc": row["controls"],
+            "path": _path(row),
+            "made": row["created_at"][:16].replace("T", " "),
+        }
+        for row in rows
+    ]
 
 
 def topologies() -> Rows:
@@ -128,6 +146,13 @@ def published() -> Rows:
         for figure in paper.figures
         for claim in figure.claims
     ]
+
+
+def _path(run: Mapping[str, Any]) -> str:
+    """The path of a run, as far as the record knows it."""
+    if run["bandwidth_bps"] is None:
+        return ""
+    return f"{format_rate(run['bandwidth_bps'])}, {format_duration(run['rtt_us'])}"
 
 
 CATALOGUES: Mapping[str, Callable[[], Rows]] = {

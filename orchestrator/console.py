@@ -24,6 +24,8 @@ from orchestrator.units import format_rate
 # More than this many lines of progress or result are counted instead of listed.
 MANY = 12
 _PIPE_COLUMNS = 280
+# Of what a row is called, so that the rest has room beside it.
+_LONGEST_NAME = 24
 # The position of the bar of all runs.
 _ALL = -1
 # So many runs say how long the others will take.
@@ -280,12 +282,14 @@ def _interval(row: dict[str, Any] | None, text: Callable[[float], str]) -> str:
 
 
 def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Rows of one shape, a column a key."""
+    """Rows of one shape, a column a key that says something of any of them."""
     table = Table(header_style="bold", pad_edge=False, box=None)
-    for column in rows[0] if rows else ():
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*map(_cell, row.values()))
+    columns = {key: cells for key in rows[0] if any(cells := [_cell(row[key]) for row in rows])} if rows else {}
+    for index, (key, cells) in enumerate(columns.items()):
+        # By the first a row is called: it is copied.
+        table.add_column(key, no_wrap=index == 0 and max(map(len, cells)) <= _LONGEST_NAME)
+    for line in zip(*columns.values(), strict=True):
+        table.add_row(*line)
     return table
 
 

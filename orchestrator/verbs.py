@@ -167,7 +167,7 @@ def show_plan(asked: Asked, *, picture: Path | None, as_json: bool) -> None:
 
 def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
     """Print one catalogue."""
-    from orchestrator.catalogues import CATALOGUES
+    from orchestrator.catalogues import CATALOGUES, kept_runs
 
     rows = Store(load_settings()).list_runs(limit=limit) if noun == "runs" else CATALOGUES[noun]()
     if as_json:
@@ -175,7 +175,8 @@ def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
         return
     from orchestrator.console import plain_table, results_console
 
-    results_console().print(plain_table(rows) if rows else f"no {noun} yet")
+    shown = kept_runs(rows) if noun == "runs" else rows
+    results_console().print(plain_table(shown) if shown else f"no {noun} yet")
 
 
 def list_hosts(*, as_json: bool) -> None:

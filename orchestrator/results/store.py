@@ -212,8 +212,10 @@ class Store:
         return document
 
     def list_runs(self, limit: int) -> list[dict[str, Any]]:
-        """The newest runs, a row each."""
-        return self.catalog.newest(limit)
+        """The newest runs, a row each with what is known of it."""
+        # What lists of the service search by says nothing else.
+        rows = [{name: value for name, value in row.items() if name != "words"} for row in self.catalog.newest(limit)]
+        return [row | {"point": json.loads(row["point"])} for row in rows]
 
     def directory(self, run_id: str) -> Path:
         """Where a kept run lives."""

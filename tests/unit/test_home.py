@@ -21,6 +21,7 @@ from orchestrator.results.experiments import Experiments
 from orchestrator.results.store import Store
 from orchestrator.results.work import Work
 from orchestrator.settings import load_settings
+from tests.command import longhaul
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_work import Lab, document
 
@@ -61,6 +62,16 @@ def test_the_oldest_go_first_and_what_is_held_on_to_stays(store: Store) -> None:
     assert prune(store, 3600.0, None, dry=False).runs == []
     assert prune(store, 0.0, 0, dry=False).runs == ["newest"]
     assert {row["run"] if "run" in row else row["id"] for row in store.list_runs(10)} == {"pinned", "wanted", "based"}
+
+
+def test_kept_runs_are_listed_for_people_and_for_programs(store: Store) -> None:
+    keep(store, "a" * 20)
+    (row,) = json.loads(longhaul("list", "runs", "--json", home=store.home).stdout)
+    assert (row["id"], row["point"], row["controls"]) == ("a" * 20, {}, "cubic reno")
+    assert "words" not in row
+    head, line = longhaul("list", "runs", home=store.home).stdout.splitlines()
+    assert head.split() == ["run", "experiment", "status", "seed", "cc", "path", "made"]
+    assert line.startswith("a" * 20)
 
 
 def test_what_is_wanted_while_it_is_about_to_go_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from orchestrator.analysis.chart import run_charts
 from orchestrator.analysis.measures import summarise
-from orchestrator.console import RunProgress, count_line, flow_table, problem_lines, summary_table
+from orchestrator.catalogues import kept_runs
+from orchestrator.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
 from tests.unit.recordings import plain_run, recorded, trace_of
 
 
@@ -28,6 +29,21 @@ def test_a_chart_fits_its_width_and_names_every_flow() -> None:
     assert max(map(len, text.splitlines())) <= 80
     for part in ("Congestion window, packets", "Goodput, Mbit/s", "Queue, packets", "a first", "b second", "3 s"):
         assert part in text
+
+
+def test_kept_runs_fit_a_terminal_and_keep_their_names() -> None:
+    row = {
+        "id": "38aeb163e5885f3ac5e8", "experiment": "agilesd-fig11-sequential", "status": "done", "point": {}, "seed": 1, "controls": "cubic htcp",
+        "bandwidth_bps": 622_000_000, "rtt_us": 300_000, "created_at": "2026-11-22T17:43:28.448+00:00",
+    }  # fmt: skip
+    of_before = row | {"id": "f" * 20, "bandwidth_bps": None, "rtt_us": None}
+    text = drawn(plain_table(kept_runs([row, of_before])), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(part in text for part in ("38aeb163e5885f3ac5e8", "f" * 20, "622", "300 ms"))
+    assert "point" not in text, "a column that says nothing is left out"
+    assert "path.rtt=10 ms, flows.app.cc=bbr" in drawn(
+        plain_table(kept_runs([row | {"point": {"path.rtt": "10 ms", "flows.app.cc": "bbr"}}])), 200
+    )
 
 
 def test_a_chart_keeps_a_spike_of_one_record() -> None:
