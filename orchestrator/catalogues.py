@@ -30,8 +30,8 @@ def experiments() -> Rows:
 
 
 def kept_runs(rows: Rows) -> Rows:
-    """Of runs of the record, as much as a line has room for."""
-    return [
+    """Of runs of the record, as much as a line has room for, and a point only where there are any."""
+    found = [
         {
             "run": row["id"],
             "experiment": row["experiment"],
@@ -44,6 +44,8 @@ def kept_runs(rows: Rows) -> Rows:
         }
         for row in rows
     ]
+    said = [key for key in (found[0] if found else ()) if any(row[key] != "" for row in found)]
+    return [{key: row[key] for key in said} for row in found]
 
 
 def topologies() -> Rows:

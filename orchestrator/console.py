@@ -282,9 +282,9 @@ def _interval(row: dict[str, Any] | None, text: Callable[[float], str]) -> str:
 
 
 def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Rows of one shape, a column a key that says something of any of them."""
+    """Rows of one shape, a column a key."""
     table = Table(header_style="bold", pad_edge=False, box=None)
-    columns = {key: cells for key in rows[0] if any(cells := [_cell(row[key]) for row in rows])} if rows else {}
+    columns = {key: [_cell(row[key]) for row in rows] for key in rows[0]} if rows else {}
     for index, (key, cells) in enumerate(columns.items()):
         # By the first a row is called: it is copied.
         table.add_column(key, no_wrap=index == 0 and max(map(len, cells)) <= _LONGEST_NAME)

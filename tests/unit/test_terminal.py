@@ -40,7 +40,7 @@ def test_kept_runs_fit_a_terminal_and_keep_their_names() -> None:
     text = drawn(plain_table(kept_runs([row, of_before])), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert all(part in text for part in ("38aeb163e5885f3ac5e8", "f" * 20, "622", "300 ms"))
-    assert "point" not in text, "a column that says nothing is left out"
+    assert "point" not in text, "there is none"
     assert "path.rtt=10 ms, flows.app.cc=bbr" in drawn(
         plain_table(kept_runs([row | {"point": {"path.rtt": "10 ms", "flows.app.cc": "bbr"}}])), 200
     )
