@@ -45,11 +45,13 @@ def settle(connection: Connection, run_id: str, status: str, data: Mapping[str, 
 def wait_again(connection: Connection, run_ids: Sequence[str]) -> None:
     """Within a transaction that queues runs once more: experiments that go on take back what they have counted of them."""
     counted = and_(EXPERIMENT_RUNS.c.run_id.in_(run_ids), EXPERIMENT_RUNS.c.counted.is_not(None), _OF_LIVE)
-    ends = select(EXPERIMENT_RUNS.c.experiment_id, EXPERIMENT_RUNS.c.counted).where(counted)
-    for (experiment, end), times in sorted(Counter(map(tuple, connection.execute(ends))).items()):
-        less = {end: EXPERIMENTS.c[str(end)] - times}
+    query = select(EXPERIMENT_RUNS.c.experiment_id, EXPERIMENT_RUNS.c.counted).where(counted)
+    ends = Counter((str(experiment), str(end)) for experiment, end in connection.execute(query))
+    for (experiment, end), times in sorted(ends.items()):
+        less = {end: EXPERIMENTS.c[end] - times}
         connection.execute(update(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment).values(less))
-    connection.execute(update(EXPERIMENT_RUNS).where(counted).values(counted=None))
+    if ends:
+        connection.execute(update(EXPERIMENT_RUNS).where(counted).values(counted=None))
 
 
 def give_up(connection: Connection, run_ids: Sequence[str]) -> None:

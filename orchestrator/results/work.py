@@ -141,26 +141,24 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
     return found
 
 
-def _put_back(connection: Connection, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool) -> None:
-    """Within a transaction: the claim with that fence is over, and its turn comes again if anybody wants it."""
-    given_up = select(WORK.c.run_id).where(WORK.c.run_id == run_id, WORK.c.fence == fence, WORK.c.cancel)
-    if connection.execute(given_up).first() is not None:
-        give_up(connection, [run_id])
-        return
-    freed = (
-        update(WORK)
-        .where(WORK.c.run_id == run_id, WORK.c.fence == fence)
-        .values(
-            claimed_by=None,
-            lease_until_s=None,
-            progress_s=0.0,
-            attempts=WORK.c.attempts if counted else WORK.c.attempts - 1,
-        )
-    )
-    if connection.execute(freed).rowcount:
-        connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
-        say(connection, "run.queued", why, run=run_id)
-        add_counts(connection, {"retries": 1 if counted else 0})
+def _given_up(connection: Connection, run_id: str, fence: int) -> bool | None:
+    """Whether nobody wants a claimed run any more; None where somebody else has it by now."""
+    query = select(WORK.c.cancel).where(WORK.c.run_id == run_id, WORK.c.fence == fence)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def _put_back(connection: Connection, run_id: str, why: Mapping[str, Any], *, counted: bool) -> None:
+    """Within a transaction: its turn comes again."""
+    freed = {
+        "claimed_by": None,
+        "lease_until_s": None,
+        "progress_s": 0.0,
+        "attempts": WORK.c.attempts if counted else WORK.c.attempts - 1,
+    }
+    connection.execute(update(WORK).where(WORK.c.run_id == run_id).values(freed))
+    connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
+    say(connection, "run.queued", why, run=run_id)
+    add_counts(connection, {"retries": 1 if counted else 0})
 
 
 class Work:
@@ -248,9 +246,13 @@ class Work:
             return set(connection.execute(query).scalars())
 
     def release(self, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool = True) -> None:
-        """Put a claimed run back: its turn comes again. What was no attempt is not counted as one."""
+        """Put a claimed run back: its turn comes again if anybody wants it. What was no attempt is not counted as one."""
         with self._database.write() as connection:
-            _put_back(connection, run_id, fence, why, counted=counted)
+            given_up = _given_up(connection, run_id, fence)
+            if given_up:
+                give_up(connection, [run_id])
+            elif given_up is not None:
+                _put_back(connection, run_id, why, counted=counted)
 
     def reclaim(self, holder: str) -> int:
         """Put back all that an earlier life of this holder had claimed; how many."""
@@ -271,13 +273,11 @@ class Work:
         False where somebody else has it by now, or where somebody wanted it again while it was being given up: then it is put back.
         """
         with self._database.write() as connection:
-            query = select(WORK.c.cancel).where(WORK.c.run_id == run_id, WORK.c.fence == fence)
-            given_up = connection.execute(query).scalar_one_or_none()
+            given_up = _given_up(connection, run_id, fence)
             if given_up is None:
                 return False
             if status == "cancelled" and not given_up:
-                why = {"why": "it is wanted again"}
-                _put_back(connection, run_id, fence, why, counted=False)
+                _put_back(connection, run_id, {"why": "it is wanted again"}, counted=False)
                 return False
             ended = {"status": status, "finished_at": now()}
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(ended))
