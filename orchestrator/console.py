@@ -284,12 +284,12 @@ def _interval(row: dict[str, Any] | None, text: Callable[[float], str]) -> str:
 def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Rows of one shape, a column a key."""
     table = Table(header_style="bold", pad_edge=False, box=None)
-    columns = {key: [_cell(row[key]) for row in rows] for key in rows[0]} if rows else {}
-    for index, (key, cells) in enumerate(columns.items()):
+    for index, column in enumerate(rows[0] if rows else ()):
         # By the first a row is called: it is copied.
-        table.add_column(key, no_wrap=index == 0 and max(map(len, cells)) <= _LONGEST_NAME)
-    for line in zip(*columns.values(), strict=True):
-        table.add_row(*line)
+        name = index == 0 and all(len(_cell(row[column])) <= _LONGEST_NAME for row in rows)
+        table.add_column(column, no_wrap=name)
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
     return table
 
 
