@@ -22,9 +22,13 @@
  *    of one: where the buffer is small, the bursts of slow start are lost before they have filled a whole round trip. A
  *    train whose round trip has shrunk was pressed together on its way back and does not count. A short memory would
  *    shrink C whenever the law leaves the path partly empty, and with it B, and with it the window, down to nothing. A
- *    timeout halves C and starts anew: the path may be another one.
- *  - RTT_max is the largest of the connection; a loss from a full queue (RTT beyond the middle) sets it to the largest of
- *    the last round, which may be less. A loss with a short queue is random and says nothing about the storage.
+ *    timeout halves C and starts anew, with slow start up to half of the storage: the path may be another one. Without a
+ *    threshold slow start would overshoot as it did the first time, and end in a timeout again, for ever. Where the queue is
+ *    below an eighth of the pipe there is no threshold: C was learnt from bursts, and only slow start finds a larger one.
+ *  - RTT_max is the largest of the connection, and of two ACKs in a row the smaller counts, for x too: a receiver holds
+ *    single ACKs back for up to 40 ms, and the kernel's own mark (is_ack_delayed) misses those of whole segments. A loss
+ *    from a full queue (RTT beyond the middle) sets RTT_max to the largest of the last round, which may be less. A loss with
+ *    a short queue is random and says nothing about the storage.
  *  - loss_guard: more than 3 % lost in four rounds in a row means that RTT_max is beyond what the queue holds: half way
  *    down. Off is the paper.
  *  - ECE is not a loss: for the round of CWR the window is at most 0.8 of what it was (RFC 8511 keeps 0.8 too).
@@ -52,6 +56,9 @@
 #define CCP_GUARD_LOSS_PCT 3u
 #define CCP_GUARD_ROUNDS 4u
 
+/* A queue below this part of the pipe says nothing of the capacity. */
+#define CCP_SHORT_QUEUE 8u
+
 /* After so long an idle time the queue that RTT_max knew may be another's. */
 #define CCP_IDLE_S 10u
 
@@ -73,6 +80,7 @@ struct ccp_path {
 	u32 rtt_min_us;		/* 0: none yet */
 	u32 rtt_min_stamp;	/* jiffies32 when it was measured */
 	u32 rtt_max_us;		/* 0: none yet */
+	u32 last_rtt_us;	/* of the ACK before; 0: none */
 	u32 round_max_us;	/* largest of this round; 0: none */
 	u32 last_max_us;	/* largest of the round before */
 	u32 backlog;		/* x, segments */
@@ -82,7 +90,7 @@ struct ccp_path {
 	u32 mark_cap;		/* largest window in this CWR */
 	u8 lossy_rounds;	/* rounds with too much loss, in a row */
 	u8 starting:1,		/* START */
-	   prior_starting:1;	/* before the last timeout, for undo */
+	   prior_starting:1;	/* before the last loss, for undo */
 };
 
 static u32 ccp_segments(const struct ccp_path *path, u32 rtt_us)
@@ -152,25 +160,28 @@ static void ccp_update_capacity(struct ccp_path *path, const struct tcp_sock *tp
 /* In recovery the receiver holds ACKs back for up to a millisecond: such a round trip says nothing of the queue's length. */
 static void ccp_update_rtt(struct ccp_path *path, const struct rate_sample *rs, bool recovering)
 {
-	u32 rtt_us;
+	u32 rtt_us, queued_us;
 
 	if (rs->rtt_us < 0)
 		return;
 	rtt_us = clamp_t(u32, rs->rtt_us, 1, CCP_MAX_RTT_US);
+	queued_us = min(rtt_us, path->last_rtt_us ?: rtt_us);
+	path->last_rtt_us = rtt_us;
 	if (!path->rtt_min_us || rtt_us <= path->rtt_min_us ||
 	    ccp_stale(path->rtt_min_stamp, READ_ONCE(rtt_win_s))) {
 		path->rtt_min_us = rtt_us;
 		path->rtt_min_stamp = tcp_jiffies32;
 		path->rtt_max_us = max(path->rtt_max_us, rtt_us);
 	}
-	/* The receiver's delay of a last ACK is no queue, and nothing waits in one for seconds. */
-	if (rs->is_ack_delayed || rtt_us > 8 * path->rtt_min_us + USEC_PER_SEC)
+	/* A queue lasts for more than one ACK; the receiver's delay of one does not. And nothing waits in one for seconds. */
+	if (rs->is_ack_delayed || queued_us > 8 * path->rtt_min_us + USEC_PER_SEC)
 		return;
-	path->backlog = ccp_segments(path, rtt_us - path->rtt_min_us);
+	queued_us = max(queued_us, path->rtt_min_us);
+	path->backlog = ccp_segments(path, queued_us - path->rtt_min_us);
 	if (recovering)
 		return;
-	path->round_max_us = max(path->round_max_us, rtt_us);
-	path->rtt_max_us = max(path->rtt_max_us, rtt_us);
+	path->round_max_us = max(path->round_max_us, queued_us);
+	path->rtt_max_us = max(path->rtt_max_us, queued_us);
 }
 
 static void ccp_guard_loss(struct ccp_path *path, u32 delivered, u32 lost)
@@ -268,8 +279,24 @@ static u32 ccp_leave_start(struct sock *sk, struct ccp_path *path)
 
 	if (seen_us > path->rtt_min_us + (path->rtt_max_us - path->rtt_min_us) / 2)
 		path->rtt_max_us = seen_us;
+	path->prior_starting = path->starting;
 	path->starting = 0;
 	return max(tcp_snd_cwnd(tcp_sk(sk)), CCP_MIN_CWND);
+}
+
+/*
+ * Where slow start ends after a timeout: at half of the storage. Where the timeout met START itself, as an outage does, nothing
+ * is known of the storage yet; and behind a short queue slow start's bursts are lost before they fill the pipe, so that C may be
+ * a small part of the truth.
+ */
+static u32 ccp_restart_threshold(const struct sock *sk, const struct ccp_path *path)
+{
+	bool in_start = inet_csk(sk)->icsk_ca_state < TCP_CA_CWR && path->prior_starting;
+	bool short_queue = path->rtt_max_us - path->rtt_min_us < path->rtt_min_us / CCP_SHORT_QUEUE;
+
+	if (in_start || short_queue || !path->capacity)
+		return TCP_INFINITE_SSTHRESH;
+	return max(ccp_storage(path) / 2, CCP_LEAST_TRAIN);
 }
 
 static void ccp_follow_state(struct sock *sk, struct ccp_path *path, u8 state)
@@ -280,14 +307,13 @@ static void ccp_follow_state(struct sock *sk, struct ccp_path *path, u8 state)
 		path->mark_cap = max(tcp_snd_cwnd(tp) * 4 / 5, CCP_MIN_CWND);
 	} else if (state == TCP_CA_Loss && inet_csk(sk)->icsk_ca_state != TCP_CA_Loss) {
 		path->prior_capacity = min_t(u64, path->capacity, U32_MAX);
-		path->prior_starting = path->starting;
+		tp->snd_ssthresh = ccp_restart_threshold(sk, path);
 		path->capacity /= 2;
 		path->starting = 1;
-		tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	}
 }
 
-/* The timeout was none: what it made us forget is true again. */
+/* The loss was none: what it made us forget is true again. */
 static void ccp_undo(struct ccp_path *path)
 {
 	path->capacity = max_t(u64, path->capacity, path->prior_capacity);

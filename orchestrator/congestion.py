@@ -134,7 +134,11 @@ _TABLE = (
             Parameter("theta", "number", 5, 1, 1000, "fast round trips before the full step", fixed=True),
         ),
     ),
-    CongestionControl("lp", "TCP-LP: yields to all other traffic, by one-way delay", loss_based=False),
+    CongestionControl(
+        "lp",
+        "TCP-LP: yields by one-way delay, and takes little alone; a delayed ACK is a queue to it (delayed_ack: off)",
+        loss_based=False,
+    ),
     CongestionControl("yeah", "YeAH: Scalable while the queue is short, else Reno", needs=("tcp_vegas",)),
     CongestionControl(
         "nv",

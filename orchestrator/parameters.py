@@ -21,6 +21,8 @@ _MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6}
 _SWITCH = {True: 1, False: 0, "on": 1, "off": 0}
 _LARGEST = 2**32 - 1
 
+# Of these, a number alone says too little.
+_WITH_UNIT = ("packets", "kbit_s", *_MICROSECONDS)
 UNITS = ("switch", "number", "packets", "us", "ms", "s", "kbit_s", "thousandths")
 
 
@@ -44,6 +46,8 @@ class Parameter:
     def read(self, written: object) -> int:
         """The module's number for what a person wrote; ValueError says what is allowed."""
         value = self._number(written)
+        if value is None and isinstance(written, int | float) and self.unit in _WITH_UNIT:
+            raise ValueError(f"{self.allowed}; the unit is missing, as in {self.show(self.default or self.high)}")
         if value is None or not self.low <= value <= self.high:
             raise ValueError(self.allowed)
         return value

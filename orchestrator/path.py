@@ -57,6 +57,18 @@ class LaneState:
     mark_at_packets: int = 0
     medium: str | None = None
 
+    def carriage(self) -> Carriage:
+        """What of it a topology could say; a chance to the digits in which people write one."""
+        impairment = self.impairment
+        return Carriage(
+            rate_bps=self.rate_bps,
+            delay_us=impairment.delay_us,
+            jitter_us=impairment.jitter_us,
+            loss=float(f"{impairment.loss_2p32 / 2**32:.4g}"),
+            queue_packets=self.buffer.packets if self.buffer else None,
+            medium=self.medium,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PathState:
@@ -74,19 +86,26 @@ class PathState:
         """Base round trip, without what a flow adds for one of its own."""
         return self.delay_us(journey.forward) + self.delay_us(journey.back)
 
+    def drawn_on(self, graph: Graph) -> Graph:
+        """The graph with these numbers in place of its topology's."""
+        return replace(graph, lanes={lane: self.lanes[lane].carriage() for lane in graph.lanes})
+
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The state at the start and after each change, and the lanes that `path` is about."""
+    """The state at the start and after each of the `moments`, and the lanes that `path` is about."""
 
     states: Sequence[PathState]
+    moments: Sequence[Moment]
     bottlenecks: tuple[Lane, ...]
 
 
 def resolve_path(experiment: Experiment, placement: Placement, moments: Sequence[Moment]) -> Path:
-    """Everything written about the path, in numbers."""
+    """Everything written about the path, in numbers. What changes at 0 s is how the path begins: no packet meets what was before."""
     reading = _Reading(experiment, placement)
-    return Path(reading.states(moments), reading.bottlenecks)
+    states = reading.states(moments)
+    first = sum(moment.at_us == 0 for moment in moments)
+    return Path(states[first:], moments[first:], reading.bottlenecks)
 
 
 def named_lane(graph: Graph, name: str) -> Lane:

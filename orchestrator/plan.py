@@ -20,10 +20,10 @@ from orchestrator.experiment import Flow as WrittenFlow
 from orchestrator.graph import Graph
 from orchestrator.iperf3 import IPERF3, block_bytes
 from orchestrator.lanes import Layout, changed_qdiscs, lay_out
-from orchestrator.modules import loaded_modules, pacing_bps
+from orchestrator.modules import WINDOW_PARAMETER, loaded_modules, module_params, pacing_bps
 from orchestrator.network import Network, build_network
 from orchestrator.own_modules import adopt, place_of
-from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, PathState, resolve_path
+from orchestrator.path import FRAME_HEADER_BYTES, HEADER_BYTES, Path, resolve_path
 from orchestrator.placement import Placement, place_flows
 from orchestrator.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
 from orchestrator.run import (
@@ -42,13 +42,13 @@ from orchestrator.run import (
     TraceOptions,
     run_id,
 )
-from orchestrator.schedule import Moment, flow_changes, path_changes, scheduled_controls
+from orchestrator.schedule import flow_changes, path_changes, scheduled_controls
 from orchestrator.seeds import derive_seed
 from orchestrator.settings import load_settings
 from orchestrator.spec import at_point
-from orchestrator.stack import Pipe, end_sysctls, kernel_sysctls, router_sysctls
+from orchestrator.stack import LARGEST_WINDOW_BYTES, Pipe, end_sysctls, kernel_sysctls, router_sysctls, window_bytes
 from orchestrator.sweep import expand, point_text
-from orchestrator.units import parse_duration, parse_multiple, parse_packets, parse_rate, parse_size
+from orchestrator.units import parse_duration, parse_multiple, parse_rate, parse_size
 from orchestrator.venue import Venue, choose_venue, set_in
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _FASTEST_BPS = 10**11
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong, `graph` is the first run's."""
+    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong, `graph` is the first run's, with its numbers."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
@@ -100,26 +100,28 @@ def compile_plan(
             "seeds are 0 to 2^32 - 1",
         )
     runs: list[Run] = []
-    graphs: list[Graph] = []
+    drawn: Graph | None = None
     notes: dict[str, list[str]] = {}
     for point in expand(experiment.sweep):
         here, text = at_point(experiment, point), point_text(point)
         told = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
             placement = place_flows(here)
+            path = resolve_path(here, placement, path_changes(here))
             for repeat in range(experiment.repeats):
-                run = set_in(_compile(here, placement, experiment.seed + repeat, text, venue), venue)
+                run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
                 runs.append(places.place(run, placement, here) if places else run)
         except PlanError as error:
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {told}" if told else error.subject, error.what, error.hint
             ) from None
-        graphs.append(placement.graph)
+        drawn = drawn or path.states[0].drawn_on(placement.graph)
         for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
             notes.setdefault(note, []).append(told)
     cache = load_settings().cache
     adopt([place_of(path, cache) for path in experiment.modules], cache)
-    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), graphs[0])
+    assert drawn is not None, "a sweep has a point"
+    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), drawn)
 
 
 def _places(venue: Venue) -> Places | None:
@@ -138,17 +140,18 @@ def _summed_up(note: str, places: Sequence[str]) -> str:
     return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
 
 
-def _compile(experiment: Experiment, placement: Placement, seed: int, point: Mapping[str, str], venue: Venue) -> Run:
+def _compile(
+    experiment: Experiment, placement: Placement, path: Path, seed: int, point: Mapping[str, str], venue: Venue
+) -> Run:
     duration_us = parse_duration(experiment.duration)
-    moments = path_changes(experiment)
-    path = resolve_path(experiment, placement, moments)
     layout = lay_out(placement, path, seed)
     network = build_network(placement, layout, experiment.path.mtu)
     meaning = _meaning(experiment, placement, path)
     flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
-    pipe = _pipe(placement, path, experiment.path.mtu)
+    pipe = _pipe(experiment, placement, path)
+    tcp_flows = sum(flow.kind != "udp" for flow in flows)
     memory_mb = pipe.memory_mb(
-        tcp_flows=sum(flow.kind != "udp" for flow in flows),
+        tcp_flows=tcp_flows,
         flows=len(flows),
         iperf3_flows=sum(flow.tool == IPERF3 for flow in flows),
         nodes=len(network.nodes),
@@ -164,8 +167,8 @@ def _compile(experiment: Experiment, placement: Placement, seed: int, point: Map
         duration_us=duration_us,
         window_us=_window(experiment, duration_us),
         memory_mb=memory_mb,
-        sysctls=kernel_sysctls(memory_mb),
-        nodes=tuple(_nodes(network, placement, pipe)),
+        sysctls=kernel_sysctls(),
+        nodes=tuple(_nodes(network, placement, pipe, tcp_flows)),
         wires=network.wires,
         neighbours=network.neighbours,
         routes=network.routes,
@@ -173,7 +176,7 @@ def _compile(experiment: Experiment, placement: Placement, seed: int, point: Map
         modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *_queue_modules(network)),
         flows=flows,
         schedule=_in_order(
-            *_device_changes(moments, path.states, layout, network, placement), *flow_changes(experiment, flows)
+            *_device_changes(path, experiment.path.mtu, layout, network, placement), *flow_changes(experiment, flows)
         ),
         trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
         expect=tuple(resolve(expected) for expected in experiment.expect),
@@ -222,7 +225,9 @@ def _flows(
                 bytes=None if written.size is None else parse_size(written.size),
                 options=FlowOptions(
                     max_pacing_bps=0 if control is None else pacing_bps(control, written.params) or 0,
-                    window_clamp_bytes=_window_bytes(written.window, experiment.path.mtu),
+                    window_clamp_bytes=0
+                    if written.window is None
+                    else window_bytes(written.name, written.window, experiment.path.mtu - HEADER_BYTES),
                     both_ends=control is not None and control.both_ends,
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
@@ -259,18 +264,10 @@ def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
     }
 
 
-def _window_bytes(window: str | None, mtu: int) -> int:
-    if window is None:
-        return 0
-    try:
-        return parse_packets(window) * (mtu - HEADER_BYTES)
-    except ValueError:
-        return parse_size(window)
-
-
-def _pipe(placement: Placement, path: Path, mtu: int) -> Pipe:
-    """The most that any flow's way and the queues on it hold, at any time."""
-    packets = 0
+def _pipe(experiment: Experiment, placement: Placement, path: Path) -> Pipe:
+    """The most that any flow's way and the queues on it hold, at any time, and what a flow was asked to have on its way."""
+    asked_packets, asked_bps = _asked(experiment, placement)
+    packets = asked_packets // 2
     for state in path.states:
         frame_bytes = state.mtu + FRAME_HEADER_BYTES
         for journey in dict.fromkeys(placement.journeys):
@@ -280,8 +277,20 @@ def _pipe(placement: Placement, path: Path, mtu: int) -> Pipe:
             rates = [lane.rate_bps for lane in lanes if lane.rate_bps is not None]
             queued = sum(lane.buffer.packets for lane in lanes if lane.buffer is not None)
             flying = min(rates, default=_FASTEST_BPS) * longest_us // (8_000_000 * frame_bytes)
-            packets = max(packets, flying + queued)
-    return Pipe(packets, mtu)
+            asked = min(asked_bps * longest_us // 8_000_000, LARGEST_WINDOW_BYTES) // frame_bytes
+            packets = max(packets, flying + queued, asked // 2)
+    return Pipe(packets, experiment.path.mtu)
+
+
+def _asked(experiment: Experiment, placement: Placement) -> tuple[int, int]:
+    """The largest window that the experiment names, the first one of a connection or a constant one, and the largest rate."""
+    packets, bps = max((options.initial_window for options in placement.options.values()), default=0), 0
+    for flow in experiment.flows:
+        if flow.kind != "udp":
+            control = experiment.control(flow.cc)
+            packets = max(packets, int(module_params(control, flow.params).get(WINDOW_PARAMETER, 0)))
+            bps = max(bps, pacing_bps(control, flow.params) or 0)
+    return packets, bps
 
 
 def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:
@@ -291,13 +300,13 @@ def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:
     return parse_duration(experiment.warmup) if experiment.warmup is not None else 0, duration_us
 
 
-def _nodes(network: Network, placement: Placement, pipe: Pipe) -> Iterator[Node]:
+def _nodes(network: Network, placement: Placement, pipe: Pipe, tcp_flows: int) -> Iterator[Node]:
     for name in network.nodes:
         if name in network.bridges:
             yield Node(name, True, ())
             continue
         routing = router_sysctls() if name in network.routers else ()
-        yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name)), *routing))
+        yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name), tcp_flows), *routing))
 
 
 def _queue_modules(network: Network) -> Iterator[Module]:
@@ -307,18 +316,21 @@ def _queue_modules(network: Network) -> Iterator[Module]:
 
 
 def _device_changes(
-    moments: Sequence[Moment], states: Sequence[PathState], layout: Layout, network: Network, placement: Placement
+    path: Path, mtu: int, layout: Layout, network: Network, placement: Placement
 ) -> Iterator[DeviceChange]:
     # Of a sender's own devices: TCP asks its route, and so the device, how large a packet may be.
     senders = dict.fromkeys(layout.hops[journey.forward[0]][0] for journey in placement.journeys)
-    for index, moment in enumerate(moments):
-        before, after = states[index : index + 2]
+    if path.states[0].mtu != mtu:
+        # Wires are made for the largest packets there may be; those of the first instant are smaller.
+        yield from (DeviceChange(0, lane[0], network.devices[lane], (), path.states[0].mtu) for lane in senders)
+    for index, moment in enumerate(path.moments):
+        before, after = path.states[index : index + 2]
         for lane in dict.fromkeys([*layout.devices, *senders]):
             qdiscs = layout.devices.get(lane)
             changed = changed_qdiscs(qdiscs[index], qdiscs[index + 1]) if qdiscs else ()
-            mtu = after.mtu if lane in senders and after.mtu != before.mtu else None
-            if changed or mtu is not None:
-                yield DeviceChange(moment.at_us, lane[0], network.devices[lane], changed, mtu)
+            new_mtu = after.mtu if lane in senders and after.mtu != before.mtu else None
+            if changed or new_mtu is not None:
+                yield DeviceChange(moment.at_us, lane[0], network.devices[lane], changed, new_mtu)
 
 
 def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:

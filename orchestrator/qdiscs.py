@@ -138,14 +138,18 @@ def queue(
         case "step":
             kind, options = "red", step_options(size_bytes, mark_at_packets * frame_bytes, ecn=ecn)
         case "cake":
-            options = {"memory_bytes": packets * SKB_BYTES, "rtt_us": 100_000}
+            options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000}
         case _:
             raise ValueError(f"no queue is called {kind}")
     return Qdisc(kind, QUEUE, f"{RATE}1", options)
 
 
-# What the kernel books for one full frame of 1500 bytes: its page share, its head and its descriptor.
+# What the kernel books at most for one full frame of 1500 bytes: its page share, its head and its descriptor.
 SKB_BYTES = 2560
+# What it books for a frame of TCP besides its bytes, whatever its size: CAKE's limit is one of memory, and so many frames fit.
+FRAME_MEMORY_BYTES = 766
+# The least of that in any kernel, for any frame with data. A bare acknowledgement counts as nothing.
+LEAST_FRAME_MEMORY_BYTES = 690
 
 
 def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Option]:

@@ -23,9 +23,6 @@ from orchestrator.run import Flow as PlannedFlow
 from orchestrator.run import FlowChange, ModuleChange
 from orchestrator.units import parse_duration
 
-# A path may go dark for a while, but no flow could ever start on one that begins so.
-_BLACKOUTS = ("loss", "reverse_loss")
-
 # An entry of `flows`, and the names of those flows of it that are meant.
 Addressed = tuple[Flow, list[str]]
 
@@ -150,7 +147,7 @@ def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Br
 def _changed(numbers: LinkNumbers, at: Location) -> Iterator[Breach]:
     if not numbers.model_fields_set:
         yield at, None, "at least one field that changes is needed"
-    yield from path_breaches(numbers, at, certain=_BLACKOUTS)
+    yield from path_breaches(numbers, at)
 
 
 def _flow(

@@ -20,7 +20,17 @@ DURATION_UNITS = {
     "min": Fraction(60 * 10**6),
     "h": Fraction(3600 * 10**6),
 }
-SIZE_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+SIZE_UNITS = {
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
 
 # Spellings that are understood but never printed.
 _RATE_ALIASES = {"bps": "bit/s", "kbps": "kbit/s", "mbps": "Mbit/s", "gbps": "Gbit/s"}
@@ -32,7 +42,9 @@ _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*([^\
 
 def split_quantity(text: str) -> tuple[Fraction, str]:
     """The exact number in front and the unit behind it ('' when there is none)."""
-    match = _QUANTITY.fullmatch(text[:_LONGEST_TEXT])
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"a quantity of at most {_LONGEST_TEXT} characters is needed")
+    match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError("a number that is not negative is needed, with its unit behind it")
     return Fraction(match[1]), match[2] or ""
@@ -91,7 +103,7 @@ def format_duration(us: int) -> str:
 
 def format_size(count: int) -> str:
     """23325000 -> '23.325 MB'."""
-    return _format(count, {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9})
+    return _format(count, {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12})
 
 
 def format_share(share: float) -> str:

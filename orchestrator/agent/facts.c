@@ -208,6 +208,7 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	else
 		writer_unsigned(writer, "min_rtt_us", traffic->min_rtt_us);
 	writer_unsigned(writer, "mss", traffic->mss);
+	writer_unsigned(writer, "window_clamp_bytes", traffic->window_clamp_bytes);
 	/* The kernel tells no one whether a socket is paced. */
 	writer_null(writer, "pacing_status");
 	writer_bool(writer, "ecn", traffic->ecn);

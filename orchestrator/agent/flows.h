@@ -10,6 +10,11 @@
 
 #include "plan.h"
 
+/* Which packets of a UDP flow have come: a bit for each of the last `size` (a power of two) before `next`. */
+struct arrivals {
+	uint64_t *bits, size, next;
+};
+
 /* What happened to a flow; written by its threads under traffic_lock. */
 struct traffic {
 	const struct plan *plan;
@@ -23,8 +28,10 @@ struct traffic {
 	uint64_t connections, retransmits;
 	uint64_t busy_us, rwnd_limited_us, sndbuf_limited_us;
 	uint32_t min_rtt_us, mss;
+	uint32_t window_clamp_bytes; /* as read from the listening socket */
 	bool ecn;
 	char error[160];
+	struct arrivals arrivals; /* udp */
 	/* iperf3 */
 	pid_t server;
 	bool run_over;		  /* its counters have been read */

@@ -27,6 +27,8 @@
 #define LOOKS		 16
 #define LEAST_PAUSE_NS	 (10 * NS_PER_US)
 #define LARGEST_PAUSE_NS (1000 * NS_PER_US)
+/* After seconds without an answer fewer looks will do: TCP takes two minutes to give up. */
+#define LATE_LOOKS 1024
 /* Of the time that is left, if it goes on as it did so far. */
 #define LOOKS_BEFORE_END 4
 #define LONG_PAUSE_NS	 (2000 * NS_PER_US)
@@ -79,9 +81,12 @@ static uint64_t within(uint64_t pause_ns, uint64_t largest_ns)
 
 void iperf3_pause_since(uint64_t begun_ns)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns(), waited_ns = now_ns - begun_ns;
+	uint64_t largest_ns = waited_ns / LATE_LOOKS;
 
-	clock_wait(now_ns + within((now_ns - begun_ns) / LOOKS, LARGEST_PAUSE_NS));
+	if (largest_ns < LARGEST_PAUSE_NS)
+		largest_ns = LARGEST_PAUSE_NS;
+	clock_wait(now_ns + within(waited_ns / LOOKS, largest_ns));
 }
 
 void iperf3_pause_before(uint64_t begun_ns, uint64_t done, uint64_t size)

@@ -30,6 +30,8 @@ void *iperf3_send_thread(void *flow);
 
 /* iperf3_report.c: what the two of a flow say they counted, as an object of facts.json. */
 void iperf3_write_report(struct writer *writer, const struct flow *flow);
+/* Whether a client that ended says that nothing answered it for as long as TCP tries. */
+bool iperf3_gave_up(const struct flow *flow);
 
 /* ---- iperf3.c, for the files above ---- */
 

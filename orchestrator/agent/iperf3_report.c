@@ -42,6 +42,13 @@ static const struct json *member(const struct json *object, const char *key)
 	return object && object->type == JSON_OBJECT ? json_member(object, key) : NULL;
 }
 
+bool iperf3_gave_up(const struct flow *flow)
+{
+	const struct json *error = member(read_report(flow, "client"), "error");
+
+	return error && error->type == JSON_TEXT && strstr(error->text, strerror(ETIMEDOUT));
+}
+
 static void write_number(struct writer *writer, const char *name, const struct json *object,
 			 const char *key)
 {

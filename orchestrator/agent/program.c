@@ -20,6 +20,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -145,7 +146,9 @@ static void make_world(const struct program *program)
 	mount_one("/", NULL, HOST SHARED, MS_BIND, NULL);
 	for (EACH(folder, program->show))
 		show(fields_expect(folder, JSON_TEXT)->text);
-	if (chroot(HOST) || chdir(SHARED))
+	/* The root of the mount namespace, not of this process alone: whoever joins a namespace made from it comes out here. */
+	if (chdir(HOST) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
+	    chdir(SHARED))
 		die("entering the host's files", "", "", "%s", strerror(errno));
 }
 

@@ -67,13 +67,17 @@ static void *watch_deadline(void *argument)
 
 void run_set_up(struct plan *plan)
 {
+	sysctl_of_log(plan, true);
 	modules_load(plan);
+	/* Bridges say four lines a port, and there may be thousands. */
+	sysctl_of_log(plan, false);
 	sysctls_of_guest(plan);
 	nodes_create(plan);
 	/* Before there are devices: none may say a word of its own. */
 	sysctls_of_nodes(plan);
 	links_create(plan);
 	qdiscs_install(plan);
+	sysctl_of_log(plan, true);
 }
 
 /* From here on this thread runs only when nothing else wants to: after all work of an instant. */

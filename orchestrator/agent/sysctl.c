@@ -86,6 +86,13 @@ static void sysctl_write(const char *node, const char *name, const char *value)
 	free((char *)write_and_read(node, name, value));
 }
 
+void sysctl_of_log(const struct plan *plan, bool all)
+{
+	/* Up to informational: pr_info() of a module, and where in the code a panic was. */
+	if (!plan->on_host)
+		sysctl_write("(the guest)", "kernel/printk", all ? "7 4 1 7" : "5 4 1 7");
+}
+
 void sysctls_of_guest(const struct plan *plan)
 {
 	if (plan->on_host)

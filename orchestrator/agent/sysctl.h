@@ -4,6 +4,8 @@
 
 #include "plan.h"
 
+/* Whether the guest's log has all but debugging messages of its kernel and modules, or warnings alone. */
+void sysctl_of_log(const struct plan *plan, bool all);
 /* The plan's settings of the whole guest, and what no experiment may do without. */
 void sysctls_of_guest(const struct plan *plan);
 /* What the whole machine has it set to, and its own affair; NULL if it knows no such setting. The caller frees it. */

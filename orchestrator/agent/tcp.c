@@ -7,7 +7,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/if_ether.h>
 #include <linux/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,6 +28,12 @@
 #define SEND_BYTES    (8u << 20)
 #define RECEIVE_BYTES (1u << 30)
 #define WAKE_BYTES    (64u << 10)
+/* IP and TCP headers, with timestamps. */
+#define HEADER_BYTES 52
+/* What the kernel books for a segment besides its bytes; 832 in 6.12. */
+#define LEAST_OVERHEAD_BYTES 768
+/* So many bytes of memory for each of the window: it is never short of room. */
+#define ROOMY 8ull
 
 static struct sockaddr_in address_of(const struct flow *flow)
 {
@@ -66,17 +74,93 @@ static void clamp_window(const struct flow *flow, int fd)
 		die("setting the window of flow", flow->name, "", "%s", strerror(errno));
 }
 
-/*
- * A receive buffer of a size that somebody set is not tuned, so it does not raise the clamp; it is large
- * enough for the clamp to be what holds.
- */
-static void fix_receive_buffer(const struct flow *flow, int fd)
+/* 0: none. */
+static uint32_t read_clamp(const struct flow *flow, int fd)
 {
-	uint32_t clamp = flow->window_clamp_bytes;
-	int buffer = clamp < INT_MAX / 4 ? (int)clamp * 4 : INT_MAX;
+	uint32_t clamp = 0;
+	socklen_t size = sizeof(clamp);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, &size))
+		die("reading back the window of flow", flow->name, "", "%s", strerror(errno));
+	return clamp;
+}
+
+/* A receive buffer of a size that was set is not tuned, so it does not raise the clamp. */
+static void fix_receive_buffer(const struct flow *flow, int fd, uint64_t bytes)
+{
+	/* The kernel doubles what it is given. */
+	int buffer = bytes / 2 < INT_MAX / 2 ? (int)(bytes / 2) : INT_MAX / 2;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
 		die("setting the receive buffer of flow", flow->name, "", "%s", strerror(errno));
+}
+
+static uint32_t receiver_mtu(const struct flow *flow)
+{
+	const struct plan *plan = flow->traffic->plan;
+
+	for (size_t i = 0; i < 2 * plan->wire_count; i++)
+		if (plan->wires[i / 2].ends[i % 2].node == flow->to)
+			return plan->wires[i / 2].ends[i % 2].mtu;
+	return ETH_DATA_LEN;
+}
+
+/*
+ * The receive buffer until the first full segment has come. That segment teaches the kernel how much memory a byte takes, and
+ * the kernel then makes the window as large as the buffer has room for. So the buffer has room for the window and for that
+ * segment, which still lies in it when it is acknowledged. The first window may be a fifth smaller than the clamp: the kernel
+ * first counts two bytes of memory for each. It is two segments at least, for a sender never sends more than half of the
+ * largest window it has seen; and a clamp beyond 64 KB needs the scale of its own size, which the first window decides.
+ */
+static uint64_t first_buffer(const struct flow *flow)
+{
+	uint64_t clamp = flow->window_clamp_bytes, segment = receiver_mtu(flow) - HEADER_BYTES;
+	uint64_t buffer = clamp + segment, least = clamp >= 2 * segment ? 4 * segment : 0;
+
+	/* What a segment of a real card takes is not known: at least itself. */
+	if (!flow->to->device)
+		buffer = buffer * (segment + LEAST_OVERHEAD_BYTES) / segment;
+	if (clamp > UINT16_MAX)
+		for (least = 2; least <= clamp;)
+			least *= 2;
+	return buffer > least ? buffer : least;
+}
+
+/* The largest segment that a window as large as the clamp makes a sender send: Linux never sends more than half of it. */
+static uint32_t largest_segment(const struct flow *flow, uint32_t mss)
+{
+	uint32_t window = flow->window_clamp_bytes;
+
+	if (window > mss)
+		window -= window % mss;
+	return window / 2 < mss ? window / 2 : mss;
+}
+
+/*
+ * Reads with the window held to its clamp until the kernel knows the largest segment: what it learns from it sets the clamp
+ * anew, and it must be back before what was read makes room. Then the buffer is given so much room that the clamp alone holds.
+ */
+static ssize_t read_first(const struct flow *flow, int fd)
+{
+	for (;;) {
+		struct pollfd arrival = {.fd = fd, .events = POLLIN};
+		struct tcp_info info = {0};
+		socklen_t size = sizeof(info);
+		ssize_t got;
+
+		while (poll(&arrival, 1, -1) < 0 && errno == EINTR)
+			continue;
+		if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size))
+			return -1;
+		clamp_window(flow, fd);
+		if (info.tcpi_rcv_mss >= largest_segment(flow, info.tcpi_advmss)) {
+			fix_receive_buffer(flow, fd, ROOMY * flow->window_clamp_bytes);
+			return 1;
+		}
+		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC);
+		if (got <= 0)
+			return got;
+	}
 }
 
 /* A reader that wakes for each segment costs more than the segment; what has come is counted by the probe. */
@@ -94,9 +178,10 @@ int tcp_listener(const struct flow *flow)
 	struct sockaddr_in address = address_of(flow);
 
 	if (flow->window_clamp_bytes) {
-		fix_receive_buffer(flow, fd);
+		fix_receive_buffer(flow, fd, first_buffer(flow));
 		clamp_window(flow, fd);
 	}
+	flow->traffic->window_clamp_bytes = read_clamp(flow, fd);
 	if (flow->both_ends)
 		set_congestion(flow, fd);
 	/*
@@ -132,6 +217,12 @@ int tcp_sender(const struct flow *flow)
 	return fd;
 }
 
+/* A dctcp connection whose first SYN was lost has no ECN (RFC 3168, section 6.1.1.1), and the kernel then runs Reno in its name. */
+static bool fell_back(const char *asked, const char *cc)
+{
+	return !strcmp(asked, "dctcp") && !strcmp(cc, "dctcp-reno");
+}
+
 /* The algorithm really in use: the kernel may have fallen back. A schedule may change it, under the lock. */
 static void check_congestion(struct flow *flow, int fd)
 {
@@ -147,7 +238,7 @@ static void check_congestion(struct flow *flow, int fd)
 	pthread_mutex_unlock(&traffic_lock);
 	if (failed)
 		flow_error(flow, "reading its congestion control: %s", strerror(errno));
-	else if (strcmp(cc, asked))
+	else if (strcmp(cc, asked) && !fell_back(asked, cc))
 		flow_error(flow, "congestion control %s was asked for, %s is in use", asked, cc);
 }
 
@@ -212,16 +303,17 @@ bool tcp_connect(struct flow *flow, int fd)
 {
 	struct sockaddr_in address = address_of(flow);
 
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		/* The fetch of a web flow that its end cuts short is no error. */
-		if (!clock_interrupted())
-			flow_error(flow, "connecting: %s", strerror(errno));
-		else if (!flow->traffic->connections)
-			flow_error(flow, "connecting: no answer before its end");
+	bool failed = connect(fd, (struct sockaddr *)&address, sizeof(address));
+	int problem = errno;
+
+	check_congestion(flow, fd);
+	if (failed) {
+		/* A path that lets no answer through, until the end or until TCP gives up, is a result. */
+		if (!clock_interrupted() && problem != ETIMEDOUT)
+			flow_error(flow, "connecting: %s", strerror(problem));
 		return false;
 	}
 	flow_connected(flow);
-	check_congestion(flow, fd);
 	pthread_mutex_lock(&traffic_lock);
 	flow->traffic->connections++;
 	pthread_mutex_unlock(&traffic_lock);
@@ -372,14 +464,8 @@ void *tcp_send_thread(void *argument)
 
 static void receive_all(struct flow *flow, int fd)
 {
-	ssize_t got = 1;
+	ssize_t got = flow->window_clamp_bytes ? read_first(flow, fd) : 1;
 
-	if (flow->window_clamp_bytes) {
-		/* The first full segment teaches the kernel how much memory a byte takes; it then resets the clamp. */
-		got = recv(fd, NULL, 1, MSG_TRUNC);
-		if (got > 0)
-			clamp_window(flow, fd);
-	}
 	/* An error is told once: asked again, a reset connection says that it ended well. */
 	while (got > 0 || (got < 0 && errno == EINTR))
 		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC | MSG_WAITALL);

@@ -1,8 +1,10 @@
 /*
  * UDP flows of constant rate, always or in exponential periods. Packets leave at absolute times. The
  * rate counts what the queues count: the payload and 42 bytes of UDP, IP and Ethernet headers.
+ * A packet begins with its number, by which a receiver tells the copies that a path makes: each packet counts once.
  */
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,10 @@
 #define DRAIN_EVERY_NS (10000 * NS_PER_US)
 #define RECEIVE_BUFFER (256 << 20)
 #define MOST_PAYLOAD   65507
+/* A copy that comes later than so many packets of its flow, or so long after it, is not known for one. */
+#define COPIES_WITHIN_NS (4 * NS_PER_S)
+#define LEAST_REMEMBERED (1u << 10)
+#define MOST_REMEMBERED	 (1u << 20)
 
 static void bind_to(const struct flow *flow, int fd,
 		    int (*attach)(int, const struct sockaddr *, socklen_t))
@@ -33,6 +39,55 @@ static void bind_to(const struct flow *flow, int fd,
 		die("preparing flow", flow->name, "", "port %u: %s", flow->port, strerror(errno));
 }
 
+struct pace {
+	uint64_t gap_numerator, rate_bps; /* time of packet n: n * gap_numerator / rate_bps */
+	uint64_t together;
+};
+
+static struct pace pace_of(const struct flow *flow)
+{
+	return (struct pace){
+		.gap_numerator = (flow->payload_bytes + HEADER_BYTES) * 8 * NS_PER_S,
+		.rate_bps = flow->rate_bps,
+	};
+}
+
+static uint64_t due_ns(const struct pace *pace, uint64_t packet)
+{
+	return (uint64_t)((unsigned __int128)packet * pace->gap_numerator / pace->rate_bps);
+}
+
+/* The first time that a packet of this number comes; one that is too late to tell counts as such. */
+static bool is_first(struct arrivals *arrivals, uint64_t number)
+{
+	uint64_t mask = arrivals->size - 1, bit;
+
+	if (number >= arrivals->next + arrivals->size) {
+		memset(arrivals->bits, 0, arrivals->size / 8);
+		arrivals->next = number;
+	}
+	for (; arrivals->next <= number; arrivals->next++)
+		arrivals->bits[(arrivals->next & mask) / 64] &= ~(1ull << arrivals->next % 64);
+	if (arrivals->next - number > arrivals->size)
+		return true;
+	bit = 1ull << number % 64;
+	if (arrivals->bits[(number & mask) / 64] & bit)
+		return false;
+	arrivals->bits[(number & mask) / 64] |= bit;
+	return true;
+}
+
+static void prepare_arrivals(const struct flow *flow, struct arrivals *arrivals)
+{
+	struct pace pace = pace_of(flow);
+	uint64_t packets = COPIES_WITHIN_NS / (due_ns(&pace, 1) + 1);
+
+	arrivals->size = LEAST_REMEMBERED;
+	while (arrivals->size < packets && arrivals->size < MOST_REMEMBERED)
+		arrivals->size *= 2;
+	arrivals->bits = need_memory(arrivals->size / 64, sizeof(*arrivals->bits));
+}
+
 void udp_prepare_receiver(struct flow *flow)
 {
 	int size = RECEIVE_BUFFER, fd = flow_socket(SOCK_DGRAM, RECEIVER_MARK(flow));
@@ -41,6 +96,7 @@ void udp_prepare_receiver(struct flow *flow)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
 		die("preparing flow", flow->name, "", "receive buffer: %s", strerror(errno));
 	bind_to(flow, fd, bind);
+	prepare_arrivals(flow, &flow->traffic->arrivals);
 	flow->traffic->receiver_fd = fd;
 }
 
@@ -56,31 +112,25 @@ void udp_prepare_sender(struct flow *flow)
 	bind_to(flow, flow->traffic->sender_fd, connect);
 }
 
-static struct mmsghdr *make_messages(size_t payload)
+/* Messages of one size, each with room for its number. */
+static struct mmsghdr *make_messages(size_t payload, uint64_t numbers[MOST_TOGETHER])
 {
 	static char zeros[MOST_PAYLOAD];
 	struct mmsghdr *messages = need_memory(MOST_TOGETHER, sizeof(*messages));
-	struct iovec *piece = need_memory(1, sizeof(*piece));
+	struct iovec(*pieces)[2] = need_memory(MOST_TOGETHER, sizeof(*pieces));
 
-	*piece = (struct iovec){.iov_base = zeros, .iov_len = payload};
-	for (int i = 0; i < MOST_TOGETHER; i++)
-		messages[i].msg_hdr = (struct msghdr){.msg_iov = piece, .msg_iovlen = 1};
+	for (int i = 0; i < MOST_TOGETHER; i++) {
+		pieces[i][0] = (struct iovec){.iov_base = &numbers[i], .iov_len = sizeof(*numbers)};
+		pieces[i][1] =
+			(struct iovec){.iov_base = zeros, .iov_len = payload - sizeof(*numbers)};
+		messages[i].msg_hdr = (struct msghdr){.msg_iov = pieces[i], .msg_iovlen = 2};
+	}
 	return messages;
-}
-
-struct pace {
-	uint64_t gap_numerator, rate_bps; /* time of packet n: n * gap_numerator / rate_bps */
-	uint64_t together;
-};
-
-static uint64_t due_ns(const struct pace *pace, uint64_t packet)
-{
-	return (uint64_t)((unsigned __int128)packet * pace->gap_numerator / pace->rate_bps);
 }
 
 /* Constant rate from one instant to another; false when the kernel refuses. */
 static bool send_period(struct flow *flow, const struct pace *pace, struct mmsghdr *messages,
-			uint64_t from_ns, uint64_t to_ns)
+			uint64_t *numbers, uint64_t from_ns, uint64_t to_ns)
 {
 	for (uint64_t packet = 0;;) {
 		uint64_t count = 0;
@@ -90,6 +140,8 @@ static bool send_period(struct flow *flow, const struct pace *pace, struct mmsgh
 			count++;
 		if (!count)
 			return true;
+		for (uint64_t i = 0; i < count; i++)
+			numbers[i] = htobe64(flow->traffic->packets_sent + i);
 		clock_wait(from_ns + due_ns(pace, packet));
 		sent = sendmmsg(flow->traffic->sender_fd, messages, (unsigned int)count, 0);
 		if (sent < (int)count) {
@@ -106,12 +158,10 @@ static bool send_period(struct flow *flow, const struct pace *pace, struct mmsgh
 void *udp_send_thread(void *argument)
 {
 	struct flow *flow = argument;
-	struct mmsghdr *messages = make_messages(flow->payload_bytes);
+	uint64_t *numbers = need_memory(MOST_TOGETHER, sizeof(*numbers));
+	struct mmsghdr *messages = make_messages(flow->payload_bytes, numbers);
 	uint64_t at_ns = flow->start_us * NS_PER_US, end_ns = flow_end_us(flow) * NS_PER_US;
-	struct pace pace = {
-		.gap_numerator = (flow->payload_bytes + HEADER_BYTES) * 8 * NS_PER_S,
-		.rate_bps = flow->rate_bps,
-	};
+	struct pace pace = pace_of(flow);
 	struct draws draws;
 
 	pace.together = TOGETHER_NS / (due_ns(&pace, 1) + 1);
@@ -130,7 +180,7 @@ void *udp_send_thread(void *argument)
 			if (pause_ns > end_ns)
 				pause_ns = end_ns;
 		}
-		if (!send_period(flow, &pace, messages, at_ns, pause_ns))
+		if (!send_period(flow, &pace, messages, numbers, at_ns, pause_ns))
 			break;
 		at_ns = pause_ns + draw_exponential(&draws, flow->off_us * NS_PER_US);
 	}
@@ -138,22 +188,39 @@ void *udp_send_thread(void *argument)
 	flow_stopped(flow);
 	free(messages->msg_hdr.msg_iov);
 	free(messages);
+	free(numbers);
 	return NULL;
+}
+
+static void count_packet(struct flow *flow, const struct mmsghdr *message)
+{
+	struct traffic *traffic = flow->traffic;
+	uint64_t number = be64toh(*(uint64_t *)message->msg_hdr.msg_iov->iov_base);
+
+	if (message->msg_len < sizeof(number) || !is_first(&traffic->arrivals, number))
+		return;
+	traffic->bytes_received += message->msg_len;
+	traffic->packets_received++;
 }
 
 void udp_drain(struct flow *flow)
 {
 	struct mmsghdr messages[MOST_TOGETHER] = {0};
+	struct iovec pieces[MOST_TOGETHER];
+	uint64_t numbers[MOST_TOGETHER];
 	struct traffic *traffic = flow->traffic;
 	uint64_t before = traffic->packets_received;
 	int got;
 
+	for (int i = 0; i < MOST_TOGETHER; i++) {
+		pieces[i] = (struct iovec){.iov_base = &numbers[i], .iov_len = sizeof(numbers[i])};
+		messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
+	}
 	do {
 		got = recvmmsg(traffic->receiver_fd, messages, MOST_TOGETHER,
 			       MSG_DONTWAIT | MSG_TRUNC, NULL);
 		for (int i = 0; i < got; i++)
-			traffic->bytes_received += messages[i].msg_len;
-		traffic->packets_received += got > 0 ? (uint64_t)got : 0;
+			count_packet(flow, &messages[i]);
 	} while (got == MOST_TOGETHER);
 	if (got < 0 && errno != EAGAIN)
 		flow_error(flow, "receiving: %s", strerror(errno));

@@ -68,16 +68,28 @@ def execute(pipeline: Pipeline) -> Callable[[Plan], list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="session")
-def finish(pipeline: Pipeline) -> Runner:
-    """Run one experiment's only run and insist that it ended well."""
+def finish_all(pipeline: Pipeline) -> Callable[..., list[Finished]]:
+    """Run an experiment, two runs at a time, and insist that each ended well."""
+
+    def run(**changes: Any) -> list[Finished]:
+        plan = compile_plan(experiment(**changes))
+        finished = []
+        for one, document in zip(plan.runs, pipeline.execute(plan, jobs=2), strict=True):
+            assert document["status"] in ("done", "missed"), document.get("error")
+            trace, manifest = pipeline.store.trace(document["run"]), pipeline.store.manifest(document["run"])
+            finished.append(Finished(document, one, trace, manifest["facts"]))
+        return finished
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def finish(finish_all: Callable[..., list[Finished]]) -> Runner:
+    """Run one experiment's only run."""
 
     def run(**changes: Any) -> Finished:
-        plan = compile_plan(experiment(**changes))
-        (only,) = plan.runs
-        (document,) = pipeline.execute(plan)
-        assert document["status"] in ("done", "missed"), document.get("error")
-        manifest = pipeline.store.manifest(document["run"])
-        return Finished(document, only, pipeline.store.trace(document["run"]), manifest["facts"])
+        (only,) = finish_all(**changes)
+        return only
 
     return run
 

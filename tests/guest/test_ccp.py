@@ -28,31 +28,67 @@ def late_drops(done: Finished, from_s: float) -> int:
     return int(np.count_nonzero(done.trace.drops["t_ns"] > from_s * 1e9))
 
 
+def resting_window(cc: str, kp: float, queue: float) -> float:
+    """The fixed point of one flow, in pipes: the heads of tcp_ccp.c and tcp_ccpd.c."""
+    least, full = (kp * (1 + queue) / 3, kp + 3) if cc == "ccp" else (kp * (1 + queue) / (1 + kp), 1 + 2 * kp)
+    return least if least <= 1 else kp * (2 + queue) / full
+
+
+# Slow paths, so that a run is cheap; 100 Mbit/s at 20 ms, where a segment would else be more than the 2 %. Slow start overshoots by
+# more than Linux repairs without a timeout from 300 ms on.
+@pytest.mark.parametrize("queue", [0.25, 0.5, 1])
 @pytest.mark.parametrize(
-    ("cc", "kp", "buffer", "window"),
-    [
-        ("ccp", 1, 0.25, 1.25 / 3),
-        ("ccp", 2, 0.25, 2.5 / 3),
-        ("ccp", 2, 1, 6 / 5),
-        ("ccpd", 1, 0.25, 1.25 / 2),
-        ("ccpd", 1, 1, 1.0),
-        ("ccpd", 2, 0.25, 2.5 / 3),
-        ("ccpd", 2, 1, 6 / 5),
-        ("ccpd", 4, 0.25, 1.0),
-        ("ccpd", 4, 1, 12 / 9),
-    ],
+    ("rtt_ms", "rate_mbps", "settled_s"), [(20, 100, 2), (100, 20, 6), (300, 20, 18), (600, 20, 30)]
 )
-def test_the_window_rests_where_the_law_says(finish: Runner, cc: str, kp: float, buffer: float, window: float) -> None:
-    done = finish(path=GIGABIT | {"buffer": f"{buffer} BDP"}, flows=controlled(cc, kp), duration="4 s", warmup="2 s")
-    assert between(done.trace, 2, 4).mean() == pytest.approx(window * pipe(done), rel=0.03)
-    assert late_drops(done, 1) == 0
-    rtt_ms = 20 * max(1.0, window)
-    assert done.document["flows"][0]["rtt_ms"]["p50"] == pytest.approx(rtt_ms, rel=0.02)
+@pytest.mark.parametrize(("cc", "kp"), [("ccp", 1), ("ccp", 2), ("ccpd", 1), ("ccpd", 4)])
+def test_the_window_rests_where_the_law_says(
+    finish: Runner, cc: str, kp: float, rtt_ms: int, rate_mbps: int, settled_s: int, queue: float
+) -> None:
+    end_s = 1.5 * settled_s
+    done = finish(
+        path={"bandwidth": f"{rate_mbps} Mbit/s", "rtt": f"{rtt_ms} ms", "buffer": f"{queue} BDP"},
+        flows=controlled(cc, kp),
+        duration=f"{end_s:g} s",
+        warmup=f"{settled_s} s",
+    )
+    window = resting_window(cc, kp, queue)
+    exact_pipe = rate_mbps * rtt_ms * 1000 / 8 / 1514
+    assert between(done.trace, settled_s, end_s).mean() == pytest.approx(window * exact_pipe, rel=0.02)
+    assert late_drops(done, settled_s) == 0
+    assert done.document["flows"][0]["rtt_ms"]["p50"] == pytest.approx(rtt_ms * max(1.0, window), rel=0.02)
     assert done.document["path"]["utilisation"] == pytest.approx(min(1.0, window), abs=0.03)
-    said = told(done.trace, 3)
+    said = told(done.trace, end_s)
     assert said.enabled == 2
-    assert said.minrtt == pytest.approx(20_000, abs=50)
-    assert said.rtt == pytest.approx(20_000 * (1 + buffer), rel=0.01)
+    assert said.minrtt == pytest.approx(rtt_ms * 1000, rel=0.005)
+    # A slow start that ends by loss may leave the last few places of the queue unseen.
+    places_us = 3 * 1514 * 8 / rate_mbps
+    assert said.rtt == pytest.approx(
+        rtt_ms * 1000 * (1 + queue), abs=max(places_us, 0.01 * rtt_ms * 1000 * (1 + queue))
+    )
+
+
+@pytest.mark.parametrize("queue", [0.06, 0.11])
+@pytest.mark.parametrize(("cc", "kp"), [("ccp", 1), ("ccpd", 2)])
+def test_a_short_queue_does_not_hide_the_pipe(finish: Runner, cc: str, kp: float, queue: float) -> None:
+    """Slow start's bursts are lost before they fill the pipe, and what it learnt of it by then is too little to stop at."""
+    done = finish(
+        path={"bandwidth": "200 Mbit/s", "rtt": "600 ms", "buffer": f"{queue} BDP"},
+        flows=controlled(cc, kp),
+        duration="60 s",
+        sample="10 ms",
+    )
+    exact_pipe = 200 * 600 * 1000 / 8 / 1514
+    assert between(done.trace, 50, 60).mean() == pytest.approx(resting_window(cc, kp, queue) * exact_pipe, rel=0.02)
+
+
+@pytest.mark.parametrize(("cc", "kp"), [("ccp", 1), ("ccpd", 4)])
+def test_an_outage_in_slow_start_leaves_no_threshold(finish: Runner, cc: str, kp: float) -> None:
+    """What a timeout keeps is what slow start had found by then: here nothing of the path yet."""
+    schedule = [{"at": "250 ms", "path": {"loss": 0.999999}}, {"at": "1500 ms", "path": {"loss": 0}}]
+    done = finish(
+        path={"bandwidth": "20 Mbit/s", "rtt": "100 ms"}, flows=controlled(cc, kp), duration="15 s", schedule=schedule
+    )
+    assert between(done.trace, 10, 15).mean() == pytest.approx(resting_window(cc, kp, 1) * pipe(done), rel=0.03)
 
 
 @pytest.mark.parametrize("kd_us", [0, 1000, 8000])

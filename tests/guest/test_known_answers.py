@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from tests.guest.conftest import Runner
+from tests.guest.conftest import Finished, Runner
 
 FRAME_BYTES = 1514
 MSS = 1448
@@ -75,6 +76,54 @@ def test_a_buffer_of_n_packets_drops_the_packet_after_n(finish: Runner, packets:
     assert len(done.trace.drops) == flow["packets_sent"] - packets - 1
 
 
+def burst(packets: int, queue: str, window: int, unit: str = "packets") -> dict[str, object]:
+    """A window of TCP that leaves at one instant and meets an idle line; small frames, so that the first window holds them all."""
+    size = f"{packets} packets" if unit == "packets" else f"{packets * 590} B"
+    return {
+        "path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms", "buffer": size, "queue": queue, "mtu": 576},
+        "flows": [fixed(window, initial_window=window, delayed_ack="off")],
+        "duration": "150 ms",
+    }
+
+
+@pytest.mark.parametrize("packets", [1, 2, 3, 5, 50])
+def test_a_buffer_of_n_packets_holds_n_of_a_burst_beside_the_one_in_service(finish: Runner, packets: int) -> None:
+    fits = finish(**burst(packets, "droptail", packets + 1))
+    assert not len(fits.trace.drops)
+    assert fits.document["path"]["queue_packets"]["max"] == packets
+    one_more = finish(**burst(packets, "droptail", packets + 2))
+    assert len(one_more.trace.drops) == 1
+    assert one_more.document["path"]["queue_packets"]["max"] == packets
+
+
+# RED drops from its threshold on, which is below 50 packets of this size.
+@pytest.mark.parametrize(
+    ("queue", "unit", "packets"),
+    [
+        *((queue, "packets", packets) for queue in ("codel", "fq_codel", "pie") for packets in (1, 5, 50)),
+        *(("droptail", "bytes", packets) for packets in (1, 5, 50)),
+        *(("red", "packets", packets) for packets in (1, 5)),
+    ],
+)
+def test_every_kind_of_queue_holds_as_many(finish: Runner, queue: str, unit: str, packets: int) -> None:
+    done = finish(**burst(packets, queue, packets + 1, unit))
+    assert not len(done.trace.drops)
+    assert done.document["path"]["queue_packets"]["max"] == packets
+
+
+@pytest.mark.parametrize(("cc", "packets", "ns3_mbps"), [("reno", 2, 14.5), ("cubic", 2, 16.2), ("reno", 3, 14.69)])
+def test_a_tiny_buffer_gives_what_the_same_queue_gives_in_ns3(
+    finish: Runner, cc: str, packets: int, ns3_mbps: float
+) -> None:
+    done = finish(
+        path={"bandwidth": "20 Mbit/s", "rtt": "40 ms", "buffer": f"{packets} packets"},
+        flows=[{"name": "one", "cc": cc}],
+        duration="60 s",
+        warmup="5 s",
+    )
+    assert done.document["flows"][0]["goodput_bps"] / 1e6 == pytest.approx(ns3_mbps, rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("share", "rate", "seconds"),
     [("1e-5", "1 Gbit/s", 10), ("1e-4", "500 Mbit/s", 5), ("1e-3", "500 Mbit/s", 2), ("1e-2", "500 Mbit/s", 1)],
@@ -124,6 +173,40 @@ def test_two_renos_share_a_path(finish: Runner) -> None:
         start_jitter="1 RTT",
     )
     assert done.document["jain"] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("cc", "bandwidth", "buffer", "far_ms", "least", "most"),
+    [
+        # Lakshman and Madhow 1997: between the inverse of the round trips and of their squares.
+        ("reno", "20 Mbit/s", "50 packets", 40, 1, 2),
+        # From RTT^-1/4, the response function (RFC 9438, section 5), to RTT^-1, equal windows (section 3.3).
+        ("cubic", "50 Mbit/s", "100 packets", 80, 0.25, 1),
+    ],
+)
+def test_the_longer_round_trip_gets_less_as_published(
+    finish_all: Callable[..., list[Finished]],
+    cc: str,
+    bandwidth: str,
+    buffer: str,
+    far_ms: int,
+    least: float,
+    most: float,
+) -> None:
+    """The exponent of the ratio of rates over that of mean round trips. The jitter keeps phases from deciding it (fidelity.md)."""
+    done = finish_all(
+        path={"bandwidth": bandwidth, "rtt": "20 ms", "buffer": buffer, "jitter": "1 ms"},
+        flows=[{"name": "near", "cc": cc}, {"name": "far", "cc": cc, "rtt": f"{far_ms} ms"}],
+        duration="60 s",
+        warmup="10 s",
+        start_jitter="1 RTT",
+        sample="10 ms",
+        repeats=2,
+    )
+    for one in done:
+        near, far = one.document["flows"]
+        ratio = near["goodput_bps"] / far["goodput_bps"]
+        assert least <= math.log(ratio) / math.log(far["rtt_ms"]["mean"] / near["rtt_ms"]["mean"]) <= most
 
 
 def test_every_ack_is_traced(finish: Runner) -> None:

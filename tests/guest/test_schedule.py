@@ -135,6 +135,32 @@ def test_a_flow_survives_a_blackout(finish: Runner, dark: dict[str, str]) -> Non
     assert goodput_bps(done, 25, 40) == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
 
 
+@pytest.mark.parametrize("dark", ["loss", "reverse_loss"])
+def test_a_run_begins_in_a_blackout(finish: Runner, dark: str) -> None:
+    light = {"at": "2 s", "path": {dark: 0}}
+    written = {"flows": [{"name": "one", "cc": "cubic"}], "duration": "20 s"}
+    done = finish(path=SMALL | {dark: "100 %"}, schedule=[light], **written)
+    # A SYN leaves each second, up to 32 ms late (a step of the kernel's timers): the third is answered, and its data a round trip later.
+    assert 2.08 <= done.trace.acks["t_ns"][0] / 1e9 < 2.15
+    assert goodput_bps(done, 0, 2.08) == 0
+    assert goodput_bps(done, 10, 20) == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
+    # What changes at 0 s is how the path begins: the same numbers, and the same packets.
+    again = finish(path=SMALL, schedule=[{"at": "0 s", "path": {dark: 1}}, light], **written)
+    assert again.document["trace_sha256"] == done.document["trace_sha256"]
+
+
+def test_a_flow_in_the_dark_has_no_goodput(finish: Runner) -> None:
+    # The SYN of 7 s is the first to arrive, after the window.
+    done = finish(
+        path=SMALL | {"loss": "100 %"},
+        schedule=[{"at": "6.9 s", "path": {"loss": 0}}],
+        window=["0 s", "7 s"],
+        duration="8 s",
+    )
+    assert done.document["flows"][0]["goodput_bps"] == 0
+    assert goodput_bps(done, 7.1, 8) > 1e6
+
+
 def test_a_flow_is_changed_before_it_starts_and_left_alone_after_its_end(finish: Runner) -> None:
     done = finish(
         path={"bandwidth": "200 Mbit/s", "rtt": "40 ms"},

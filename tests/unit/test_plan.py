@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from orchestrator import plan
 from orchestrator.describe import describe_plan
 from orchestrator.errors import PlanError, SpecError
+from orchestrator.path import Path, resolve_path
+from orchestrator.picture import as_svg, picture_of
 from orchestrator.plan import compile_plan
 from orchestrator.run import Qdisc, Run, run_id
 from orchestrator.spec import at_point, load_experiment, parse_experiment, shipped_experiments
@@ -153,15 +156,79 @@ def test_seeds_move_starts_and_nothing_else_of_a_plain_run() -> None:
         ({"path": {"buffer": "0.05 BDP"}}, "below 0.1 BDP"),
         ({"path": {"rtt": "600 ms"}, "duration": "3 s"}, "slow start alone"),
         ({"flows": [{"name": "app", "cc": "cubic", "window": "20 packets"}]}, "the window limits it"),
-        ({"path": {"loss": 0.01}, "flows": [{"name": "app", "cc": "reno"}]}, "holds these flows to about"),
+        (
+            {"path": {"loss": 0.01}, "flows": [{"name": "app", "cc": "reno"}]},
+            "in all in the long run, which begins after about",
+        ),
         ({"path": {"ecn": "on"}}, "never marks"),
+        ({"flows": [{"name": "app", "cc": "cubic", "size": "2 TB"}]}, "flow app cannot end in this run: 2 TB take "),
+        (
+            {"flows": [{"name": "app", "cc": "cubic", "count": 3, "size": "50 MB"}]},
+            "3 flows over bottleneck together cannot end in this run: 150 MB take ",
+        ),
+        (
+            {"path": {"loss": 0.01}, "flows": [{"name": "app", "cc": "reno", "size": "10 MB"}]},
+            "flow app will hardly end in this run: with path.loss 0.01 10 MB take about ",
+        ),
         ({"flows": [{"name": "app", "cc": "hstcp"}]}, "hstcp is highspeed"),
+        ({"flows": [{"name": "app", "cc": "lp"}]}, "delayed_ack: off"),
+        ({"schedule": [{"at": "5 s", "flows": {"app": {"cc": "lp"}}}]}, "delayed_ack: off"),
+        (
+            {"flows": [{"name": "near", "cc": "reno"}, {"name": "far", "cc": "reno", "rtt": "80 ms"}]},
+            "a matter of phase",
+        ),
     ],
 )
 def test_oddities_are_noted(changes: dict[str, Any], note: str) -> None:
     path = BASE["path"] | changes.pop("path", {})
     plan = compile_plan(parse_experiment(BASE | changes | {"path": path}))
     assert any(note in line for line in plan.lint), plan.lint
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"path": {"jitter": "1 ms"}},
+        {"path": {"loss": 1e-6}},
+        {"path": {"queue": "codel"}},
+        {"flows": [{"name": "near", "cc": "reno"}, {"name": "far", "cc": "reno"}]},
+        {"flows": [{"name": "near", "cc": "reno", "count": 8}, {"name": "far", "cc": "reno", "rtt": "80 ms"}]},
+        {
+            "flows": [
+                {"name": "near", "cc": "reno"},
+                {"name": "far", "cc": "reno", "rtt": "80 ms"},
+                {"name": "web", "web": {}},
+            ]
+        },
+    ],
+)
+def test_phases_do_not_matter_where_something_is_random(changes: dict[str, Any]) -> None:
+    flows = [{"name": "near", "cc": "reno"}, {"name": "far", "cc": "reno", "rtt": "80 ms"}]
+    path = BASE["path"] | changes.pop("path", {})
+    plan = compile_plan(parse_experiment(BASE | {"flows": flows} | changes | {"path": path}))
+    assert not [line for line in plan.lint if "phase" in line]
+
+
+@pytest.mark.parametrize("name", ["rtt-fairness", "rfc9743/rtt-fairness", "bbr-draft/rtts", "trust/near-and-far"])
+def test_no_shipped_comparison_of_round_trips_is_decided_by_phases(name: str) -> None:
+    assert not [line for line in compile_plan(load_experiment(name)).lint if "phase" in line]
+
+
+def test_a_transfer_that_can_end_has_no_note_about_it() -> None:
+    flows = [{"name": "app", "cc": "cubic", "count": 2, "size": "10 MB"}]
+    lint = compile_plan(parse_experiment(BASE | {"flows": flows, "duration": "60 s"})).lint
+    assert not [note for note in lint if " end in this run" in note]
+
+
+def test_a_plan_draws_the_numbers_of_the_experiment_not_those_of_its_topology() -> None:
+    path = {"bandwidth": "2 Gbit/s", "rtt": "280 ms", "loss": 1e-5}
+    flows = [{"name": "scan", "cc": "cubic", "size": "1 MB", "start": "2 s"}]
+    plan = compile_plan(parse_experiment(BASE | {"path": path, "flows": flows, "start_jitter": "0 s"}))
+    text = describe_plan(plan)
+    assert "===[ 2 Gbit/s, 140 ms, loss 1e-05; back 140 ms ]===" in text
+    assert "2 Gbit/s, 140 ms" in as_svg(picture_of(plan.graph), "path")
+    assert "100 Mbit/s" not in text, "the topology's own"
+    assert "scan: tcp cubic 1 MB, a1 -> b1, starts at 2 s\n" in text, "an end is not promised"
 
 
 def test_a_sound_experiment_has_no_notes() -> None:
@@ -208,3 +275,33 @@ def test_programs_need_memory() -> None:
     flows = [{"name": "many", "cc": "reno", "count": 50}]
     plain = only(flows=flows).memory_mb
     assert only(flows=[flows[0] | {"tool": "iperf3"}]).memory_mb >= plain + 256
+
+
+def test_a_path_is_resolved_once_for_all_repeats_of_a_point_and_for_the_drawing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolved: list[Path] = []
+
+    def watched(*parts: Any) -> Path:
+        resolved.append(resolve_path(*parts))
+        return resolved[-1]
+
+    monkeypatch.setattr(plan, "resolve_path", watched)
+    swept = parse_experiment(BASE | {"repeats": 3, "sweep": {"path.rtt": ["20 ms", "40 ms"]}})
+    compiled = compile_plan(swept)
+    assert (len(compiled.runs), len(resolved)) == (6, 2)
+    lane = resolved[0].bottlenecks[0]
+    assert compiled.graph.lanes[lane] == resolved[0].states[0].lanes[lane].carriage()
+
+
+def test_socket_buffers_hold_the_largest_window_or_rate_that_any_flow_asks_for() -> None:
+    def read_bytes(**flow: Any) -> int:
+        run = only(flows=[{"name": "app", "cc": "cubic"}, {"name": "asks", **flow}])
+        return int(dict(run.nodes[-1].sysctls)["net/ipv4/tcp_rmem"].split()[-1])
+
+    plain = read_bytes(cc="cubic")
+    # Eight pipes of 2560 bytes a packet, and the pipe is half of the window.
+    assert read_bytes(cc="lhfixed", params={"cwnd": "20000 packets"}) == 8 * 10_000 * 2560 > plain
+    paced = 10**10 * 40_000 // 8_000_000 // 1514 // 2
+    assert read_bytes(cc="apptcp", params={"rate": "10 Gbit/s"}) == 8 * paced * 2560
+    assert read_bytes(udp="90 Mbit/s") == plain

@@ -50,6 +50,22 @@ def test_an_mtu_is_each_senders_and_the_frames_of_queues_stay() -> None:
     assert (run.meaning.mtu, run.least_mtu) == (1500, 576)
 
 
+def test_what_changes_at_0_s_is_how_the_run_begins() -> None:
+    path = {"bandwidth": "8 Mbit/s", "rtt": "40 ms"}
+    dark, light = {"loss": "100 %"}, at(2, path={"loss": 0})
+    begun = plain_run(path=path | dark, schedule=[light])
+    assert plain_run(path=path, schedule=[at(0, path=dark), light]) == begun
+    assert 2**32 - 1 in [qdisc.options.get("loss_2p32") for end in begun.ends for qdisc in end.qdiscs]
+    # A buffer keeps its size unless it is named, as later too.
+    doubled = plain_run(path=path, schedule=[at(0, path={"rtt": "80 ms"})])
+    assert doubled.meaning.buffer_packets * 2 == pytest.approx(doubled.meaning.bdp_packets, abs=1)
+    run = plain_run(schedule=[at(0, path={"mtu": 576}, flows={"a": {"cc": "bic"}}), at(3, path={"mtu": 1500})])
+    assert [(change.at_us, change.dev, change.mtu) for change in run.device_changes] == [
+        (0, "a1-s1", 576), (3_000_000, "a1-s1", 1500)
+    ]  # fmt: skip
+    assert FlowChange(0, 0, "bic") in run.schedule
+
+
 def test_a_change_of_flows_leaves_the_draws_of_the_path_alone() -> None:
     path = {"bandwidth": "8 Mbit/s", "rtt": "40 ms", "loss": 1e-3}
     dark = at(5, path={"loss": "100 %"})
@@ -176,7 +192,7 @@ def test_oddities_of_a_schedule_are_noted() -> None:
 
 def test_the_rate_asked_for_is_that_of_the_window() -> None:
     trace = trace_of(flow=steady(0, 375_000))
-    fact = {"id": 0, "completed_us": None, "bytes_received": 3_750_000}
+    fact = {"id": 0, "connected_us": 0, "completed_us": None, "bytes_received": 3_750_000}
     for schedule, error in (
         ([], 0.25),
         ([at(5, flows=rate("2 Mbit/s"))], 0.0),
@@ -191,7 +207,7 @@ def test_throughput_counts_the_frames_that_were_sent() -> None:
     run = plain_run(flows=[APP], schedule=[at(5, path={"mtu": 600})])
     acks = [{"t_ns": tick * 10**9, "delivered": 100 * tick, "acked_bytes": 54_800 * tick} for tick in range(11)]
     trace = trace_of(ack=acks, flow=steady(0, 54_800))
-    facts = {"flows": [{"id": 0, "completed_us": None, "bytes_received": 548_000}]}
+    facts = {"flows": [{"id": 0, "connected_us": 0, "completed_us": None, "bytes_received": 548_000}]}
     assert summarise(run, trace, facts)["flows"][0]["throughput_bps"] == pytest.approx(100 * 614 * 8)
 
 

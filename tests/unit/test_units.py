@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +26,9 @@ def test_durations_are_microseconds(text: str, us: int) -> None:
     assert units.parse_duration(text) == us
 
 
-@pytest.mark.parametrize(("text", "count"), [("2 GB", 2 * 10**9), ("64 KiB", 65536), ("1 B", 1)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("2 GB", 2 * 10**9), ("64 KiB", 65536), ("1 B", 1), ("2 TB", 2 * 10**12), ("1 TiB", 2**40)]
+)
 def test_sizes_are_bytes(text: str, count: int) -> None:
     assert units.parse_size(text) == count
 
@@ -71,3 +75,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             assert parse(text) >= 0
         except ValueError as error:
             assert str(error)
+
+
+@pytest.mark.parametrize("parse", [units.parse_rate, units.parse_duration, units.parse_size, units.parse_share])
+def test_nothing_of_a_quantity_is_left_unread(parse: Callable[[str], object]) -> None:
+    for written in ("40 ms" + " " * 72 + "h garbage", "1" * 65, "40" + " " * 63 + "ms"):
+        with pytest.raises(ValueError, match="at most 64 characters"):
+            parse(written)
