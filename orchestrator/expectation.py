@@ -58,12 +58,14 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "queue_delay_p95": ("path", "milliseconds"),
     "queue_delay_p99": ("path", "milliseconds"),
     "jain": ("run", "share"),
+    "goodput_total": ("run", "rate"),
     "convergence_s": ("run", "seconds"),
     "recovery_ratio": ("run", "number"),
     "fct_mean": ("run", "seconds"),
     "fct_p50": ("run", "seconds"),
     "fct_p95": ("run", "seconds"),
     "fct_p99": ("run", "seconds"),
+    "fct_max": ("run", "seconds"),
 }
 
 # Which way is better, where one is for everybody: a larger window or a mark is neither good nor bad by itself.
@@ -76,6 +78,7 @@ HIGHER_IS_BETTER = (
     "utilisation",
     "efficiency",
     "jain",
+    "goodput_total",
     "recovery_ratio",
 )
 LOWER_IS_BETTER = (
@@ -103,6 +106,7 @@ LOWER_IS_BETTER = (
     "fct_p50",
     "fct_p95",
     "fct_p99",
+    "fct_max",
 )
 
 # Measures that only a whole run has.
@@ -116,6 +120,7 @@ UNPHASED = (
     "fct_p50",
     "fct_p95",
     "fct_p99",
+    "fct_max",
 )
 
 _QUANTITIES = {
@@ -155,11 +160,13 @@ def write_amount(measure: str, bound: float) -> str | float:
 
 
 def say_amount(measure: str, value: float) -> str:
-    """What was measured, to six digits and with its unit, beside a bound that has one."""
+    """What was measured, to six digits and with its unit, beside a bound that has one; of a rate all six, as runs differ in the last."""
     kind = MEASURES[measure][1]
     if kind in _FORMS:
         form, scale = _FORMS[kind]
-        return form(round(float(f"{value:.6g}") * scale))
+        text = form(round(float(f"{value:.6g}") * scale))
+        number, unit = text.split(" ")
+        return f"{float(number):#.6g}".rstrip(".") + f" {unit}" if kind == "rate" and value else text
     return f"{value:.6g} packets" if kind == "packets" else f"{value:.6g}"
 
 

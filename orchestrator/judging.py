@@ -6,8 +6,10 @@ was measured by other code is measured again from the kept trace before anybody 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,18 +17,23 @@ from typing import Any
 from orchestrator import airtime
 from orchestrator.analysis import (
     budget,
+    devices,
     expect,
     fairness,
     fidelity,
     links,
     measures,
+    offered,
     real_paths,
+    senders,
     series,
     windows,
     wireless,
 )
+from orchestrator.analysis.remedies import what_to_change
 from orchestrator.backends.base import Cost
-from orchestrator.errors import FidelityBroken
+from orchestrator.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
+from orchestrator.other_programs import differing_programs
 from orchestrator.results.store import Store
 from orchestrator.run import Run
 from orchestrator.trace import Trace, read_trace, trace_sha256
@@ -34,7 +41,22 @@ from orchestrator.trace import Trace, read_trace, trace_sha256
 Document = dict[str, Any]
 
 # All that turns a trace into numbers, and what those are held against.
-FORMULAS = (airtime, budget, expect, fairness, fidelity, links, measures, real_paths, series, windows, wireless)
+FORMULAS = (
+    airtime,
+    budget,
+    devices,
+    expect,
+    fairness,
+    fidelity,
+    links,
+    measures,
+    offered,
+    real_paths,
+    senders,
+    series,
+    windows,
+    wireless,
+)
 
 
 @cache
@@ -75,36 +97,71 @@ def up_to_date(document: Document, store: Store) -> Document:
     """A kept run's document by today's formulas; FidelityBroken where today's checks would not have let it pass."""
     if document.get("measured_by") == measured_by():
         return document
-    manifest = store.manifest(document["run"])
-    run, trace = Run.from_json(manifest["run"]), store.trace(document["run"])
-    document = document | _measured(run, document["run"], trace, manifest["facts"])
+    document = _by_todays_formulas(document, store)
     store.revise(document)
     return document
 
 
+def _by_todays_formulas(document: Document, store: Store) -> Document:
+    manifest = store.manifest(document["run"])
+    run, trace = store.planned(document["run"]), store.trace(document["run"])
+    return document | _measured(run, document["run"], trace, manifest["facts"])
+
+
+def readable(document: Document, store: Store) -> Document:
+    """A kept run's document to look at: by today's formulas, or as it was measured then with a `caveat` that says why not.
+
+    Runs that an earlier kernel or agent made are kept for years, and what today's checks ask of a run they may not have.
+    """
+    if document.get("measured_by") == measured_by():
+        return document
+    try:
+        document = _by_todays_formulas(document, store)
+        # Where nothing can be written, on a read-only disk, it is measured at every look.
+        with contextlib.suppress(ResultsError):
+            store.revise(document)
+        return document
+    except FidelityBroken as error:
+        caveat = f"measured by earlier formulas: today's checks refuse it ({error.what})"
+    except RunDamaged:
+        raise
+    except (ArithmeticError, LookupError, TraceError, TypeError, ValueError) as error:
+        caveat = f"measured by earlier formulas: today's cannot measure it ({' '.join(str(error).split())})"
+    return document | {"caveat": caveat}
+
+
+def readable_all(documents: Sequence[Document], store: Store) -> list[Document]:
+    """The documents of an experiment by today's formulas, so that a baseline of years ago is measured as what is compared with it is."""
+    found = []
+    for document in documents:
+        if document["status"] == "failed" or not store.is_kept(document["run"]):
+            found.append(document)
+            continue
+        try:
+            found.append(readable(document | {"cached": False}, store) | {"cached": document.get("cached", False)})
+        except RunDamaged as error:
+            found.append(document | {"caveat": f"measured by earlier formulas: {error.what}"})
+    return found
+
+
 def kept_run(key: str, store: Store) -> tuple[Document, Run, Trace]:
-    """All there is of a kept run, by today's formulas."""
-    document = up_to_date(store.get(key), store)
+    """All there is of a kept run, by today's formulas where they can measure it."""
+    document = readable(store.get(key), store)
     return document, *run_and_trace(document, store)
 
 
 def run_and_trace(document: Document, store: Store) -> tuple[Run, Trace]:
     """A kept run as it was planned, and the trace that it left."""
-    return Run.from_json(store.manifest(document["run"])["run"]), store.trace(document["run"])
+    return store.planned(document["run"]), store.trace(document["run"])
 
 
 def rerun_verdict(kept: Document, again: Document) -> Document:
     """Whether every byte of the trace is the same, and which of the programs that made it are not."""
-    now = again["identity"]
     return {
         "run": kept["run"],
         "identical": again["trace_sha256"] == kept["trace_sha256"],
         "trace_sha256": again["trace_sha256"],
-        "differences": [
-            f"{name}: {kept['identity'][name][:12] if name in kept['identity'] else 'none'} then, {value[:12]} now"
-            for name, value in now.items()
-            if kept["identity"].get(name) != value
-        ],
+        "differences": differing_programs(kept.get("identity", {}), again["identity"]),
     }
 
 
@@ -115,7 +172,7 @@ def _measured(run: Run, key: str, trace: Trace, facts: Document) -> Document:
             "checking the fidelity of",
             f"run {key}",
             broken,
-            "nothing was kept; see `longhaul plan` and docs/fidelity.md",
+            f"{what_to_change(run, ((one.name, one.text) for one in checks if not one.ok))}; nothing was kept, see docs/fidelity.md",
         )
     document = measures.summarise(run, trace, facts)
     document["fidelity"] = {"ok": True, "checks": [check.as_dict() for check in checks]}

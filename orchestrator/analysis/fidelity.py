@@ -13,30 +13,27 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.budget import over_budget, told
+from orchestrator.analysis.devices import judge_devices, listed
 from orchestrator.analysis.links import judge_limit, judge_losses, judge_rate
+from orchestrator.analysis.offered import judge_windows
 from orchestrator.analysis.real_paths import judge_hosts
+from orchestrator.analysis.senders import judge_senders
 from orchestrator.analysis.series import of_flow
 from orchestrator.analysis.wireless import is_wireless, judge_media
 from orchestrator.iperf3 import IPERF3
-from orchestrator.qdiscs import DCF
-from orchestrator.run import DeviceChange, End, Flow, FlowChange, Qdisc, Run
+from orchestrator.run import Flow, FlowChange, Run, ScheduledChange
 from orchestrator.trace import EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
+from orchestrator.units import format_duration
 
 Facts = dict[str, Any]
 
 # By the clock: real timers are late, within the budget (budget.py).
 _RTT_TOLERANCE = 0.001
 _RTT_GRACE_US = {"virtual": 20, "real": 2000}
-_LIMITED_SHARE = 0.01
 _SYN_AGAIN_US = 1_000_000
+# What the kernel runs in the name of a control whose connection has no ECN.
+_WITHOUT_ECN = {"dctcp": "dctcp-reno"}
 _LATE_US = {"virtual": 100, "real": 10_000}
-# Counters go on while they are read: at most this much longer than it took, and what is in no queue at the moment.
-_READING_SLACK_US = 4000
-_READING_PACKETS = 10
-# A connection's first window is 64 KB whatever the receiver's memory (the SYN's window is not scaled); it then opens within this.
-_OPENING_ROUND_TRIPS = 3
-# Of many things that are wrong in the same way, the first few tell.
-_MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +65,19 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_ecn(run, facts),
         *_schedule(run, trace, facts),
         *_sysctls(run, facts),
-        *_frames(run, facts),
+        *(Check(*verdict) for verdict in judge_devices(run, trace, facts)),
         *_links(run, trace),
         *_base_rtt(run, trace, facts),
         *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
-        *_conservation(run, facts),
-        *_drops_elsewhere(run, facts),
-        *_windows(run, trace),
-        *_buffers(run, facts),
+        *(Check("window", ok, text) for ok, text in judge_windows(run, trace, facts)),
+        *(Check(*verdict) for verdict in judge_senders(run, trace, facts)),
         *_iperf3(run, facts),
     ]
 
 
-def _listed(wrong: Sequence[str]) -> str:
-    """The first of them."""
-    rest = len(wrong) - _MOST_LISTED
-    return "; ".join([*wrong[:_MOST_LISTED], *([f"and {rest} more"] if rest > 0 else [])])
-
-
 def broken_text(checks: Sequence[Check]) -> str:
     """What is said of a run with these checks where some are broken; empty where none is."""
-    return _listed([f"{check.name}: {check.text}" for check in checks if not check.ok])
+    return listed([f"{check.name}: {check.text}" for check in checks if not check.ok])
 
 
 def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
@@ -118,10 +107,23 @@ def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check
                 asked = change.cc or asked
         if fact["error"]:
             yield Check("flow", False, f"{flow.name}: {fact['error']}")
-        elif asked is not None:
-            yield Check(
-                "congestion control in use", fact["cc"] == asked, f"{flow.name}: asked {asked}, found {fact['cc']}"
-            )
+            continue
+        if not answered(fact):
+            yield Check("flow", True, f"{flow.name}: no answer")
+        # Of a client of iperf3 that was never answered nothing was read.
+        if asked is not None and (fact["cc"] is not None or answered(fact)):
+            ok = fact["cc"] == asked or (fact["cc"] == _WITHOUT_ECN.get(asked) and _asked_again(flow, fact))
+            yield Check("congestion control in use", ok, f"{flow.name}: asked {asked}, found {fact['cc']}")
+
+
+def answered(fact: Facts) -> bool:
+    """Whether the flow ever had a connection: a path that lets no answer through is a result."""
+    return fact["connected_us"] is not None
+
+
+def _asked_again(flow: Flow, fact: Facts) -> bool:
+    """A SYN that is sent again asks for no ECN (RFC 3168, section 6.1.1.1); of a web user, only the first connection is known."""
+    return flow.kind == "web" or (answered(fact) and fact["connected_us"] - flow.start_us >= _SYN_AGAIN_US)
 
 
 def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
@@ -131,10 +133,7 @@ def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
     for flow in run.flows:
         fact, asked = told[flow.id], asks[flow.from_node]
         # A dctcp connection has it whatever the host says.
-        if flow.kind != "tcp" or fact["connected_us"] is None or flow.options.both_ends:
-            continue
-        # A SYN that is sent again asks for none (RFC 3168, section 6.1.1.1).
-        if fact["connected_us"] - flow.start_us >= _SYN_AGAIN_US:
+        if flow.kind != "tcp" or not answered(fact) or flow.options.both_ends or _asked_again(flow, fact):
             continue
         if fact["ecn"] != asked:
             words = ("without", "with")
@@ -151,13 +150,18 @@ def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
         end_us = over_us[change.flow] if isinstance(change, FlowChange) else None
         if index in made:
             late_us = made[index] // 1000 - change.at_us
-            wrong += [f"change {index} {late_us} us late"] if not 0 <= late_us <= _LATE_US[run.clock] else []
+            wrong += [f"{_moment(change)} {late_us} us late"] if not 0 <= late_us <= _LATE_US[run.clock] else []
         elif end_us is not None and end_us <= change.at_us:
             moot += 1
         else:
-            wrong.append(f"change {index} not made")
+            wrong.append(f"{_moment(change)} not made")
     told = f"{len(run.schedule) - moot} made at their times, {moot} of flows that were over"
-    yield Check("scheduled changes", not wrong, _listed(wrong) or told)
+    yield Check("scheduled changes", not wrong, listed(wrong) or told)
+
+
+def _moment(change: ScheduledChange) -> str:
+    """A change by what the schedule calls it."""
+    return f"the change at {format_duration(change.at_us)}"
 
 
 def _changes_made(trace: Trace) -> dict[int, int]:
@@ -175,20 +179,7 @@ def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
         if (found[node.name].get(name) or "").split() != value.split()
     ]
     yield Check(
-        "sysctls", not wrong, _listed(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked"
-    )
-
-
-def _frames(run: Run, facts: Facts) -> Iterator[Check]:
-    most = run.meaning.frame_bytes
-    # Sampled, a trace has not seen each frame; none can be larger where nothing makes one of many.
-    seen = [link["max_frame_bytes"] for link in facts["links"] if link["max_frame_bytes"] is not None]
-    largest = max(seen, default=0)
-    offloads = all(device["offloads_off"] for device in facts["devices"])
-    yield Check(
-        "no frame above the MTU",
-        largest <= most and offloads,
-        f"largest {f'{largest} bytes' if seen else 'not seen'}, {most} allowed, offloads {'off' if offloads else 'ON'}",
+        "sysctls", not wrong, listed(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked"
     )
 
 
@@ -251,90 +242,23 @@ def _path_rtt_us(run: Run, flow: Flow) -> tuple[float, float]:
     return delay_ns / 1000, jitter_ns / 1000
 
 
-def _conservation(run: Run, facts: Facts) -> Iterator[Check]:
-    """At a bridge: what came in went out, was dropped by a queue, or still waits; by the real clock, but for the time of reading."""
-    slack = 0.0
-    if (machine := facts.get("machine")) is not None:
-        reading_us = machine["snapshot_us"] + _READING_SLACK_US
-        slack = _READING_PACKETS + 2 * reading_us * run.meaning.bandwidth_bps / (8e6 * run.meaning.frame_bytes)
-    duplicates = any(qdisc.options.get("duplicate_2p32") for end in run.ends for qdisc in end.qdiscs)
-    for node in run.nodes:
-        if not node.bridge:
-            continue
-        devices = [device for device in facts["devices"] if device["node"] == node.name]
-        came = sum(device["rx_packets"] for device in devices)
-        went = sum(device["tx_packets"] for device in devices)
-        roots = [qdisc for device in devices for qdisc in device["qdiscs"] if qdisc["parent"] == "root"]
-        dropped, waiting = sum(root["drops"] for root in roots), sum(root["qlen"] for root in roots)
-        left = went + dropped + waiting
-        ok = came <= left + slack if duplicates else abs(came - left) <= slack
-        yield Check("conservation", ok, f"{node.name}: {came} in = {went} out + {dropped} dropped + {waiting} waiting")
-
-
-def _drops_elsewhere(run: Run, facts: Facts) -> Iterator[Check]:
-    """Nothing is lost but in the queues that may lose: the bottleneck's, and delay lines with configured loss."""
-    devices: tuple[End | DeviceChange, ...] = (*run.ends, *run.device_changes)
-    allowed = {(one.node, one.dev) for one in devices if any(_may_drop(qdisc) for qdisc in one.qdiscs)}
-    wrong = []
-    for device in facts["devices"]:
-        place = f"{device['node']} {device['dev']}"
-        if device["rx_dropped"] or device["tx_dropped"]:
-            wrong.append(f"{place}: {device['rx_dropped']} in, {device['tx_dropped']} out")
-        if (device["node"], device["dev"]) not in allowed and (
-            lost := sum(qdisc["drops"] for qdisc in device["qdiscs"])
-        ):
-            wrong.append(f"{place}: {lost} in its queue")
-    for node in facts["nodes_snmp"]:
-        wrong += [
-            f"{node['node']} {what}: {node[what]}"
-            for what in ("ip_discards", "ip_no_routes", "udp_rcvbuf_errors")
-            if node[what]
-        ]
-    yield Check("no drop elsewhere", not wrong, _listed(wrong) or "none but where the plan has it")
-
-
-def _may_drop(qdisc: Qdisc) -> bool:
-    return qdisc.kind in ("tbf", DCF) or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
-
-
-def _windows(run: Run, trace: Trace) -> Iterator[Check]:
-    """A window that was capped is what the sender was offered in the end, and held to all the time."""
-    for flow in run.flows:
-        cap, mss = flow.options.window_clamp_bytes, run.meaning.mss_bytes
-        if cap and len(acks := of_flow(trace.acks, flow.id)):
-            offered, flying = int(acks["snd_wnd"][-1]), int(acks["inflight"].max())
-            least = run.least_mtu - run.meaning.mtu + mss
-            ok = cap - mss < offered <= cap and flying * least <= max(cap, mss)
-            yield Check("window", ok, f"{flow.name}: {offered} bytes offered, {cap} asked, {flying} packets in flight")
-
-
-def _buffers(run: Run, facts: Facts) -> Iterator[Check]:
-    """No sender was held back by a buffer, unless the experiment caps the window."""
-    told = {fact["id"]: fact for fact in facts["flows"]}
-    for flow in run.flows:
-        fact = told[flow.id]
-        if flow.kind != "tcp" or flow.options.window_clamp_bytes or not fact["busy_us"]:
-            continue
-        limited_us = fact["rwnd_limited_us"] + fact["sndbuf_limited_us"]
-        allowed_us = fact["busy_us"] * _LIMITED_SHARE + _OPENING_ROUND_TRIPS * _path_rtt_us(run, flow)[0]
-        yield Check(
-            "not limited by buffers",
-            limited_us <= allowed_us,
-            f"{flow.name}: {limited_us / fact['busy_us']:.2%} of its time",
-        )
-
-
 def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
     """iperf3 is a second witness: it did what it was told, and what it counted is what the kernel counted."""
     told = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
-        if flow.tool == IPERF3 and not told[flow.id]["error"]:
-            wrong = [*_contradictions(run, flow, told[flow.id])]
-            said = told[flow.id]["iperf3"]
-            told_bytes = (
-                f"{said['bytes_sent']} bytes sent, {said['bytes_received']} received, {said['retransmits']} sent again"
-            )
-            yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
+        fact = told[flow.id]
+        if flow.tool != IPERF3 or fact["error"] or not answered(fact):
+            continue
+        said = fact["iperf3"]
+        # One that was not told to begin before its end has counted nothing.
+        begun = said["bytes_given"] > 0
+        wrong = [*_contradictions(run, flow, fact)] if begun else []
+        told_bytes = (
+            f"{said['bytes_sent']} bytes sent, {said['bytes_received']} received, {said['retransmits']} sent again"
+            if begun
+            else "its server told it nothing before its end"
+        )
+        yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
 
 
 def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:

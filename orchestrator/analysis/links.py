@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from orchestrator.analysis.series import counter, of_flow
-from orchestrator.qdiscs import DCF
+from orchestrator.qdiscs import DCF, FRAME_MEMORY_BYTES, LEAST_FRAME_MEMORY_BYTES
 from orchestrator.run import Link, Qdisc, Run
-from orchestrator.trace import DROP_RANDOM, Trace
+from orchestrator.trace import DROP_RANDOM, Records, Trace
 
 # Whether it holds, and what was found; None where there is nothing to judge.
 Verdict = tuple[bool, str]
@@ -18,6 +18,8 @@ Verdict = tuple[bool, str]
 _TOLERANCE = {"virtual": 0.002, "real": 0.03}
 # Standard deviations: the chance of a sound run to be outside is below 1e-9.
 _SIGMAS = 6.2
+# The frame of an acknowledgement with timestamps.
+_ACK_BYTES = 66
 
 
 def _at(run: Run, link: Link) -> str:
@@ -48,16 +50,22 @@ def judge_rate(run: Run, trace: Trace, link: Link) -> Verdict | None:
     # A queue seen at two ticks may have been empty between them; only an excess is an error then.
     slack_bits = (2 * run.meaning.frame_bytes + _burst_bytes(run, link)) * 8
     tolerance = _TOLERANCE[run.clock]
-    high = sent_bits <= expected_bits * (1 + tolerance) + slack_bits
+    # The kernel counts whole nanoseconds, downwards: each packet may take up to one less than it should.
+    early_bits = link.rate_bps * int(records["tx_packets"][last] - records["tx_packets"][first]) / 1e9
+    high = sent_bits <= expected_bits * (1 + tolerance) + slack_bits + early_bits
     low = sent_bits >= expected_bits * (1 - tolerance) - slack_bits
-    steady = (
-        int(records["queue_packets"][first : last + 1].min())
-        > link.rate_bps * run.trace.tick_us / 8e6 / run.meaning.frame_bytes
-    )
+    steady = _never_idle(run, link, records[first : last + 1])
     return (
         high and (low or not steady),
         f"{_at(run, link)}{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
     )
+
+
+def _never_idle(run: Run, link: Link, records: Records) -> bool:
+    """Whether at each tick more waited than the line could send until the next one, and than the queue threw away meanwhile."""
+    sendable = link.rate_bps * np.diff(records["t_ns"].astype(np.int64)) / 8e9
+    dropped = np.diff(records["drops"].astype(np.int64)) * run.meaning.frame_bytes
+    return bool((records["queue_bytes"][:-1] > sendable + dropped).all())
 
 
 def _burst_bytes(run: Run, link: Link) -> int:
@@ -73,6 +81,8 @@ def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:
     records = of_flow(trace.links, link.id)
     if not len(records):
         return None
+    if (cake := _qdisc_of(run, link.node, link.dev, "cake")) is not None:
+        return _judge_memory(run, link, cake, records)
     # A queue that counts bytes has room for more packets where some are short.
     in_bytes = any(_qdisc_of(run, link.node, link.dev, kind) for kind in ("bfifo", "red"))
     if link.queue_limit_packets and not in_bytes:
@@ -88,6 +98,22 @@ def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:
             f"{_at(run, link)}at most {most} bytes waited, {link.queue_limit_bytes} may",
         )
     return None
+
+
+def _judge_memory(run: Run, link: Link, cake: Qdisc, records: Records) -> Verdict:
+    """CAKE limits the memory of what waits behind the next packet: that of so many full frames. Bare acknowledgements take none."""
+    limit = cake.options["memory_bytes"]
+    assert isinstance(limit, int)
+    allowed = limit + run.meaning.frame_bytes + FRAME_MEMORY_BYTES
+    # How many of the packets have data is not known: at least as many as full frames would be needed for it.
+    packets = records["queue_packets"].astype(np.int64)
+    data = np.maximum(records["queue_bytes"].astype(np.int64) - packets * _ACK_BYTES, 0)
+    frames = np.ceil(data / (run.meaning.frame_bytes - _ACK_BYTES))
+    most = int((data + frames * (LEAST_FRAME_MEMORY_BYTES + _ACK_BYTES)).max())
+    return (
+        most <= allowed,
+        f"{_at(run, link)}at most {packets.max()} packets waited, in at least {most} bytes of memory, {allowed} may",
+    )
 
 
 def judge_losses(run: Run, trace: Trace, link: Link) -> Verdict | None:

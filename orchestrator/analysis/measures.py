@@ -72,7 +72,17 @@ PATH_VALUES: dict[str, tuple[str, ...]] = {
     "queue_delay_p95": ("queue_delay_percentiles_ms", "p95"),
     "queue_delay_p99": ("queue_delay_percentiles_ms", "p99"),
 }
-RUN_VALUES = ("jain", "convergence_s", "recovery_ratio", "fct_mean", "fct_p50", "fct_p95", "fct_p99")
+RUN_VALUES = (
+    "jain",
+    "goodput_total",
+    "convergence_s",
+    "recovery_ratio",
+    "fct_mean",
+    "fct_p50",
+    "fct_p95",
+    "fct_p99",
+    "fct_max",
+)
 
 FORMULAS: dict[str, str] = {
     "goodput": "bytes the receiver's application got / time in the window",
@@ -109,12 +119,14 @@ FORMULAS: dict[str, str] = {
     "queue_delay_p95": "95th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
     "queue_delay_p99": "99th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
     "jain": "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
+    "goodput_total": "bytes that the receivers' applications of all flows got in the window while their flows were active / time in the window",
     "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 mean smoothed round trips of the slowest",
     "recovery_ratio": "goodput of the flows that stay: after the visitors left / before the first one came",
     "fct_mean": "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
     "fct_p50": "median completion_s of the flows with a size, null until all of them are complete",
     "fct_p95": "95th percentile of completion_s of the flows with a size, null until all of them are complete",
     "fct_p99": "99th percentile of completion_s of the flows with a size, null until all of them are complete",
+    "fct_max": "completion_s of the last of the flows with a size, so of a transfer over parallel flows, null until all of them are complete",
 }
 
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
@@ -192,7 +204,17 @@ def _measured(run: Run, trace: Trace, told: Mapping[int, Document], window: Span
         "path": links[0],
         "links": [{"name": link.name, **measured} for link, measured in zip(run.links, links, strict=True)],
         "jain": jain_index(run, trace, window.begin_s, window.end_s),
+        "goodput_total": _goodput_total(run, flows, told, window),
     }
+
+
+def _goodput_total(run: Run, measured: Sequence[Document], told: Mapping[int, Document], window: Span) -> float:
+    """Rates of flows that were active at different times do not add up; what they carried does."""
+    carried = sum(
+        one["goodput_bps"] * active(flow, told[flow.id], window).length_s
+        for flow, one in zip(run.flows, measured, strict=True)
+    )
+    return float(carried / window.length_s) if window.length_s else 0.0
 
 
 def active(flow: Flow, fact: Document, window: Span) -> Span:
@@ -220,6 +242,8 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         "variant": flow.variant,
         "start_s": flow.start_us / 1e6,
         "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
+        # Of a web user, the first connection; null: nothing ever answered.
+        "connected_s": None if fact["connected_us"] is None else fact["connected_us"] / 1e6,
         "goodput_bps": goodput_bps,
         "throughput_bps": delivered * frame * 8 / span.length_s if span.length_s else 0.0,
         "goodput_cv": float(per_second.std() / per_second.mean())
@@ -247,8 +271,8 @@ def _completion(times_s: Sequence[float | None]) -> dict[str, float | None]:
     """Without those that are not complete, the slowest of all, the rest would look fast: then there is no value."""
     complete = [time_s for time_s in times_s if time_s is not None]
     if not complete or len(complete) < len(times_s):
-        return dict.fromkeys(("mean", *_PERCENTILES))
-    return {"mean": float(np.mean(complete)), **_percentiles(np.array(complete))}
+        return dict.fromkeys(("mean", *_PERCENTILES, "max"))
+    return {"mean": float(np.mean(complete)), **_percentiles(np.array(complete)), "max": max(complete)}
 
 
 def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) -> float:

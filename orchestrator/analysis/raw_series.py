@@ -52,10 +52,10 @@ class Span:
         last = EVER[1] if self.end_s >= run.duration_us / 1e6 else max(0, round(self.end_s * 1e9))
         return round(self.begin_s * 1e9), last
 
-    def edges_s(self) -> Floats:
-        """Of the bins of a rate."""
+    def edges_s(self, least_s: float = _LEAST_BIN_S) -> Floats:
+        """Of the bins of a rate, none of them shorter than that."""
         length_s = max(0.0, self.end_s - self.begin_s)
-        edges = bins_s(self.begin_s, self.end_s, max(_LEAST_BIN_S, length_s / self.bins))
+        edges = bins_s(self.begin_s, self.end_s, max(least_s, length_s / self.bins))
         return edges if len(edges) > 1 or not length_s else np.array([self.begin_s, self.end_s])
 
 
@@ -112,8 +112,9 @@ def round_trips(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
 
 
 def goodput(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
-    """What gets into order at the receiver."""
-    return _rates(counter(source("flow", ["app_bytes"], flow.id, EVER), "app_bytes", run), 8, span)
+    """What gets into order at the receiver, over a round trip or more: what waits behind a gap comes all at once when that is filled."""
+    received = counter(source("flow", ["app_bytes"], flow.id, EVER), "app_bytes", run)
+    return _rates(received, 8, span, max(_LEAST_BIN_S, run.meaning.rtt_us / 1e6))
 
 
 def flow_throughput(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
@@ -157,8 +158,8 @@ def link_throughput(run: Run, source: ColumnSource, link: Link, span: Span) -> R
     return _rates(counter(source("link", ["tx_bytes"], link.id, EVER), "tx_bytes", run), 8, span)
 
 
-def _rates(of: Counter, a_count: float, span: Span) -> Raw:
-    edges_s = span.edges_s()
+def _rates(of: Counter, a_count: float, span: Span, least_s: float = _LEAST_BIN_S) -> Raw:
+    edges_s = span.edges_s(least_s)
     return Raw(_middles(edges_s), of.rates(edges_s), a_unit=1 / a_count)
 
 

@@ -71,7 +71,9 @@ FLOW_SERIES: dict[str, Series[FlowReader]] = {
         "segments TCP took for lost so far; by the real clock, those it takes for lost now",
         counted_at_acks("lost"),
     ),
-    "goodput": Series("bit/s", "bytes the receiver's application got, in bins of 0.1 s or more", goodput),
+    "goodput": Series(
+        "bit/s", "bytes the receiver's application got, in bins of a round trip or more, and of 0.1 s or more", goodput
+    ),
     "throughput": Series("bit/s", "frames that reached the receiver, in bins of 0.1 s or more", flow_throughput),
     "bytes": Series("bytes", "bytes the receiver's application got so far", received_bytes),
 }

@@ -18,7 +18,7 @@ from tests.unit.recordings import plain_run, recorded, steady, trace_of
 
 
 def facts(run: Run, **flow_changes: Any) -> dict[str, Any]:
-    one = {"completed_us": None, "bytes_received": 0} | flow_changes
+    one = {"connected_us": 0, "completed_us": None, "bytes_received": 0} | flow_changes
     return {"flows": [{"id": flow.id, **one} for flow in run.flows]}
 
 
@@ -199,10 +199,22 @@ def test_completion_times_are_those_of_all_sized_flows_or_none() -> None:
         # 1 s, 2 s, ... 5 s after their starts.
         fact["completed_us"] = (2 * fact["id"] + 1) * 10**6
     document = summarise(run, trace_of(), told)
-    assert [document[f"fct_{name}"] for name in ("mean", "p50", "p95", "p99")] == pytest.approx([3.0, 3.0, 4.8, 4.96])
+    measured = [document[f"fct_{name}"] for name in ("mean", "p50", "p95", "p99", "max")]
+    assert measured == pytest.approx([3.0, 3.0, 4.8, 4.96, 5.0])
     told["flows"][4]["completed_us"] = None
     assert summarise(run, trace_of(), told)["fct_p50"] is None
+    assert summarise(run, trace_of(), told)["fct_max"] is None
     assert summarise(plain_run(), trace_of(), facts(plain_run()))["fct_mean"] is None
+
+
+def test_the_total_is_what_all_flows_carried_however_long_each_was_there() -> None:
+    """1 MB/s for 10 s and 0.5 MB/s for the last 4 s: 12 MB in 10 s."""
+    run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "6 s"}])
+    trace = trace_of(flow=[*steady(0, 1_000_000), *steady(1, 500_000, 6.0)])
+    document = summarise(run, trace, facts(run))
+    assert [flow["goodput_bps"] for flow in document["flows"]] == pytest.approx([8e6, 4e6])
+    assert document["goodput_total"] == pytest.approx(9.6e6)
+    assert value_of(document, "goodput_total", None) == document["goodput_total"]
 
 
 def test_queue_delay_percentiles_are_over_time_and_at_the_rate_of_the_time() -> None:
@@ -273,6 +285,8 @@ def test_expectations_are_bounds(low: float | None, high: float | None, ok: bool
     "measure, value, said",
     [
         ("goodput", 2_224_774.4, "2.22477 Mbit/s"),
+        ("goodput", 16_610_004.0, "16.6100 Mbit/s"),
+        ("goodput", 622_080_000.0, "622.080 Mbit/s"),
         ("rtt_mean", 60.2871, "60.287 ms"),
         ("completion_s", 12.5, "12.5 s"),
         ("queue_mean", 15.04, "15.04 packets"),
