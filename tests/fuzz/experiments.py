@@ -269,7 +269,7 @@ def experiments(draw: st.DrawFn, kernel: str, budget: Budget) -> Written:
         # As long as the budget has room for what has to come after it; half a minute where the path is slow enough.
         most_us = min(30_000_000, (longest_us - 2 * _SETTLING_US) // (1 + _AFTER_BLACKOUT))
         length_us = draw(st.one_of(st.integers(1, most_us), st.just(most_us)))
-        begin_us = draw(st.integers(1, _SETTLING_US))
+        begin_us = draw(st.integers(0, _SETTLING_US))
         duration_us = begin_us + (1 + _AFTER_BLACKOUT) * length_us + _SETTLING_US
         flows = draw(_flows(rate_kbps, duration_us, budget.flows))
         dark = draw(_blackout(path, begin_us, length_us))

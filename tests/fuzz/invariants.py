@@ -179,7 +179,11 @@ def _dropped(trace: Trace, flow: Flow) -> NDArray[np.int64]:
 
 def blackouts(run: Run) -> list[tuple[int, int]]:
     """(from, to) in nanoseconds, during which a device of the path loses everything."""
-    dark: dict[tuple[str, str], int] = {}
+    dark = {
+        (end.node, end.dev): 0
+        for end in run.ends
+        if any(qdisc.kind == "netem" and _share(qdisc, "loss_2p32") >= _NEVER_2P32 for qdisc in end.qdiscs)
+    }
     found = []
     for change in run.device_changes:
         for qdisc in change.qdiscs:

@@ -17,6 +17,7 @@ from orchestrator.backends.sandbox import Sandbox
 from orchestrator.errors import KernelComplained
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import Plan, compile_plan
+from orchestrator.results.guest_logs import find_log
 from orchestrator.results.store import Store
 from orchestrator.run import Module
 from orchestrator.settings import Settings
@@ -89,5 +90,5 @@ def test_the_document_says_so_and_the_log_is_kept(faulty: Settings, kernel: str)
     (document,) = Pipeline(Sandbox(faulty), store).execute(plan_with("warning", kernel))
     assert document["status"] == "failed"
     assert document["error"]["error"] == "KernelComplained"
-    assert "a warning on purpose" in Path(document["error"]["hint"].rpartition("its log is ")[2]).read_text()
+    assert "a warning on purpose" in find_log(store, document["run"]).read_text()
     assert store.find(document["run"]) is None

@@ -6,7 +6,7 @@ made again. A failing experiment is made as small as it can be and kept under bu
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import yaml
 from hypothesis import HealthCheck, assume, given
 from hypothesis import seed as from_seed
 from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
 
 from orchestrator.errors import LonghaulError, PlanError
@@ -45,20 +46,37 @@ def known(request: pytest.FixtureRequest, settings: Settings) -> ExampleDatabase
     return DirectoryBasedExampleDatabase(folder) if request.config.getoption("--remember") else None
 
 
+class Broken(Exception):
+    """What does not hold of an experiment; of no kind that the product raises."""
+
+
 def test_whatever_happens(lab: Lab, kernel: str, batch: int, size: int, known: ExampleDatabase | None) -> None:
+    budget = _DEBUG_BUDGET if kernel in DEBUG_KERNELS else _BUDGET
+    hold_all(lambda written: broken(lab, written), experiments(kernel, budget), f"{kernel}-{batch}", batch, size, known)
+
+
+def hold_all(
+    what_breaks: Callable[[Written], list[str]],
+    drawn: st.SearchStrategy[Written],
+    name: str,
+    batch: int,
+    size: int,
+    known: ExampleDatabase | None,
+) -> None:
+    """Fails with the smallest experiment that something breaks of; an error of the product itself is raised as it is."""
     last: dict[str, Any] = {}
 
     def hold(written: Written) -> None:
         last.update(written=written, broken=[])
-        last["broken"] = broken(lab, written)
-        assert not last["broken"]
+        last["broken"] = what_breaks(written)
+        if last["broken"]:
+            raise Broken
 
-    budget = _DEBUG_BUDGET if kernel in DEBUG_KERNELS else _BUDGET
-    with contextlib.suppress(AssertionError):
-        from_seed(batch)(_settings(size, known)(given(experiments(kernel, budget))(hold)))()
-    # What hypothesis tries last is the smallest that fails, or simply the last.
-    if last["broken"]:
-        file = keep(f"{kernel}-{batch}.yaml", last["written"], last["broken"])
+    try:
+        from_seed(batch)(_settings(size, known)(given(drawn)(hold)))()
+    except Broken:
+        # What hypothesis tries last is the smallest that fails.
+        file = keep(f"{name}.yaml", last["written"], last["broken"])
         pytest.fail(f"{file}:\n{file.read_text()}", pytrace=False)
 
 

@@ -98,4 +98,6 @@ def test_no_life_after_a_blackout_is_a_stall() -> None:
 
 
 def test_a_blackout_is_recognised() -> None:
+    begins_dark = plain_run(schedule=[{"at": "0 s", "path": {"loss": "100 %"}}, {"at": "2 s", "path": {"loss": 0.0}}])
+    assert blackouts(begins_dark) == [(0, 2_000_000_000)]
     assert blackouts(plain_run(duration="200 s", schedule=DARK)) == [(50_000_000_000, 80_000_000_000)]

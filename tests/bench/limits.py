@@ -1,0 +1,84 @@
+"""Looks for what limits a sender and has no name: rates, round trips and packet sizes whose path holds less than half a GiB.
+
+    python -m tests.bench.limits            five controls everywhere, every control at three corners: about two hours of processor time
+    python -m tests.bench.limits --quick    one round of it with the smallest paths
+
+A run that a check of fidelity refuses is listed with the reason, and the exit code is 1. The short form is tests/guest/test_senders.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from orchestrator.backends import open_backend
+from orchestrator.congestion import CONGESTION_CONTROLS
+from orchestrator.pipeline import Pipeline
+from orchestrator.plan import compile_plan
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
+from orchestrator.spec import parse_experiment
+
+_RATES_MBPS = (400, 1000, 10_000, 40_000, 100_000)
+_RTTS_MS = (1, 10, 100, 1000, 10_000)
+_MTUS = (1500, 9000)
+_MOST_BYTES = 2**29
+CONTROLS = ("cubic", "bbr", "htcp", "scalable", "lhfixed")
+_CORNERS = ((1000, 1), (1000, 1000), (100_000, 10))
+# Slow start reaches the largest of these windows in 16 round trips.
+_ROUND_TRIPS = 24
+
+
+def held_up(cc: str, rate_mbps: int, rtt_ms: int, mtu: int) -> dict[str, Any]:
+    """One flow that fills a path from nothing."""
+    flow: dict[str, Any] = {"name": "one", "cc": cc}
+    if cc == "lhfixed":
+        flow["params"] = {"cwnd": f"{rate_mbps * rtt_ms * 125 * 11 // 10 // (mtu + 14) + 2} packets"}
+    return {
+        "experiment": "limits",
+        "path": {"bandwidth": f"{rate_mbps} Mbit/s", "rtt": f"{rtt_ms} ms", "buffer": "1 BDP", "mtu": mtu},
+        "flows": [flow],
+        "duration": f"{_ROUND_TRIPS * rtt_ms} ms",
+        "sample": f"{max(rtt_ms * 10, 100)} us",
+        "start_jitter": "0 s",
+    }
+
+
+def paths(*, quick: bool) -> Iterator[tuple[int, int, int]]:
+    """Rate, round trip and MTU of each path that holds little enough."""
+    most_bytes = 2**20 if quick else _MOST_BYTES
+    for rate_mbps in _RATES_MBPS:
+        for rtt_ms in _RTTS_MS:
+            if rate_mbps * rtt_ms * 125 < most_bytes:
+                yield from ((rate_mbps, rtt_ms, mtu) for mtu in _MTUS)
+
+
+def cases(*, quick: bool) -> Iterator[tuple[str, int, int, int]]:
+    """A control and a path each, the smallest first."""
+    known = sorted(paths(quick=quick), key=lambda path: path[0] * path[1] / path[2])
+    made = [(cc, *path) for path in known for cc in CONTROLS]
+    if not quick:
+        made += [(cc, *corner, mtu) for corner in _CORNERS for mtu in _MTUS for cc in CONGESTION_CONTROLS]
+    yield from dict.fromkeys(made)
+
+
+def main() -> int:
+    """Runs all; the number of those that were refused as an exit code."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--quick", action="store_true")
+    settings = load_settings()
+    pipeline, refused = Pipeline(open_backend("sandbox", settings), Store(settings)), 0
+    for case in cases(quick=options.parse_args().quick):
+        cc, rate_mbps, rtt_ms, mtu = case
+        (document,) = pipeline.execute(compile_plan(parse_experiment(held_up(*case), "limits")))
+        refused += document["status"] == "failed"
+        said = document["error"]["what"] if document["status"] == "failed" else f"{document['cpu_s']:.1f} s"
+        print(f"{cc} {rate_mbps} Mbit/s {rtt_ms} ms MTU {mtu}: {said}", flush=True)
+    print(f"{refused} refused")
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
