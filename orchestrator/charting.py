@@ -32,6 +32,7 @@ def kept_timeline(
 ) -> Timeline:
     """As `timelines.timeline`, of exactly this kept run; NotFound."""
     source = store.columns(run_id)
+    end_s = _last_s(store, run_id, end_s)
     return timeline(
         run_of(store, run_id), source, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points
     )
@@ -52,6 +53,7 @@ def kept_timelines(
         known = dict.fromkeys([*FLOW_SERIES, *LINK_SERIES])
         raise NotFound("reading the series", unknown[0], "nothing is called so", f"known: {', '.join(known)}")
     found = []
+    end_s = _last_s(store, run_id, end_s)
     with store.shared_columns(run_id) as source:
         read = partial(timeline, run, source, begin_s=begin_s, end_s=end_s, points=points)
         for name in measures:
@@ -69,11 +71,17 @@ def kept_distribution(store: Store, run_id: str, measure: str) -> list[Curve]:
 @lru_cache(maxsize=64)
 def run_of(store: Store, run_id: str) -> Run:
     """A kept run as it was planned. Whoever looks at a chart asks for several series of it, and it never changes: its id is its hash."""
-    return Run.from_json(store.manifest(run_id)["run"])
+    return store.planned(run_id)
 
 
-def as_outline(run: Run) -> dict[str, Any]:
-    """What there is to draw of a run, before there is anything: its length, flows, links and moments."""
+def _last_s(store: Store, run_id: str, end_s: float | None) -> float | None:
+    """After the end of a part nothing holds its last value."""
+    reached = store.reached_s(run_id)
+    return end_s if reached is None else min(reached, reached if end_s is None else end_s)
+
+
+def as_outline(run: Run, partial_s: float | None = None) -> dict[str, Any]:
+    """What there is to draw of a run, before there is anything: its length, flows, links and moments; and up to when, of a cancelled one."""
     moments = [(flow.start_us, "start", f"{flow.name} starts", flow.name) for flow in run.flows]
     moments += [
         (flow.stop_us, "stop", f"{flow.name} stops", flow.name) for flow in run.flows if flow.stop_us is not None
@@ -84,8 +92,11 @@ def as_outline(run: Run) -> dict[str, Any]:
         "backend": run.backend,
         "clock": run.clock,
         "duration_s": run.duration_us / 1e6,
+        "partial_s": partial_s,
         "window_s": [edge_us / 1e6 for edge_us in run.window_us],
         "rtt_ms": run.meaning.rtt_us / 1000,
+        "bdp_packets": None if any("delay" in text for _, _, text, _ in changes) else run.meaning.bdp_packets,
+        "buffer_packets": run.meaning.buffer_packets or run.meaning.buffer_bytes // run.meaning.frame_bytes,
         "flows": [
             {
                 "name": flow.name,
@@ -103,6 +114,7 @@ def as_outline(run: Run) -> dict[str, Any]:
                 "queue": link.queue,
                 "rate_bps": link.rate_bps,
                 "limit_packets": link.queue_limit_packets,
+                "rates": [{"t_s": begin_us / 1e6, "bps": bps} for begin_us, _, bps in run.link_rates(link)],
             }
             for link in run.links
         ],

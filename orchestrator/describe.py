@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from orchestrator.cost import data_packets, packets_per_second, wall_estimate_s
 from orchestrator.picture import as_text, picture_of
@@ -34,6 +35,15 @@ def control_text(cc: str | None, variant: str | None) -> str:
     if cc is None:
         return "udp"
     return cc if variant in (None, cc) else f"{cc} ({variant})"
+
+
+# What stands for the completion of a flow that never had a connection.
+NO_ANSWER = "no answer"
+
+
+def unanswered(flow: Mapping[str, Any]) -> bool:
+    """Whether nothing ever answered this flow of a document; of what was kept before that was noted, it is not known."""
+    return "connected_s" in flow and flow["connected_s"] is None
 
 
 def describe_run(run: Run) -> Iterator[str]:
@@ -149,8 +159,8 @@ def _numbers(run: Run) -> Iterator[str]:
 
 
 def _flow_text(run: Run, flow: Flow) -> str:
-    stop = "its end" if flow.stop_us is None else format_duration(flow.stop_us)
-    when = f"{flow.from_node} -> {flow.to_node}, {format_duration(flow.start_us)} to {stop}"
+    stop = "" if flow.stop_us is None else f", stops at {format_duration(flow.stop_us)}"
+    when = f"{flow.from_node} -> {flow.to_node}, starts at {format_duration(flow.start_us)}{stop}"
     if flow.kind == "udp":
         pattern = (
             ""

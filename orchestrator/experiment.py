@@ -193,7 +193,9 @@ class Flow(Part):
     recovery: one_of(*RECOVERIES) = Field(  # type: ignore[valid-type]
         "rack", description="what tells a loss: time (rack) or three duplicate acknowledgements (dupthresh)"
     )
-    window: WindowSize | None = Field(None, description="window the receiver advertises at most")
+    window: WindowSize | None = Field(
+        None, description="window the receiver advertises at most, in whole segments of the MTU less 52 bytes"
+    )
     hystart: Switch | None = Field(None, description="hybrid slow start, where the congestion control has it")
     initial_window: int = Field(10, ge=1, le=1000, description="initial congestion window, packets")
     delayed_ack: Switch = Field(True, description="the receiver acknowledges every second segment; off: each")
@@ -225,7 +227,7 @@ class FlowSettings(Part):
 class Change(Part):
     """One moment of the schedule: any of `path`, `links` and `flows`."""
 
-    at: Period = Field(description="when")
+    at: Duration = Field(description="when; what changes at 0 s is how the run begins")
     path: PathNumbers | None = Field(
         None, description="the fields that change; a buffer keeps its size unless it is named"
     )

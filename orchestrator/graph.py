@@ -30,6 +30,7 @@ _LINK_CLASSES = {"Link", "TCLink", "TCULink", "OVSLink"}
 
 # What tc takes for a time, in microseconds; a number alone is one.
 _TC_TIMES = {"": 1.0, "us": 1.0, "usec": 1.0, "usecs": 1.0, "ms": 1e3, "msec": 1e3, "msecs": 1e3}
+_LONGEST_US = 3_600e6
 _TC_TIMES |= {"s": 1e6, "sec": 1e6, "secs": 1e6}
 _TC_TIME = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z]*)\s*")
 
@@ -182,9 +183,10 @@ def _number(options: Mapping[str, Any], name: str, scale: float, unit: str, most
 def _time_us(value: object, name: str) -> int:
     """Rounded to the microsecond."""
     match = _TC_TIME.fullmatch(str(value or 0))
-    if match is None or match[2] not in _TC_TIMES:
-        raise ValueError(f"{name} {value!r}: a time as in 10ms is needed")
-    return round(float(match[1]) * _TC_TIMES[match[2]])
+    time_us = float(match[1]) * _TC_TIMES[match[2]] if match and match[2] in _TC_TIMES else None
+    if time_us is None or time_us > _LONGEST_US:
+        raise ValueError(f"{name} {value!r}: a time as in 10ms is needed, of at most an hour")
+    return round(time_us)
 
 
 def _check_graph(graph: Graph) -> None:

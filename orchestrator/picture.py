@@ -4,7 +4,8 @@
            |                              |
            a2                             b2
 
-A double line has a rate, a wavy one is a channel that is shared. Numbers are the topology's own; neighbours that look alike are drawn once.
+A double line has a rate, a wavy one is a channel that is shared. Numbers are the graph's: a topology's own, or in a plan those of its
+experiment. Neighbours that look alike are drawn once.
 """
 
 from __future__ import annotations

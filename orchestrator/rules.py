@@ -5,7 +5,7 @@ The rules of a schedule are in schedule.py, which asks this module where a rule 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.congestion import CongestionControl
 from orchestrator.document import Location
@@ -44,15 +44,17 @@ _TCP_FIELDS = (
     "rtt",
 )
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
+# A path may lose everything, from its start or for a while.
+_BLACKOUTS = ("loss", "reverse_loss")
 
 
-def breaches(experiment: Experiment) -> Iterator[Breach]:
-    """Every broken rule, in the order of the fields."""
+def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator[Breach]:
+    """Every broken rule, in the order of the fields; where `own_topologies` are not taken, they are not offered either."""
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
         # Each of them has a name: there is no end to what the rest would cost.
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
         return
-    yield from _topology(experiment)
+    yield from _topology(experiment, own_topologies=own_topologies)
     yield from path_breaches(experiment.path, ("path",))
     for name, link in experiment.links.items():
         yield from path_breaches(link, ("links", name))
@@ -72,13 +74,11 @@ def breaches(experiment: Experiment) -> Iterator[Breach]:
         yield from _expected(expected, ("expect", position), names, sorted(experiment.phases))
 
 
-def _topology(experiment: Experiment) -> Iterator[Breach]:
+def _topology(experiment: Experiment, *, own_topologies: bool) -> Iterator[Breach]:
     written, path = experiment.topology, experiment.path
     if own_topology(written) is None and written not in CATALOG:
-        known = (
-            f"one of {', '.join(CATALOG)}, or a file and its class, as in ./lab.py:Lab{nearest(written, list(CATALOG))}"
-        )
-        yield ("topology",), written, known
+        own = ", or a file and its class, as in ./lab.py:Lab" if own_topologies else ""
+        yield ("topology",), written, f"one of {', '.join(CATALOG)}{own}{nearest(written, list(CATALOG))}"
         return
     for name, read, allowed in parameter_problems(written, experiment.params):
         yield ("params", name), read, allowed
@@ -103,8 +103,8 @@ def _marking(experiment: Experiment) -> Iterator[Breach]:
             yield (*at, "mark_at"), None, "missing; needed: from how many waiting packets on a step queue marks"
 
 
-def path_breaches(path: LinkNumbers, at: Location, certain: Collection[str] = ()) -> Iterator[Breach]:
-    """What is wrong with numbers of a path; the shares named in `certain` may be 100 %."""
+def path_breaches(path: LinkNumbers, at: Location) -> Iterator[Breach]:
+    """What is wrong with numbers of a path."""
     if path.rtt is not None and path.one_way is not None:
         yield (*at, "one_way"), None, "rtt and one_way exclude each other"
     if path.loss is not None and path.burst is not None:
@@ -112,8 +112,8 @@ def path_breaches(path: LinkNumbers, at: Location, certain: Collection[str] = ()
     for name in _SHARES:
         written = getattr(path, name)
         share = 0.0 if written is None else parse_share(written)
-        if 0 < share < SMALLEST_SHARE or (share == 1 and name not in certain):
-            most = "1" if name in certain else "below 1"
+        if 0 < share < SMALLEST_SHARE or (share == 1 and name not in _BLACKOUTS):
+            most = "1" if name in _BLACKOUTS else "below 1"
             yield (*at, name), written, f"0, or from {SMALLEST_SHARE:.1e} (the kernel's smallest step) to {most}"
 
 

@@ -109,6 +109,10 @@ def show(parameter: TopologyParameter, value: float | None) -> str:
             return f"{value:g}"
 
 
+_NOT_ITS_GRAPH = "what came out is not the graph of a Topo"
+_PRINTS_NOTHING = "it must print nothing itself: its graph is read from what is printed"
+
+
 def build_graph(written: str, params: Mapping[str, object]) -> Graph:
     """The graph of a topology with these parameters; PlanError where its class fails or asks for what no run could honour."""
     if own := own_topology(written):
@@ -143,12 +147,28 @@ def _built(written: str, file: Path, name: str, params: str, stamp: tuple[int, i
             raise PlanError(attempting, written, "the package mininet is missing", "run `make packages`")
         raise PlanError(attempting, written, answer.problem, f"it was given {params}")
     try:
-        data: dict[str, Any] = json.loads(answer.output)
-        return Graph.read(data)
+        return Graph.read(_printed(answer.output))
     except RecursionError:
         raise PlanError(attempting, written, "what it printed is nested too deeply") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError):
+        raise PlanError(attempting, written, _NOT_ITS_GRAPH, _PRINTS_NOTHING) from None
+    except (ArithmeticError, ValueError) as error:
         raise PlanError(attempting, written, str(error)) from None
+
+
+def _printed(output: bytes) -> dict[str, Any]:
+    """What a class is as plain data; ValueError where it printed something else, or nothing."""
+    if not output.strip():
+        raise ValueError(
+            "it ended before its graph was there: a file with a Topo must not end the program that reads it"
+        )
+    try:
+        data = json.loads(output)
+    except ValueError:
+        raise ValueError(f"{_NOT_ITS_GRAPH}; {_PRINTS_NOTHING}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{_NOT_ITS_GRAPH}; {_PRINTS_NOTHING}")
+    return data
 
 
 def _ask_once(file: Path, name: str, params: str) -> Answer:

@@ -88,6 +88,23 @@ def test_what_cannot_be_honoured_is_refused_by_name(tmp_path: Path, body: str, n
     assert "lab.py:Lab" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (TWO + 'self.addLink("h1", "s1", delay="1e400s")', "link h1-s1: delay '1e400s': a time as in 10ms is needed, of at most an hour"),
+        (TWO + 'self.addLink("h1", "s1", jitter="4e9us")', "jitter '4e9us': a time as in 10ms is needed, of at most an hour"),
+        ('import os; os.write(1, b"{}"); os._exit(0)', "what came out is not the graph of a Topo; it must print nothing itself"),
+        ('import os; os.write(1, b"[1]"); os._exit(0)', "what came out is not the graph of a Topo; it must print nothing itself"),
+        ('import os; os.write(1, b"hello ")', "what came out is not the graph of a Topo; it must print nothing itself"),
+        ("import os; os._exit(0)", "it ended before its graph was there: a file with a Topo must not end the program"),
+    ],
+)  # fmt: skip
+def test_what_is_no_graph_is_refused_in_a_sentence(tmp_path: Path, body: str, said: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        lab(tmp_path, body)
+    assert said in str(refused.value)
+
+
 def test_a_parameter_that_the_class_does_not_take_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="unexpected keyword argument 'size'"):
         lab(tmp_path, "pass", {"size": 3})

@@ -22,6 +22,14 @@ GOOD: dict[str, Any] = {
 }
 
 
+def test_a_number_that_lacks_its_unit_is_answered_with_one() -> None:
+    flow = {"name": "a", "cc": "lhfixed", "params": {"cwnd": 1000}}
+    with pytest.raises(SpecError, match="the unit is missing, as in 10 packets"):
+        parse_experiment(
+            {"experiment": "made", "path": {"bandwidth": "8 Mbit/s", "rtt": "4 ms"}, "flows": [flow], "duration": "9 s"}
+        )
+
+
 def test_there_are_malformed_experiments() -> None:
     assert len(MALFORMED) >= 50
 
@@ -120,7 +128,9 @@ def test_no_depth_ends_the_process(text: str) -> None:
         parse_document("deep", text)
 
 
-@pytest.mark.parametrize("text", ['about: "\\0"', 'about: "\\x1b[2J"', '"a\\x07": 1'])
+@pytest.mark.parametrize(
+    "text", ['about: "\\0"', 'about: "\\x1b[2J"', '"a\\x07": 1', "about: a\u202eb", '"\\u2066x": 1', 'about: "\\x9b2J"']
+)
 def test_control_characters_are_no_text(text: str) -> None:
     with pytest.raises(SpecError, match="no text"):
         parse_document("strange", text)
