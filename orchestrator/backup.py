@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
-from orchestrator.errors import PlanError, ResultsError
+from orchestrator.errors import PlanError, ResultsError, remedy
 from orchestrator.locks import locked, making
 from orchestrator.outputs import whole
 from orchestrator.results.dump import dump, is_empty, load
@@ -38,20 +38,34 @@ class Saved:
 
     runs: int
     file_bytes: int
+    # Of its runs, those whose files are not what was kept.
+    damaged: tuple[str, ...] = ()
 
 
 def back_up(store: Store, output: Path) -> Saved:
     """Write the home into a file, whole or not at all."""
-    runs = 0
-    with whole(output) as place, tempfile.TemporaryFile("w+b") as record, tarfile.open(place, "w") as archive:
+    with whole(output) as place, tempfile.TemporaryFile("w+b") as record:
+        # Whoever may read it reads the record: hashes of tokens, the log of changes.
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600))
+        runs, damaged = _write(store, place, record)
+    return Saved(runs, output.stat().st_size, tuple(damaged))
+
+
+def _write(store: Store, place: Path, record: IO[bytes]) -> tuple[int, list[str]]:
+    runs, damaged = 0, list[str]()
+    with tarfile.open(place, "w") as archive:
         for line in dump(store.database):
             record.write(line.encode())
         about = {"format": _FORMAT, "version": version("longhaul")}
         _add(archive, _ABOUT, io.BytesIO(json.dumps(about).encode()))
         _add(archive, _RECORD, record)
         for folder in sorted((store.home / "runs").glob("??/*")):
-            runs += _add_run(archive, folder)
-    return Saved(runs, output.stat().st_size)
+            fault = store.fault(folder.name, thorough=True)
+            if _add_run(archive, folder):
+                runs += 1
+                if fault is not None:
+                    damaged.append(folder.name)
+    return runs, damaged
 
 
 def restore(store: Store, source: Path) -> Saved:
@@ -71,7 +85,8 @@ def restore(store: Store, source: Path) -> Saved:
         raise PlanError("restoring into", str(store.home), "a service is running on it", "stop it first") from None
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
         raise ResultsError("restoring from", str(source), str(error), "is it a file of `longhaul backup`?") from error
-    return Saved(len(runs), source.stat().st_size)
+    damaged = sorted(run.name for run in runs if store.fault(run.name, thorough=True) is not None)
+    return Saved(len(runs), source.stat().st_size, tuple(damaged))
 
 
 def _bring(runs: Sequence[Path], store: Store) -> None:
@@ -92,12 +107,17 @@ def _add(archive: tarfile.TarFile, name: str, content: Any) -> None:
 def _add_run(archive: tarfile.TarFile, folder: Path) -> bool:
     """A run that is pruned at this moment is left out, as if the backup had been made after that."""
     try:
-        files = sorted(folder.iterdir())
-        contents = [(file.name, file.read_bytes()) for file in files]
+        contents = [(file, file.read_bytes()) for file in sorted(folder.rglob("*")) if not file.is_dir()]
+        # Of a folder that is removed while it is listed, a part may be found.
+        folder.stat()
     except FileNotFoundError:
         return False
-    for name, content in contents:
-        _add(archive, f"{_RUNS}/{folder.parent.name}/{folder.name}/{name}", io.BytesIO(content))
+    except OSError as error:
+        what, hint = error.strerror or str(error), remedy(error) or "see whether the file is whole"
+        raise ResultsError("reading a file of a kept run,", str(error.filename), what, hint) from error
+    for file, content in contents:
+        place = file.relative_to(folder).as_posix()
+        _add(archive, f"{_RUNS}/{folder.parent.name}/{folder.name}/{place}", io.BytesIO(content))
     return True
 
 

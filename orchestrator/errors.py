@@ -14,6 +14,7 @@
     |   |-- LeaseLost            somebody else has its hosts by now            exit 4
     |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
+    |   `-- RunDamaged           a file of a kept run is not what was kept      exit 4, HTTP 500
     |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
     |   |-- NotFound             no such run or experiment                     exit 2, HTTP 404
     |   `-- RecordUnreachable    the record cannot be reached for a moment     exit 4, HTTP 503
@@ -131,7 +132,7 @@ class BackendUnavailable(BackendError):
     http_status = 503
 
     def __init__(self, backend: str, missing: list[tuple[str, str]], what: str = "") -> None:
-        listed = "; ".join(f"{piece} is missing: {remedy}" for piece, remedy in missing)
+        listed = "; ".join(f"missing {piece}: {remedy}" for piece, remedy in missing)
         super().__init__("preparing the backend", backend, listed or what)
         self.missing = missing
 
@@ -163,6 +164,9 @@ class FidelityBroken(BackendError):
 class RunCancelled(BackendError):
     """Nobody wants it any more."""
 
+    # Up to which second what it had simulated is kept, if it is.
+    reached_s: float | None = None
+
 
 class WorkerLost(BackendError):
     """Who carried it out is gone; it says nothing about the experiment."""
@@ -174,6 +178,10 @@ class LeaseLost(BackendError):
 
 class TraceError(LonghaulError):
     """A trace cannot be read."""
+
+
+class RunDamaged(TraceError):
+    """A file of a kept run is not what was kept."""
 
 
 class ResultsError(LonghaulError):
@@ -271,6 +279,11 @@ def sentence(error: Mapping[str, str]) -> str:
     """An error as documents have it, in words."""
     about = " ".join(filter(None, (error["attempting"], error["subject"])))
     return "; ".join(filter(None, (f"{about}: {error['what']}", error["hint"])))
+
+
+def visible(text: str) -> str:
+    """A text for a terminal: what would move the cursor or turn the direction of writing stands there by its number."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 def told(

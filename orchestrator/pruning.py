@@ -1,7 +1,7 @@
 """Retention: which kept runs go, by age and by size; and what goes along with them.
 
 A run stays whatever its age if it is pinned, if an experiment that is not finished wants it, or if it belongs to a
-baseline. Of the others the oldest go first. With them go events, and logs of dead guests.
+baseline. Of the others the oldest go first. With them go events, logs of dead guests, and partial traces of cancelled runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from orchestrator.results.events import EventLog
+from orchestrator.results.partial import partial_folders
 from orchestrator.results.store import Store
 
 # A folder without a row may be a run that is being kept this moment.
@@ -71,6 +72,11 @@ def _sweep(store: Store, older_than_s: float | None) -> int:
             if _age_s(log) > older_than_s:
                 freed += log.stat().st_size
                 log.unlink(missing_ok=True)
+        # A part of a cancelled run is as little a result as what a failed one said.
+        for folder in partial_folders(store.home):
+            if _age_s(folder) > older_than_s:
+                freed += _size(folder)
+                shutil.rmtree(folder, ignore_errors=True)
     return freed
 
 
@@ -96,5 +102,5 @@ def _age_s(path: Path) -> float:
 
 def _size(folder: Path) -> int:
     with contextlib.suppress(FileNotFoundError):
-        return sum(file.stat().st_size for file in folder.iterdir())
+        return sum(file.stat().st_size for file in folder.rglob("*") if not file.is_dir())
     return 0

@@ -7,31 +7,36 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 
-from orchestrator.results.traces import unreadable
+from orchestrator.results.seals import check_file
+from orchestrator.results.traces import FAULTS, opened, unreadable
 
 _BATCH_ROWS = 65_536
 
 
 def convert(source: Path, target: Path, to: str) -> None:
     """Write a Parquet file of the store as `to`, one of FORMATS."""
+    check_file(source.parent, source.name)
     try:
         FORMATS[to](source, target)
-    except pa.ArrowInvalid as error:
+    except OSError as error:
+        # pyarrow has errors of its own for what it reads; those with a number are of the system, and so of the target.
+        if error.errno is not None:
+            raise
+        raise unreadable(source, error) from error
+    except FAULTS as error:
         raise unreadable(source, error) from error
 
 
 def _csv(source: Path, target: Path) -> None:
-    with pq.ParquetFile(source) as file, pyarrow.csv.CSVWriter(target, file.schema_arrow) as writer:
+    with opened(source) as file, pyarrow.csv.CSVWriter(target, file.schema_arrow) as writer:
         for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
             writer.write_batch(batch)
 
 
 def _json(source: Path, target: Path) -> None:
-    with pq.ParquetFile(source) as file, target.open("w") as lines:
+    with opened(source) as file, target.open("w") as lines:
         for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
             lines.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
 

@@ -10,17 +10,21 @@ writes, no two can wait for each other, and events are numbered in the order in 
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, Select, Table, create_engine, event, inspect, text, tuple_
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
+from sqlalchemy.pool import QueuePool
 
 from orchestrator.errors import PlanError, RecordUnreachable, ResultsError
 from orchestrator.locks import locked
@@ -99,12 +103,8 @@ class Database:
             yield
         except DBAPIError as error:
             kind = RecordUnreachable if isinstance(error, _PASSING) else ResultsError
-            hint = (
-                "free some space, or set LONGHAUL_HOME to a folder you may write"
-                if self._file
-                else "is it running, and may LONGHAUL_DATABASE's user do this?"
-            )
             what = " ".join(str(error.orig).split())
+            hint = _file_hint(what) if self._file else "is it running, and may LONGHAUL_DATABASE's user do this?"
             raise kind(f"{doing} the catalogue", self.name, what, hint) from error
         except SQLAlchemyError as error:
             kind = RecordUnreachable if isinstance(error, _PASSING) else ResultsError
@@ -121,6 +121,9 @@ class Database:
     def _file_engine(self, file: Path) -> Engine:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
+            if not file.exists() and self._url.database != ":memory:":
+                # It holds hashes of tokens and the log of changes. SQLite gives the files beside it the same mode.
+                os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
             raise ResultsError("opening the catalogue in", str(file.parent), what, hint) from error
@@ -129,14 +132,23 @@ class Database:
         return engine
 
     def _bare_file_engine(self) -> Engine:
+        if self._file is not None and _is_read_only(self._file):
+            return _read_only_engine(self._file)
         engine = create_engine(self._url, connect_args={"timeout": self._patience_s})
         event.listen(engine, "connect", _set_up_file)
         event.listen(engine, "begin", _begin)
         return engine
 
     def _bring_to_head(self, engine: Engine) -> None:
-        if _revision(engine) == HEAD:
+        found = _revision(engine)
+        if found == HEAD:
             return
+        if found is not None and found not in _revisions():
+            what = f"a newer version of Longhaul wrote it (revision {found}, and this version knows those up to {HEAD})"
+            raise ResultsError("opening the catalogue", self.name, what, "use that version, or another LONGHAUL_HOME")
+        if self._file and _is_read_only(self._file):
+            what = "an earlier version of Longhaul wrote it, and it cannot be brought to today's form where it is read-only"
+            raise ResultsError("opening the catalogue", self.name, what, "copy the home to a place you may write")
         if self._file:
             # A table that is remade is dropped first, which must not take along the rows that refer to it.
             engine = self._bare_file_engine()
@@ -150,6 +162,60 @@ class Database:
             _migrate(connection)
         if self._file:
             engine.dispose()
+
+
+# What SQLite says, and what helps.
+_FILE_HINTS = (
+    ("locked", "another program has been writing to it for long: try again when that has ended"),
+    ("full", "free some space, or set LONGHAUL_HOME to a larger disk"),
+    ("readonly", "set LONGHAUL_HOME to a folder you may write"),
+    ("unable to open", "see whether it is there and who may use it, or set LONGHAUL_HOME to a folder you may write"),
+    ("disk i/o", "see what the machine's log says of its disk"),
+    *(
+        (
+            damage,
+            "it is damaged: restore a backup (`longhaul restore`), or move it away and have `longhaul prune` take in the kept runs",
+        )
+        for damage in ("malformed", "not a database", "corrupt")
+    ),
+)
+
+
+def _file_hint(what: str) -> str:
+    return next((hint for word, hint in _FILE_HINTS if word in what.lower()), "see whether the file is whole")
+
+
+def _is_read_only(file: Path) -> bool:
+    """Whether nothing can be written where it lies; a file that is not there is made, or refused, like any other."""
+    return file.is_file() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+
+
+def _read_only_engine(file: Path) -> Engine:
+    """For looking at a home on a disk that cannot be written: SQLite would make files beside it otherwise."""
+    log = file.with_name(f"{file.name}-wal")
+    # What is still in the log would be passed over by a reader that takes the file for all there is.
+    how = "mode=ro" if log.is_file() and log.stat().st_size else "immutable=1"
+    address = f"file:{quote(str(file.absolute()))}?{how}"
+    engine = create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, check_same_thread=False), poolclass=QueuePool
+    )
+    event.listen(engine, "connect", _leave_transactions)
+    event.listen(engine, "begin", _begin_reading)
+    return engine
+
+
+def _leave_transactions(connection: Any, _: Any) -> None:
+    connection.isolation_level = None
+
+
+def _begin_reading(connection: Connection) -> None:
+    # Also those who want to write: what refuses them should be the statement, which says why.
+    connection.exec_driver_sql("BEGIN")
+
+
+def _revisions() -> set[str]:
+    """Those that this version knows: the files of migrations/versions begin with their numbers."""
+    return {file.name.partition("_")[0] for file in (Path(__file__).parent / "migrations/versions").glob("[0-9]*.py")}
 
 
 def _set_up_file(connection: Any, _: Any) -> None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from orchestrator.errors import ResultsError
+from orchestrator.errors import ResultsError, remedy
 from orchestrator.locks import locked
 from orchestrator.results.conversion import convert
+from orchestrator.results.seals import check_file
 from orchestrator.results.traces import FILE_NAMES
 
 # Of a file to download: the name of the kept file that it is, or is made from.
@@ -29,16 +30,15 @@ def file_of(kept: Path, derived: Path, name: str) -> Path:
     """The file of that name, one of SOURCES, of the run whose folders these are."""
     source = kept / SOURCES[name]
     if source.name == name:
+        check_file(kept, name)
         return source
     target = derived / name
     if not target.is_file():
         try:
             _derive(source, target)
         except OSError as error:
-            what = error.strerror or str(error)
-            raise ResultsError(
-                "making", str(target), what, "free some space, or see whether the run is kept"
-            ) from error
+            what, hint = error.strerror or str(error), remedy(error) or "see whether the run is kept"
+            raise ResultsError("making", str(target), what, hint) from error
     return target
 
 

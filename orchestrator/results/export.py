@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.errors import ResultsError
+from orchestrator.errors import ResultsError, remedy
 from orchestrator.results.conversion import convert
 from orchestrator.results.store import Store
 
@@ -19,7 +19,6 @@ def export_trace(store: Store, run: str, to: str, folder: Path) -> list[Path]:
             convert(source, target, to)
             written.append(target)
     except OSError as error:
-        raise ResultsError(
-            "exporting run", run, error.strerror or str(error), "choose another folder with -o"
-        ) from error
+        hint = remedy(error, "choose another folder with -o") or "choose another folder with -o"
+        raise ResultsError("exporting run", run, error.strerror or str(error), hint) from error
     return written

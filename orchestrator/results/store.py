@@ -3,6 +3,7 @@
     <home>/runs/<first two of id>/<id>/   manifest.json log.txt, of each kind of record a file: acks.parquet flows.parquet ...
     <home>/derived/<first two>/<id>/      acks.csv ...: made of the above when asked for, can be made again
     <home>/catalogue.sqlite               the database of record, unless LONGHAUL_DATABASE names another
+    <home>/partial/<first two>/<id>/      of a cancelled run what it had simulated by then, which is no result (partial.py)
     <home>/logs/<id>.txt                  what the guest of a failed run said last
 
 A run's folder appears by rename when it is complete, its row after it. A process killed between the two leaves a folder
@@ -12,6 +13,7 @@ without a row, which the next who wants that run adopts; no moment leaves half a
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -22,7 +24,20 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.errors import NotFound, ResultsError, remedy
+from orchestrator.errors import NotFound, ResultsError, RunDamaged, TraceError, remedy
+from orchestrator.results.guest_logs import LOG, failed_log, receive_log
+from orchestrator.results.partial import discard_partial, is_partial, partial_folder
+from orchestrator.results.seals import (
+    MANIFEST,
+    State,
+    check_quickly,
+    damaged,
+    examine,
+    manifest_of,
+    read_manifest,
+    sealed_files,
+    sealed_text,
+)
 from orchestrator.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +53,7 @@ _OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Enough to tell runs apart for a person, and to notice when it is not.
 _AMBIGUOUS = 2
 _RUN_ID = re.compile("[0-9a-f]{20}")
+_TRANSIT = "it was changed on its way; submit its experiment again"
 
 
 class Store:
@@ -97,6 +113,7 @@ class Store:
         """Give a run directory the form in which runs are kept."""
         from orchestrator.results.traces import write_traces
 
+        write_traces(directory, trace)
         manifest = {
             "format": 1,
             "run_id": run_id,
@@ -107,10 +124,10 @@ class Store:
             "facts": json.loads((directory / "facts.json").read_text()),
             "document": dict(document),
         }
-        write_traces(directory, trace)
-        (directory / "manifest.json").write_text(json.dumps(manifest))
         for raw in ("trace.bin", "run.json", "facts.json", "status.json"):
             (directory / raw).unlink()
+        manifest["files"] = sealed_files(directory)
+        (directory / MANIFEST).write_text(sealed_text(manifest))
 
     def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> dict[str, Any]:
         """Keep a run that was carried out elsewhere, from its finished files; the document that is now kept.
@@ -119,12 +136,21 @@ class Store:
         """
         from orchestrator.results.traces import FILE_NAMES
 
-        whole = {"manifest.json", "log.txt", *FILE_NAMES.values()}
-        manifest = json.loads(files.get("manifest.json", b"{}"))
+        whole = {MANIFEST, "log.txt", *FILE_NAMES.values()}
         odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} ^ whole)
-        if odd or manifest.get("run_id") != run_id or manifest["document"]["run"] != run_id:
-            what = f"files are missing or unknown: {', '.join(odd)}" if odd else f"it is run {manifest.get('run_id')}"
+        if odd:
+            what = f"files are missing or unknown: {', '.join(odd)}"
             raise ResultsError("receiving run", run_id, what, "does the worker have this version of Longhaul?")
+        try:
+            manifest = manifest_of(files[MANIFEST], run_id)
+        except ValueError as error:
+            raise ResultsError("receiving run", run_id, f"its manifest: {error}", _TRANSIT) from error
+        if manifest["run_id"] != run_id or manifest["document"]["run"] != run_id:
+            hint = "does the worker have this version of Longhaul?"
+            raise ResultsError("receiving run", run_id, f"it is run {manifest['run_id']}", hint)
+        for name, known in manifest.get("files", {}).items():
+            if hashlib.sha256(files.get(name, b"")).hexdigest() != known["sha256"]:
+                raise ResultsError("receiving run", run_id, f"its file {name} is not what the worker kept", _TRANSIT)
         try:
             with staging.directory(run_id) as directory:
                 for name, content in files.items():
@@ -139,47 +165,90 @@ class Store:
     def _shelve(self, directory: Path, run_id: str, document: Mapping[str, Any], run: Mapping[str, Any]) -> None:
         target = self.directory(run_id)
         target.parent.mkdir(parents=True, exist_ok=True)
+        replaced = False
         try:
             directory.rename(target)
         except OSError:
-            # A folder that is not empty refuses the rename: somebody kept this run first, and theirs is what counts.
-            with contextlib.suppress(ResultsError):
-                document = self.manifest(run_id)["document"]
+            # A folder that is not empty refuses the rename: another process kept this run first, and that one counts.
+            replaced = self.fault(run_id, thorough=True) is not None
+            if replaced:
+                self._put_in_place(directory, target)
+            else:
+                with contextlib.suppress(ResultsError, RunDamaged):
+                    document = self.manifest(run_id)["document"]
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
         self.catalog.add(run_id, document, run)
+        if replaced:
+            self.catalog.revise(run_id, document)
+            shutil.rmtree(self._derived(run_id), ignore_errors=True)
+
+    def _put_in_place(self, directory: Path, target: Path) -> None:
+        """A run in the place of a damaged one, which is removed after that."""
+        old = directory.with_name(f"{directory.name}-damaged")
+        try:
+            target.rename(old)
+            directory.rename(target)
+        except OSError as error:
+            hint = remedy(error, "set LONGHAUL_HOME to another folder")
+            raise ResultsError("replacing run", target.name, error.strerror or str(error), hint) from error
+        shutil.rmtree(old, ignore_errors=True)
+
+    def fault(self, run_id: str, *, thorough: bool = False) -> RunDamaged | None:
+        """What is wrong with the files of a kept run: by the manifest and their sizes, or by all that is in them."""
+        folder = self.directory(run_id)
+        try:
+            if not thorough:
+                check_quickly(folder)
+                return None
+            self.manifest(run_id)
+            for name, state in examine(folder).items():
+                if state in ("damaged", "missing"):
+                    return damaged(
+                        folder, name, "it is gone" if state == "missing" else "its content is not what was kept"
+                    )
+        except RunDamaged as error:
+            return error
+        return None
+
+    def states(self, run_id: str) -> dict[str, State]:
+        """The state of every file of a kept run, read anew."""
+        return examine(self.directory(run_id))
+
+    def seal(self, run_id: str) -> None:
+        """Give a run from before manifests had hashes those of its files, once it is known that they are right."""
+        folder = self.directory(run_id)
+        self._write_manifest(folder, self.manifest(run_id) | {"files": sealed_files(folder)})
 
     def revise(self, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a kept run's."""
-        file = self.directory(document["run"]) / "manifest.json"
-        manifest = self.manifest(document["run"]) | {"document": dict(document)}
-        beside = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
-        try:
-            beside.write_text(json.dumps(manifest))
-            beside.replace(file)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            hint = "free some space, or see whether the run is kept"
-            raise ResultsError("revising the manifest", str(file), error.strerror or str(error), hint) from error
+        folder = self.directory(document["run"])
+        self._write_manifest(folder, self.manifest(document["run"]) | {"document": dict(document)})
         self.catalog.revise(document["run"], document)
 
-    def keep_log(self, directory: Path, run_id: str) -> str:
-        """Keep what a dead guest said, for people; a sentence that says where, or nothing where there is nothing."""
+    @staticmethod
+    def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+        file = folder / MANIFEST
+        beside = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
         try:
-            return self.receive_log(run_id, (directory / "log.txt").read_bytes())
+            beside.write_text(sealed_text(manifest))
+            beside.replace(file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+            hint = remedy(error) or "see whether the run is kept"
+            raise ResultsError("revising the manifest", str(file), error.strerror or str(error), hint) from error
+
+    def keep_log(self, directory: Path, run_id: str) -> str:
+        """Keep what a dead guest said, for people; a sentence that says how to read it, or nothing where there is nothing."""
+        try:
+            return receive_log(self.home, run_id, (directory / LOG).read_bytes())
         except OSError:
             return ""
 
-    def receive_log(self, run_id: str, content: bytes) -> str:
-        """Keep what a guest said elsewhere before it died; the same sentence."""
-        log = self.home / "logs" / f"{run_id}.txt"
-        try:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            log.write_bytes(content)
-        except OSError:
-            # A full disk is said elsewhere; a log that cannot be kept must not hide why the guest died.
-            return ""
-        return f"its log is {log}"
+    def has_failed_log(self, run_id: str) -> bool:
+        """Whether there is no more of this run than what its guest said before it died."""
+        return bool(_RUN_ID.fullmatch(run_id)) and not self.is_kept(run_id) and failed_log(self.home, run_id).is_file()
 
     def count_death(self) -> None:
         """A guest died; a record that cannot be reached now does not hear of it."""
@@ -223,17 +292,51 @@ class Store:
 
     def is_kept(self, run_id: str) -> bool:
         """Whether a run is there, with its trace."""
-        return (self.directory(run_id) / "manifest.json").is_file()
+        return (self.directory(run_id) / MANIFEST).is_file()
 
     def manifest(self, run_id: str) -> dict[str, Any]:
         """Everything about a kept run but its trace."""
-        file = self.directory(run_id) / "manifest.json"
-        try:
-            found: dict[str, Any] = json.loads(file.read_text())
-        except OSError as error:
-            hint = "remove its folder, and run its experiment again"
-            raise ResultsError("reading the manifest", str(file), error.strerror or str(error), hint) from error
+        found = read_manifest(self.directory(run_id))
+        if found["run_id"] != run_id:
+            raise damaged(self.directory(run_id), MANIFEST, f"it is that of run {found['run_id']}")
         return found
+
+    def is_partial(self, run_id: str) -> bool:
+        """Whether a run was cancelled, and what it had simulated by then is there."""
+        return is_partial(self.home, run_id)
+
+    def planned(self, run_id: str) -> Run:
+        """A run of which there is a trace, as it was planned; TraceError where another version of Longhaul wrote it in another way."""
+        from orchestrator.run import Run
+
+        try:
+            return Run.from_json(self._manifest_of_trace(run_id)["run"])
+        except (LookupError, TypeError, ValueError) as error:
+            what = f"this version of Longhaul cannot read it ({type(error).__name__}: {error})"
+            hint = f"its numbers are in `longhaul show {run_id} --json`; the version that made it reads the rest"
+            raise TraceError("reading the plan of run", run_id, what, hint) from error
+
+    def reached_s(self, run_id: str) -> float | None:
+        """Up to which second the trace of a cancelled run reaches; None where all of it is there."""
+        if self.is_kept(run_id):
+            return None
+        found: float | None = self._manifest_of_trace(run_id).get("partial", {}).get("reached_s")
+        return found
+
+    def _manifest_of_trace(self, run_id: str) -> dict[str, Any]:
+        if self.is_kept(run_id):
+            return self.manifest(run_id)
+        try:
+            return read_manifest(partial_folder(self.home, run_id))
+        except RunDamaged as error:
+            if self.is_partial(run_id):
+                raise
+            if self.directory(run_id).is_dir():
+                return self.manifest(run_id)
+            # The run was begun again meanwhile.
+            raise NotFound(
+                "reading the trace of run", run_id, "its part is gone", "see `longhaul list runs`"
+            ) from error
 
     def trace(self, run_id: str) -> Trace:
         """The trace of a kept run."""
@@ -242,31 +345,38 @@ class Store:
         return read_traces(self.directory(run_id))
 
     def columns(self, run_id: str) -> ColumnSource:
-        """The trace of a kept run as its columns, read when asked for."""
+        """The trace of a kept run as its columns, read when asked for; or what there is of a cancelled one."""
         from orchestrator.results.traces import read_columns
 
-        return partial(read_columns, self._kept(run_id))
+        return partial(read_columns, self._traced(run_id))
 
     def shared_columns(self, run_id: str) -> SharedColumns:
         """The same for a picture of many series, to be closed when it is made."""
         from orchestrator.results.shared_columns import SharedColumns
 
-        return SharedColumns(self._kept(run_id))
+        return SharedColumns(self._traced(run_id))
 
     def file(self, run_id: str, name: str) -> Path:
-        """A file of a kept run to download, by a name of `downloads.SOURCES`."""
+        """A file of a kept run to download, by a name of `downloads.SOURCES`; of one that failed, its log."""
         from orchestrator.results.downloads import SOURCES, file_of
 
-        kept = self._kept(run_id)
+        if name == LOG and self.has_failed_log(run_id):
+            return failed_log(self.home, run_id)
+        kept = self._traced(run_id)
         if name not in SOURCES:
             raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(SOURCES)}")
-        return file_of(kept, self._derived(run_id), name)
+        # What is made of a part goes with it.
+        is_whole = kept == self.directory(run_id)
+        return file_of(kept, self._derived(run_id) if is_whole else kept / "derived", name)
 
-    def _kept(self, run_id: str) -> Path:
-        """Where a run lives that is kept; never outside of the store, whatever somebody calls a run."""
-        if not _RUN_ID.fullmatch(run_id) or not self.is_kept(run_id):
-            raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
-        return self.directory(run_id)
+    def _traced(self, run_id: str) -> Path:
+        """Where a run lives that is kept, or its part; never outside of the store, whatever somebody calls a run."""
+        if _RUN_ID.fullmatch(run_id):
+            if self.is_kept(run_id):
+                return self.directory(run_id)
+            if self.is_partial(run_id):
+                return partial_folder(self.home, run_id)
+        raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
 
     def _derived(self, run_id: str) -> Path:
         return self.home / "derived" / run_id[:2] / run_id
@@ -286,3 +396,4 @@ class Store:
     def _discard(self, run_id: str) -> None:
         shutil.rmtree(self.directory(run_id), ignore_errors=True)
         shutil.rmtree(self._derived(run_id), ignore_errors=True)
+        discard_partial(self.home, run_id)

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from orchestrator.errors import TraceError
+from orchestrator.results.seals import check_file, damaged, is_whole
 from orchestrator.trace import EVER, KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Columns, Records, SpanNs, Trace
 
 # Written in full for every run, so that readers need no special cases: an empty kind is a file without rows.
@@ -34,6 +35,9 @@ _GROUP_ROWS = 2**17
 _TOLD = ("t_ns", "id")
 # What is decoded at a time: a long trace is never in memory as a whole for the sake of one of its flows.
 _BATCH_ROWS = 2**16
+
+# All that reading a damaged file has been seen to raise, of pyarrow and of what takes its values for those of a trace.
+FAULTS = (OSError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError, pa.ArrowException)
 
 
 def write_traces(folder: Path, trace: Trace) -> None:
@@ -51,6 +55,7 @@ def write_traces(folder: Path, trace: Trace) -> None:
             column_encoding=dict.fromkeys(differing, "DELTA_BINARY_PACKED"),
             row_group_size=_GROUP_ROWS,
             write_statistics=[name for name in names if name in _TOLD],
+            write_page_checksum=True,
             store_schema=False,
         )
 
@@ -64,11 +69,12 @@ def read_traces(folder: Path) -> Trace:
 def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
     """`t_ns` and these fields of the records of one flow or link, from a time to a time, both included."""
     file = folder / FILE_NAMES[kind]
+    check_file(folder, file.name)
     wanted = list(dict.fromkeys(["t_ns", *names]))
     # Of no record, an empty array of each field's type.
     parts = {name: [np.zeros(0, TRACE_KINDS[kind][name])] for name in wanted}
     try:
-        with pq.ParquetFile(file) as source:
+        with opened(file) as source:
             told = [_told(source.metadata.row_group(group)) for group in range(source.metadata.num_row_groups)]
             groups = [group for group, ranges in enumerate(told) if ranges.may_hold(about, span_ns)]
             whole = all(told[group].holds_only(about, span_ns) for group in groups)
@@ -78,15 +84,36 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
                 chosen = slice(None) if whole else _chosen(batch, about, span_ns)
                 for name in wanted:
                     parts[name].append(batch.column(name).to_numpy()[chosen])
-    except (OSError, pa.ArrowInvalid) as error:
+    except FAULTS as error:
         raise unreadable(file, error) from error
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
-def unreadable(file: Path, error: Exception) -> TraceError:
+def opened(file: Path) -> Any:
+    """A Parquet file of the store, each of whose pages is compared with its checksum where it has one."""
+    return pq.ParquetFile(file, page_checksum_verification=True)
+
+
+def unreadable(file: Path, error: BaseException) -> TraceError:
     """What is wrong with a file of a kept run, and the way to another."""
-    hint = "if it is damaged, remove its folder, and run its experiment again"
-    return TraceError("reading trace", str(file), str(error), hint)
+    if isinstance(error, MemoryError):
+        hint = "free some memory, or ask for less of it at once; `longhaul verify` says whether the file is whole"
+        return TraceError("reading trace", str(file), "there is too little memory for it", hint)
+    what = " ".join(str(error).split()) or type(error).__name__
+    if is_whole(file.parent, file.name):
+        hint = "its content is what was kept: is there too little memory?"
+        return TraceError("reading trace", str(file), what, hint)
+    return damaged(file.parent, file.name, what)
+
+
+def unsealed_fault(folder: Path, name: str) -> str:
+    """Why a file without a hash cannot be read; nothing where it can."""
+    kind = next(kind for kind, file in FILE_NAMES.items() if file == name)
+    try:
+        _read(folder / name, kind)
+    except TraceError as error:
+        return str(error)
+    return ""
 
 
 def groups_within(source: Any, span_ns: SpanNs) -> list[int]:
@@ -130,12 +157,13 @@ def _told(group: Any) -> _Told:
 
 
 def _read(file: Path, kind: str) -> Records:
+    check_file(file.parent, file.name)
     try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowInvalid) as error:
+        table = pq.read_table(file, page_checksum_verification=True)
+        records = np.zeros(table.num_rows * RECORD_BYTES, dtype=np.uint8).view(TRACE_KINDS[kind])
+        records["kind"] = KIND_NUMBERS[kind]
+        for name in table.column_names:
+            records[name] = table.column(name).to_numpy()
+    except FAULTS as error:
         raise unreadable(file, error) from error
-    records = np.zeros(table.num_rows * RECORD_BYTES, dtype=np.uint8).view(TRACE_KINDS[kind])
-    records["kind"] = KIND_NUMBERS[kind]
-    for name in table.column_names:
-        records[name] = table.column(name).to_numpy()
     return records

@@ -1,0 +1,195 @@
+"""Whether the files of a kept run are those that were kept.
+
+    manifest.json   {..., "files": {"acks.parquet": {"sha256": ..., "bytes": ...}, ...}, "sha256": ...}
+
+The manifest holds the hash of every other file of the run, and its last field is the hash of what stands before it. A file is read and
+compared when a process first uses it, and again when it was written to; pages of Parquet files have a checksum of their own besides (traces.py).
+Runs that were kept before manifests had hashes have no seal: they can be read, and how whole they are is not known.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from orchestrator.errors import LonghaulError, ResultsError, RunDamaged, remedy
+
+MANIFEST = "manifest.json"
+# The folder of a home for what cancelled runs had simulated: sealed as kept runs are, with less in their manifests (partial.py).
+PARTIAL = "partial"
+_SEAL = re.compile(rb', "sha256": "([0-9a-f]{64})"}$')
+_NEEDED_OF_ALL = ("run_id", "spec", "run")
+_NEEDED = (*_NEEDED_OF_ALL, "identity", "facts", "document")
+
+# It is not there, is no file, or its disk has lost it.
+_OF_THE_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO, errno.EBADMSG, errno.ENODATA)
+
+State = Literal["whole", "damaged", "missing", "unsealed"]
+Files = Mapping[str, Mapping[str, Any]]
+_Stamp = tuple[int, ...]
+
+
+def sealed_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """The hash and size of every file of a run that is about to be kept."""
+    files = (file for file in sorted(folder.rglob("*")) if file.is_file() and file != folder / MANIFEST)
+    return {
+        file.relative_to(folder).as_posix(): {"sha256": _digest(file), "bytes": file.stat().st_size} for file in files
+    }
+
+
+def sealed_text(manifest: Mapping[str, Any]) -> str:
+    """The text of a manifest, with its own hash at its end if it holds those of the files."""
+    text = json.dumps({name: value for name, value in manifest.items() if name != "sha256"})
+    if "files" not in manifest:
+        return text
+    return f'{text[:-1]}, "sha256": "{hashlib.sha256(text.encode()).hexdigest()}"}}'
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest in a run's folder; RunDamaged where it is not what was kept."""
+    file = folder / MANIFEST
+    try:
+        return manifest_of(file.read_bytes(), folder.name)
+    except ValueError as error:
+        raise damaged(folder, MANIFEST, str(error)) from error
+    except OSError as error:
+        raise _refused(folder, MANIFEST, error) from error
+
+
+def manifest_of(content: bytes, subject: str) -> dict[str, Any]:
+    """A manifest from its text; ValueError says what is wrong with it."""
+    seal = _SEAL.search(content)
+    if seal and hashlib.sha256(content[: seal.start()] + b"}").hexdigest() != seal[1].decode():
+        raise ValueError(_CHANGED)
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON any more ({error})") from error
+    needed = _NEEDED_OF_ALL if isinstance(found, dict) and PARTIAL in found else _NEEDED
+    if not isinstance(found, dict) or any(name not in found for name in needed):
+        raise ValueError(f"it is not the manifest of run {subject}")
+    if "files" in found and not seal:
+        raise ValueError(_CHANGED)
+    return found
+
+
+_CHANGED = "its content is not what was kept"
+
+
+def check_file(folder: Path, name: str) -> None:
+    """RunDamaged where a file of a kept run is not what was kept; a folder without a manifest is no kept run."""
+    files = _files(folder)
+    if files is None or name not in files:
+        return
+    state = _state(folder, name, files[name])
+    if state != "whole":
+        raise damaged(folder, name, "it is gone" if state == "missing" else _CHANGED)
+
+
+def is_whole(folder: Path, name: str) -> bool:
+    """Whether a file, read anew, is known to be what was kept."""
+    _hash.cache_clear()
+    try:
+        files = _files(folder) or {}
+        return name in files and _state(folder, name, files[name]) == "whole"
+    except RunDamaged:
+        return False
+
+
+def check_quickly(folder: Path) -> None:
+    """RunDamaged where the manifest is not what was kept, or a file is gone or of another size: what costs no reading of long traces."""
+    if not (folder / MANIFEST).is_file():
+        raise damaged(folder, MANIFEST, "it is gone")
+    for name, known in (_files(folder) or {}).items():
+        try:
+            size = (folder / name).stat().st_size
+        except OSError as error:
+            raise _refused(folder, name, error) from error
+        if size != known["bytes"]:
+            raise damaged(folder, name, f"it has {size} bytes, and {known['bytes']} were kept")
+
+
+def examine(folder: Path) -> dict[str, State]:
+    """The state of every file of a kept run, read anew."""
+    try:
+        files = read_manifest(folder).get("files")
+    except RunDamaged:
+        # Which files there should be, and what they held, is known by nobody else.
+        return {MANIFEST: "damaged" if (folder / MANIFEST).is_file() else "missing"}
+    if files is None:
+        from orchestrator.results.traces import FILE_NAMES, unsealed_fault
+
+        found: dict[str, State] = {MANIFEST: "unsealed"}
+        for name in FILE_NAMES.values():
+            there = (folder / name).is_file()
+            found[name] = "missing" if not there else "damaged" if unsealed_fault(folder, name) else "unsealed"
+        return found
+    _hash.cache_clear()
+    states: dict[str, State] = {MANIFEST: "whole"}
+    return states | {name: _state(folder, name, known) for name, known in files.items()}
+
+
+def damaged(folder: Path, name: str, what: str) -> RunDamaged:
+    """What is said of a damaged file, and how the run is made again."""
+    hint = f"`longhaul verify {folder.name} --repair` makes it again"
+    if name == MANIFEST or folder.parent.parent.name == PARTIAL:
+        hint = "run its experiment again, which replaces it"
+    return RunDamaged("reading run", f"{folder.name}", f"its file {name} is damaged: {what}", hint)
+
+
+def _refused(folder: Path, name: str, error: OSError) -> LonghaulError:
+    """What the system refuses is damage only where it is the file's own fault: who may not read it makes nothing again."""
+    what = error.strerror or str(error)
+    if error.errno in _OF_THE_FILE:
+        return damaged(folder, name, what)
+    return ResultsError(
+        "reading run", f"{folder.name}, {folder / name}", what, remedy(error) or "see whether it can be read"
+    )
+
+
+def _files(folder: Path) -> Files | None:
+    """What the manifest says of the other files; None where there is no manifest, or it says nothing."""
+    try:
+        stamp = _stamp(folder / MANIFEST)
+    except OSError:
+        return None
+    return _files_then(folder, stamp)
+
+
+@lru_cache(maxsize=4096)
+def _files_then(folder: Path, _: _Stamp) -> Files | None:
+    files: Files | None = read_manifest(folder).get("files")
+    return files
+
+
+def _state(folder: Path, name: str, known: Mapping[str, Any]) -> State:
+    file = folder / name
+    try:
+        found = _hash(file, _stamp(file))
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            return "missing"
+        raise _refused(folder, name, error) from error
+    return "whole" if found == known["sha256"] else "damaged"
+
+
+def _stamp(file: Path) -> _Stamp:
+    """What changes whenever somebody writes to a file, or puts another in its place."""
+    found = file.stat()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+@lru_cache(maxsize=65_536)
+def _hash(file: Path, _: _Stamp) -> str:
+    return _digest(file)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
