@@ -25,7 +25,7 @@ from orchestrator.results.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
 Row = dict[str, Any]
 
 # Each may do all that those before it may.
-SCOPES = ("read", "run", "admin")
+SCOPES = ("read", "run", "gate", "admin")
 SESSION_S = 12 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")

@@ -6,22 +6,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
 
 from orchestrator.results.counts import add_counts
 from orchestrator.results.database import Database, chunks, insert_new, now, page_of
 from orchestrator.results.ends import KEPT, LIVE, settle
 from orchestrator.results.filters import Filter
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
-from orchestrator.results.traits import numbers_of, run_traits
+from orchestrator.results.traits import numbers_of, rerun_in, run_traits
 
 Row = dict[str, Any]
 
 # A rerun ends like any run, and only its verdict is kept.
 _KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
 ALL = Filter()
-# Words are for the index; no list shows them.
-_LISTED = [column for column in RUNS.c if column.name != "words"]
 
 
 class Catalog:
@@ -77,7 +75,7 @@ class Catalog:
             row = connection.execute(query.where(RUNS.c.id == run_id)).one_or_none()
         if row is None:
             return None
-        found = _row(row)
+        found = _told(_row(row))
         return found | {"document": None if found["document"] is None else json.loads(found["document"])}
 
     def status(self, run_id: str) -> str | None:
@@ -91,6 +89,11 @@ class Catalog:
         query = select(RUNS.c.id).where(begins, _KEPT_HERE).order_by(RUNS.c.id).limit(limit)
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
+
+    def kept_ids(self) -> list[str]:
+        """Ids of all kept runs that have files, in order."""
+        with self._database.read() as connection:
+            return list(connection.execute(select(RUNS.c.id).where(_KEPT_HERE).order_by(RUNS.c.id)).scalars())
 
     def measured_by(self, run_ids: Sequence[str]) -> dict[str, str | None]:
         """Of these, the kept ones, and which code measured each."""
@@ -117,12 +120,15 @@ class Catalog:
         experiment_id: str | None = None,
     ) -> list[Row]:
         """Some runs of any status, after the one with that creation time and id."""
-        query = wanted.apply(select(*_LISTED), RUNS)
-        if experiment_id is not None:
-            its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
-            query = query.where(RUNS.c.id.in_(its))
+        query = _of_experiment(wanted.apply(select(RUNS), RUNS), experiment_id)
         with self._database.read() as connection:
-            return page_of(connection, query, RUNS, limit, after, oldest_first)
+            return [_told(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first)]
+
+    def count(self, wanted: Filter = ALL, *, experiment_id: str | None = None) -> int:
+        """How many runs there are on all pages together."""
+        query = _of_experiment(wanted.apply(select(func.count()).select_from(RUNS), RUNS), experiment_id)
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())
 
     def documents(self, run_ids: Sequence[str]) -> dict[str, Row]:
         """Of these, what those came to that have ended: kept ones, and failed ones with why."""
@@ -204,6 +210,12 @@ class Catalog:
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(pinned=pinned))
 
+    def void(self, run_id: str) -> None:
+        """A kept run whose files are damaged counts for nothing until it is run again; what holds on to it still does."""
+        with self._database.write() as connection:
+            kept = (RUNS.c.id == run_id) & RUNS.c.status.in_(KEPT)
+            connection.execute(update(RUNS).where(kept).values(status="failed"))
+
     def let_go(self, run_id: str) -> str | None:
         """Forget a run that nobody holds on to; else who does."""
         with self._database.write() as connection:
@@ -236,6 +248,19 @@ def _protected() -> ColumnElement[bool]:
 
 def _row(row: Any) -> Row:
     return dict(row._mapping)
+
+
+def _of_experiment(query: Select[Any], experiment_id: str | None) -> Select[Any]:
+    if experiment_id is None:
+        return query
+    its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+    return query.where(RUNS.c.id.in_(its))
+
+
+def _told(row: Row) -> Row:
+    """Words are for the index: of what they say, which kept run this one repeats stands nowhere else."""
+    words = row.pop("words")
+    return row | {"rerun_of": rerun_in(words)}
 
 
 def _write_document(connection: Connection, run_id: str, document: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from orchestrator.results.ends import KEPT, LIVE, close_if_over, give_up, say_ov
 from orchestrator.results.events import newest_id, say, say_all
 from orchestrator.results.filters import Filter
 from orchestrator.results.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
-from orchestrator.results.traits import experiment_traits
+from orchestrator.results.traits import IS_RERUN, experiment_traits, rerun_in
 from orchestrator.results.work import Wanted, enqueue
 
 Row = dict[str, Any]
@@ -54,7 +54,10 @@ class Experiments:
     def submit(self, submission: Submission) -> str:
         """Record it and queue those of its runs that are not kept; the id it has, an older one where the key was used before."""
         its_runs = (wanted.run for wanted in submission.runs)
-        traits = experiment_traits(submission.id, submission.name, submission.about, submission.owner, its_runs)
+        rerun_of = next((wanted.rerun_of for wanted in submission.runs), None)
+        traits = experiment_traits(
+            submission.id, submission.name, submission.about, submission.owner, its_runs, rerun_of
+        )
         with self._database.write() as connection:
             if known := _asked_before(
                 connection, submission.owner, submission.idempotency_key, submission.asked_sha256
@@ -137,10 +140,16 @@ class Experiments:
         oldest_first: bool = False,
     ) -> list[Row]:
         """Some experiments, after the one with that creation time and id."""
-        wide = {"spec", "lint", "asked", "words"}
+        wide = {"spec", "lint", "asked"}
         query = wanted.apply(select(*(column for column in EXPERIMENTS.c if column.name not in wide)), EXPERIMENTS)
         with self._database.read() as connection:
-            return page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)
+            return [_told(row) for row in page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)]
+
+    def count(self, wanted: Filter = ALL) -> int:
+        """How many experiments there are on all pages together."""
+        query = wanted.apply(select(func.count()).select_from(EXPERIMENTS), EXPERIMENTS)
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())
 
     def run_ids(self, experiment: str) -> list[str]:
         """Its runs, in its order."""
@@ -214,10 +223,10 @@ class Experiments:
             connection.execute(delete(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment))
 
     def newest_named(self, names: Sequence[str]) -> dict[str, Row]:
-        """The newest experiment of each of these names that has one."""
+        """The newest experiment of each of these names that has one; a rerun of a single run is none of them."""
         at = (
             select(EXPERIMENTS.c.name, func.max(EXPERIMENTS.c.created_at).label("at"))
-            .where(EXPERIMENTS.c.name.in_(names))
+            .where(EXPERIMENTS.c.name.in_(names), EXPERIMENTS.c.words.not_like(f"%{IS_RERUN}%"))
             .group_by(EXPERIMENTS.c.name)
             .subquery()
         )
@@ -273,5 +282,11 @@ def _asked_before(connection: Connection, owner: str, idempotency_key: str | Non
 
 
 def _experiment(row: Any) -> Row:
-    found = dict(row._mapping)
+    found = _told(dict(row._mapping))
     return found | {name: json.loads(found[name]) for name in ("spec", "lint", "asked")}
+
+
+def _told(row: Row) -> Row:
+    """Words are for the index: of what they say, which kept run this one repeats stands nowhere else."""
+    words = row.pop("words")
+    return row | {"rerun_of": rerun_in(words)}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table
+from sqlalchemy import ColumnElement, Select, Table, or_
 
-from orchestrator.results.traits import normal, word
+from orchestrator.results.traits import asked_words, word
 from orchestrator.units import format_duration, format_rate
 
 
@@ -29,7 +29,7 @@ class Filter:
     topology: str | None = None
     bandwidth_bps: int | None = None
     rtt_us: int | None = None
-    # Every word of it occurs somewhere, whole or as a part.
+    # Every word of it occurs somewhere, whole or as a part; of `key=value` the value is the whole one.
     text: str = ""
     # Created from then on, and before then, as the record writes times.
     since: str | None = None
@@ -39,7 +39,7 @@ class Filter:
     @property
     def searches(self) -> bool:
         """Whether lines of words have to be read, which takes longer the more rows there are."""
-        return any(self._parts())
+        return any(self._parts()) or any(self._named())
 
     def apply(self, query: Select[Any], table: Table) -> Select[Any]:
         """The same question with these conditions."""
@@ -63,6 +63,10 @@ class Filter:
             yield table.c.owner == self.owner
         for part in self._parts():
             yield table.c.words.contains(part, autoescape=True)
+        for named in self._named():
+            # A swept field may be written without what it belongs to: `rtt=300ms` for `path.rtt=300ms`.
+            ends = (f" {named} ", f".{named} ")
+            yield or_(*(table.c.words.contains(end, autoescape=True) for end in ends))
 
     def _parts(self) -> Iterator[str]:
         """What a line has to hold."""
@@ -71,4 +75,14 @@ class Filter:
         named.append(("bandwidth", None if self.bandwidth_bps is None else format_rate(self.bandwidth_bps)))
         named.append(("rtt", None if self.rtt_us is None else format_duration(self.rtt_us)))
         yield from (f" {word(name, value)} " for name, value in named if value is not None)
-        yield from normal(self.text).split()
+        yield from (asked for asked in asked_words(self.text) if not _is_named(asked))
+
+    def _named(self) -> Iterator[str]:
+        """What a line has to hold as `key=value`, neither more nor less of the value."""
+        yield from filter(_is_named, asked_words(self.text))
+
+
+def _is_named(asked: str) -> bool:
+    """While only `key=` is written, any value is meant."""
+    key, _, value = asked.partition("=")
+    return bool(key and value)

@@ -23,7 +23,7 @@ class Outbox(Store):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.files: dict[str, bytes] = {}
-        self.log: bytes | None = None
+        self.last_log: bytes | None = None
 
     def keep(
         self,
@@ -43,9 +43,9 @@ class Outbox(Store):
     def keep_log(self, directory: Path, run_id: str) -> str:
         """Hold what the guest said ready; where it will lie is not known here."""
         try:
-            self.log = (directory / "log.txt").read_bytes()
+            self.last_log = (directory / "log.txt").read_bytes()
         except OSError:
-            self.log = None
+            self.last_log = None
         return ""
 
     def count_death(self) -> None:

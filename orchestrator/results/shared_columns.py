@@ -16,11 +16,10 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from orchestrator.results.traces import FILE_NAMES, groups_within, read_columns, unreadable
+from orchestrator.results.seals import check_file
+from orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
 from orchestrator.trace import EVER, Columns, SpanNs
 
 # Some 250 MB while a picture is made.
@@ -68,12 +67,13 @@ class SharedColumns:
             part = self._part(kind, span_ns)
             mine = part.of(about)
             return {"t_ns": part.t_ns[mine]} | {name: self._column(kind, span_ns, name)[mine] for name in names}
-        except (OSError, pa.ArrowInvalid) as error:
+        except FAULTS as error:
             raise unreadable(self._folder / FILE_NAMES[kind], error) from error
 
     def _file(self, kind: str) -> Any:
         if kind not in self._files:
-            self._files[kind] = self._open.enter_context(pq.ParquetFile(self._folder / FILE_NAMES[kind]))
+            check_file(self._folder, FILE_NAMES[kind])
+            self._files[kind] = self._open.enter_context(opened(self._folder / FILE_NAMES[kind]))
         return self._files[kind]
 
     def _part(self, kind: str, span_ns: SpanNs) -> _Part:

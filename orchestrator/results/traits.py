@@ -17,6 +17,8 @@ from orchestrator.units import format_duration, format_rate
 # An index of PostgreSQL takes rows of 2704 bytes; what is farther back is flows beyond the first dozens.
 _MOST_BYTES = 2000
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[a-zµμ%])")
+_AROUND_SIGN = re.compile(r" ?= ?")
+_RERUN = "rerun="
 
 Run = Mapping[str, Any]
 
@@ -24,6 +26,11 @@ Run = Mapping[str, Any]
 def normal(text: str) -> str:
     """As words are written: `300 ms` is `300ms`, and letters are small."""
     return _BEFORE_UNIT.sub("", " ".join(text.lower().split()))
+
+
+def asked_words(text: str) -> list[str]:
+    """The words of a search: `seed = 5` is `seed=5`."""
+    return normal(_AROUND_SIGN.sub("=", " ".join(text.split()))).split()
 
 
 def word(name: str, value: str) -> str:
@@ -42,13 +49,16 @@ def controls_of(flows: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(flow["cc"] for flow in flows if flow.get("cc")))
 
 
-def run_traits(run_id: str, experiment: str, owner: str | None, run: Run) -> dict[str, Any]:
-    """The columns of a run that come from what it is (run.json)."""
+def run_traits(
+    run_id: str, experiment: str, owner: str | None, run: Run, rerun_of: str | None = None
+) -> dict[str, Any]:
+    """The columns of a run that come from what it is (run.json), and from which kept run it repeats."""
     meaning, flows, point = run["meaning"], run["flows"], run["point"]
     controls = controls_of(flows)
     named = (value for flow in flows for value in (flow.get("variant"), flow["name"]) if value)
     words = [
         run_id,
+        *([f"{_RERUN}{rerun_of}"] if rerun_of else []),
         *_common(experiment, owner, run["backend"], controls),
         *_path(meaning),
         f"kernel={run['kernel']}",
@@ -65,7 +75,18 @@ def run_traits(run_id: str, experiment: str, owner: str | None, run: Run) -> dic
     }
 
 
-def experiment_traits(key: str, name: str, about: str, owner: str, runs: Iterable[Run]) -> dict[str, Any]:
+# Of an experiment or a run that repeats a kept run.
+IS_RERUN = f" {_RERUN}"
+
+
+def rerun_in(words: str) -> str | None:
+    """Which kept run a run, or the experiment of one, with this line of words repeats."""
+    return next((one.removeprefix(_RERUN) for one in words.split() if one.startswith(_RERUN)), None)
+
+
+def experiment_traits(
+    key: str, name: str, about: str, owner: str, runs: Iterable[Run], rerun_of: str | None = None
+) -> dict[str, Any]:
     """The columns of an experiment that come from what its runs are."""
     controls: dict[str, None] = {}
     paths: dict[str, None] = {}
@@ -74,7 +95,8 @@ def experiment_traits(key: str, name: str, about: str, owner: str, runs: Iterabl
         backend = run["backend"]
         controls |= dict.fromkeys(controls_of(run["flows"]))
         paths |= dict.fromkeys(_path(run["meaning"]))
-    words = [key, *_common(name, owner, backend, list(controls)), *paths, *normal(about).split()]
+    again = [f"{_RERUN}{rerun_of}"] if rerun_of else []
+    words = [key, *again, *_common(name, owner, backend, list(controls)), *paths, *normal(about).split()]
     return {"backend": backend, "controls": " ".join(controls), "words": line_of(words)}
 
 

@@ -90,7 +90,7 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
                 "point": json.dumps(one.run["point"], sort_keys=True),
                 "owner": owner,
                 "pinned": False,
-                **run_traits(one.run_id, experiment, owner, one.run),
+                **run_traits(one.run_id, experiment, owner, one.run, one.rerun_of),
             }
             for one in fresh
         ],
@@ -292,6 +292,12 @@ class Work:
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else Wanted(run_id, needs=row.needs, **_unpacked(row.run))
+
+    def attempts(self, run_id: str) -> int:
+        """How many times a run has been begun; 0 where nobody wants it."""
+        query = select(WORK.c.attempts).where(WORK.c.run_id == run_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one_or_none() or 0
 
     def waiting(self) -> tuple[int, float]:
         """How many runs wait, and for how many seconds the first has."""

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cluster.artefacts import Artefacts, hashes
+from orchestrator.backends.artefacts import Artefacts, hashes
 from orchestrator.errors import BackendError, PlanError, ResultsError
+from orchestrator.results.guest_logs import receive_log
 from orchestrator.results.outbox import Outbox
+from orchestrator.results.seals import sealed_text
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings, scheduler_address
@@ -73,7 +75,7 @@ def test_what_a_killed_process_left_in_the_making_is_swept(artefacts: Artefacts,
     making = """
 import os, sys
 from pathlib import Path
-from orchestrator.cluster import artefacts
+from orchestrator.backends import artefacts
 def killed(*whatever):
     os.kill(os.getpid(), 9)
 {kill}
@@ -151,11 +153,17 @@ def test_a_run_that_comes_from_elsewhere_is_kept_like_any_other(settings: Settin
         # Twice, with another cost: the first is what counts, on disk and in the record.
         other = json.loads(files["manifest.json"])
         other["document"]["wall_s"] = 9.0
-        again = files | {"manifest.json": json.dumps(other).encode(), "iperf3/app.json": b"{}"}
+        again = files | {"manifest.json": sealed_text(other).encode(), "iperf3/app.json": b"{}"}
         assert store.receive(key, again, staging) == document(key)
     assert store.get(key) == document(key)
     assert store.trace(key).acks.tobytes() == recorded("lossy_pair")[1].acks.tobytes()
     assert store.catalog.by_status() == {"done": 1}
+
+
+def _manifest_of_b() -> bytes:
+    return json.dumps(
+        dict.fromkeys(("spec", "run", "identity", "facts")) | {"run_id": "b", "document": {"run": "b"}}
+    ).encode()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +172,8 @@ def test_a_run_that_comes_from_elsewhere_is_kept_like_any_other(settings: Settin
         ({"acks.parquet": None}, "missing or unknown: acks.parquet"),
         ({"../../evil": b""}, r"missing or unknown: \.\./\.\./evil"),
         ({"iperf3/../../evil": b""}, "missing or unknown"),
-        ({"manifest.json": b'{"run_id": "b", "document": {"run": "b"}}'}, "it is run b"),
+        ({"manifest.json": b'{"run_id": "b", "document": {"run": "b"}}'}, "it is not the manifest of run a"),
+        ({"manifest.json": _manifest_of_b()}, "it is run b"),
         ({"manifest.json": None}, "missing or unknown: manifest.json"),
     ],
 )
@@ -183,6 +192,6 @@ def test_what_is_not_exactly_that_run_is_refused(
 
 
 def test_the_log_of_a_guest_that_died_elsewhere_is_kept_here(settings: Settings) -> None:
-    where = Store(settings).receive_log("c" * 20, b"Kernel panic")
-    assert where == f"its log is {settings.home / 'logs' / ('c' * 20 + '.txt')}"
+    where = receive_log(settings.home, "c" * 20, b"Kernel panic")
+    assert where == "`longhaul log cccccccc` shows its log"
     assert (settings.home / "logs" / f"{'c' * 20}.txt").read_bytes() == b"Kernel panic"

@@ -22,12 +22,13 @@ from orchestrator.locks import making
 
 # Where a cache has files that a run may need; the trees that modules are built against are not among them.
 _OWN = (
-    "kernels/current-*/linux",
-    "kernels/current-*/manifest.json",
-    "kernels/current-*/config",
-    "kernels/current-*/modules/*.ko",
+    "kernels/[!.]*/linux",
+    "kernels/[!.]*/manifest.json",
+    "kernels/[!.]*/config",
+    "kernels/[!.]*/modules/*.ko",
+    # Earlier builds too: `current-*` are links to the newest ones.
+    "modules/[!.]*/*.ko",
 )
-_OWN_MODULES = ("modules/current-*/*.ko",)
 
 
 def hashes(files: Mapping[str, Path]) -> dict[str, str]:
@@ -76,6 +77,12 @@ class Artefacts:
                 "receiving artefact", sha256[:12], what, "it was changed on its way; see docs/cluster.md"
             )
         self._put(sha256, content)
+
+    def retain(self, file: Path) -> None:
+        """Keep what a file of this machine holds, also when another is built in its place."""
+        sha256 = _hash(file, *_stamp(file))
+        if not (self._folder / sha256).is_file():
+            self._put(sha256, file.read_bytes())
 
     def lay_out(self, wanted: Mapping[str, str]) -> Path:
         """A folder in which each of these contents has its name."""
@@ -131,5 +138,5 @@ class Artefacts:
     def _own(self) -> Iterator[Path]:
         if self._agent.is_file():
             yield self._agent
-        for pattern in (*_OWN, *_OWN_MODULES):
-            yield from self._cache.glob(pattern)
+        for pattern in _OWN:
+            yield from {file.resolve() for file in self._cache.glob(pattern)}
