@@ -29,12 +29,14 @@ from orchestrator.errors import (
     KernelComplained,
     LonghaulError,
     RunCancelled,
+    RunDamaged,
     RunTimedOut,
     TraceError,
     remedy,
 )
 from orchestrator.holding import held_hosts
 from orchestrator.plan import Plan
+from orchestrator.results.partial import Part, discard_partial
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.run import Progress, Run, run_id
@@ -64,8 +66,12 @@ class Pipeline:
     store: Store
     use_cache: bool = True
     watcher: Watcher = field(default_factory=Watcher)
+    # Is given the trace of each run that was carried out.
+    judged: Callable[[Trace], None] = lambda trace: None
     # Samples of runs go to Prometheus while they go on.
     live: Live | None = None
+    # Whether what a run had simulated is worth keeping when it is cancelled: somebody gave it up.
+    keeps_partial: Callable[[], bool] = lambda: False
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def execute(self, plan: Plan, jobs: int = 1) -> list[Document]:
@@ -126,9 +132,11 @@ class Pipeline:
         return document
 
     def known(self, key: str) -> Document | None:
-        """A kept run, by today's formulas; one that today's checks refuse is forgotten and carried out again."""
+        """A kept run, by today's formulas; one that today's checks refuse is forgotten, and one that is damaged replaced."""
         from orchestrator.judging import up_to_date
 
+        if not self.store.is_kept(key) or self.store.fault(key) is not None:
+            return None
         known = self.store.find(key)
         if known is None:
             return None
@@ -136,6 +144,9 @@ class Pipeline:
             known = up_to_date(known, self.store)
         except FidelityBroken:
             self.store.delete(key)
+            return None
+        except RunDamaged:
+            # It would have been measured again from what lies there.
             return None
         self.store.adopt(known)
         return known | {"cached": True}
@@ -150,7 +161,13 @@ class Pipeline:
         progress: Progress,
         until_ended: ExitStack,
     ) -> Document:
-        with staging.directory(key) as directory, _system_errors(directory):
+        discard_partial(self.store.home, key)
+        with (
+            staging.directory(key) as directory,
+            _system_errors(directory),
+            self._part(run, key, directory, spec) as part,
+        ):
+            progress = part.watched(progress)
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self._make_ready, daemon=True).start()
             with self._beside(run, key, directory) as beside:
@@ -159,6 +176,7 @@ class Pipeline:
             outcome, status = None, "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)
+                self.judged(trace)
                 document["identity"] = dict(identity)
                 if beside is not None:
                     document["prometheus"] = outcome = beside.outcome()
@@ -168,6 +186,10 @@ class Pipeline:
                 if beside is not None:
                     beside.close(outcome, status)
         return document
+
+    def _part(self, run: Run, key: str, directory: Path, spec: Mapping[str, Any]) -> Part:
+        traces = self.backend.growing_traces(run, directory)
+        return Part(self.store.home, directory, traces, run, key, spec, self.keeps_partial)
 
     def _make_ready(self) -> None:
         """Load what judging and keeping need: it takes longer than a short run, and a guest leaves time for it."""
@@ -223,16 +245,25 @@ def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, 
 
 
 def failed_document(run: Run, key: str, error: LonghaulError) -> Document:
-    """What is said of a run that gave no numbers."""
+    """The document of a run that gave no numbers."""
+    return _unmeasured(run, key, "failed", error=error.as_dict())
+
+
+def cancelled_document(run: Run, key: str, reached_s: float) -> Document:
+    """The document of a run that was cancelled, of which a part is kept."""
+    return _unmeasured(run, key, "cancelled", partial={"reached_s": reached_s, "of_s": run.duration_us / 1e6})
+
+
+def _unmeasured(run: Run, key: str, status: str, **why: Any) -> Document:
     return {
         "run": key,
         "experiment": run.experiment,
-        "status": "failed",
+        "status": status,
         "backend": run.backend,
         "seed": run.seed,
         "point": dict(run.point),
         "cached": False,
-        "error": error.as_dict(),
+        **why,
     }
 
 

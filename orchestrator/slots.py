@@ -12,7 +12,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from orchestrator.backends import open_backend
 from orchestrator.errors import BackendError, HostBusy, LonghaulError, NotFound, ResultsError, RunCancelled
 from orchestrator.judging import rerun_verdict
-from orchestrator.pipeline import Pipeline, failed_document, opened_live
+from orchestrator.pipeline import Pipeline, cancelled_document, failed_document, opened_live
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
@@ -98,6 +98,8 @@ class _Slot:
     claim: Claim
     virtual_s: float = 0.0
     cancelled: threading.Event = field(default_factory=threading.Event)
+    # It was given up; otherwise it is run again.
+    unwanted: bool = False
 
     def report(self, virtual_ns: int) -> None:
         if self.cancelled.is_set():
@@ -152,6 +154,7 @@ class LocalSlots:
 
     def cancel(self, run_id: str) -> None:
         if slot := self._slots.get(run_id):
+            slot.unwanted = True
             slot.cancelled.set()
 
     def running(self) -> Mapping[str, tuple[int, float]]:
@@ -176,7 +179,9 @@ class LocalSlots:
         return found
 
     def _carry_out(self, slot: _Slot) -> None:
-        outcome = carry_out(slot.claim, self._settings, self._store, self._staging, slot.report, self._live)
+        outcome = carry_out(
+            slot.claim, self._settings, self._store, self._staging, slot.report, self._live, lambda: slot.unwanted
+        )
         self._ended.put(outcome)
 
 
@@ -190,12 +195,19 @@ def arrived(ended: queue.SimpleQueue[Outcome], wait_s: float) -> list[Outcome]:
 
 
 def carry_out(
-    claim: Claim, settings: Settings, store: Store, staging: Staging, report: Any, live: Live | None = None
+    claim: Claim,
+    settings: Settings,
+    store: Store,
+    staging: Staging,
+    report: Any,
+    live: Live | None = None,
+    unwanted: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """A claimed run, carried out here and kept; whatever happens, there is an outcome."""
+    """A claimed run, carried out here and kept; whatever happens, there is an outcome. Of one that is `unwanted` the part is kept that was made."""
     run = Run.from_json(claim.run)
     try:
-        pipeline = Pipeline(open_backend(run.backend, settings), store, live=live)
+        keeps_partial = unwanted if claim.rerun_of is None else lambda: False
+        pipeline = Pipeline(open_backend(run.backend, settings), store, live=live, keeps_partial=keeps_partial)
         if claim.rerun_of is not None:
             return rerun_outcome(claim, store, pipeline.carry_out(run, claim.spec, staging, report))
         known = pipeline.known(claim.run_id)
@@ -204,8 +216,9 @@ def carry_out(
             what = f"its programs are not those it was queued with: it came out as {document['run']}"
             raise BackendError("running", claim.run_id, what, "submit the experiment again")
         return Outcome(claim, document["status"], document)
-    except RunCancelled:
-        return Outcome(claim, "cancelled")
+    except RunCancelled as error:
+        part = error.reached_s
+        return Outcome(claim, "cancelled", {} if part is None else cancelled_document(run, claim.run_id, part))
     except NotFound as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except HostBusy as error:

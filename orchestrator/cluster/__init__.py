@@ -2,7 +2,7 @@
 
     dispatcher process                       scheduler               worker process, on any machine
     DaskCluster (executor.py) -- link.py --- dask scheduler --- remote.py, started by worker.py
-         artefacts.py                                                artefacts.py
+    backends/artefacts.py                                       backends/artefacts.py
 
 The record and the kept runs stay with the dispatcher; a worker has a staging folder, a cache, and nothing that could be lost.
 """

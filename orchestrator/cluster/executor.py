@@ -31,13 +31,14 @@ from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
 from orchestrator.backends import open_backend
-from orchestrator.cluster.artefacts import hashes
+from orchestrator.backends.artefacts import hashes
 from orchestrator.cluster.link import BROKEN, Helper, SchedulerLink
 from orchestrator.cluster.machines import ROOT, SLOT, programs_of
 from orchestrator.cluster.remote import Order, Parcel, carry, receive
 from orchestrator.cluster.samples import ExportOfRuns
 from orchestrator.errors import BackendError, GuestDied, LonghaulError, NotFound, ResultsError, WorkerLost
 from orchestrator.pipeline import Pipeline, failed_document
+from orchestrator.results.guest_logs import receive_log
 from orchestrator.results.staging import Staging
 from orchestrator.results.store import Store
 from orchestrator.results.work import Claim
@@ -285,7 +286,7 @@ class DaskCluster:
             document = dict(parcel.document)
             if document["error"]["error"] == GuestDied.__name__:
                 self._store.count_death()
-            if parcel.log is not None and (where := self._store.receive_log(claim.run_id, parcel.log)):
+            if parcel.log is not None and (where := receive_log(self._store.home, claim.run_id, parcel.log)):
                 error = document["error"]
                 document["error"] = error | {"hint": "; ".join(filter(None, [error["hint"], where]))}
             self._end(flight, Outcome(claim, "failed", document))

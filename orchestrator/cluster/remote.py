@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from distributed import Scheduler, Worker, get_worker
 
 from orchestrator.backends import open_backend
+from orchestrator.backends.artefacts import Artefacts
 from orchestrator.backends.base import Backend
-from orchestrator.cluster.artefacts import Artefacts
 from orchestrator.errors import BackendError, LonghaulError, RunCancelled, remedy
 from orchestrator.installation import AGENT
 from orchestrator.pipeline import Pipeline, failed_document
@@ -137,7 +137,7 @@ def _carry(order: Order, run: Run, worker: Worker) -> Parcel:
         raise
     except LonghaulError as error:
         failed = failed_document(run, claim.run_id, error)
-        return Parcel("failed", worker.address, document=failed, log=outbox.log)
+        return Parcel("failed", worker.address, document=failed, log=outbox.last_log)
     # What a rerun comes out as is what it is for.
     if claim.rerun_of is None and document["run"] != claim.run_id:
         what = f"its programs on {worker.address} are not those it was queued with: it came out as {document['run']}"

@@ -24,7 +24,7 @@ from distributed import Status, Worker
 
 from orchestrator.cluster.machines import resources_of
 from orchestrator.cluster.remote import bench
-from orchestrator.companions import Stop, keep_going
+from orchestrator.companions import Stop, keep_going, when_asked_to_stop
 from orchestrator.judging import measured_by
 from orchestrator.logs import log_as_json
 from orchestrator.settings import Settings, load_settings
@@ -70,8 +70,12 @@ async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
         startup_information={"longhaul": lambda worker: about},
     )
     stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(stopped.set)
+
+    when_asked_to_stop(stop)
     stopping = asyncio.create_task(stopped.wait())
     living = asyncio.create_task(_live(worker, slots))
     await asyncio.wait({living, stopping}, return_when=asyncio.FIRST_COMPLETED)

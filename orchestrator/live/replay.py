@@ -77,7 +77,7 @@ def send(store: Store, document: dict[str, Any], server: Prometheus | None) -> d
     if server is None:
         hint = "set it to http://HOST:PORT of a Prometheus that takes remote write"
         raise PlanError("sending run", run_id, "LONGHAUL_PROMETHEUS is not set", hint)
-    run = Run.from_json(store.manifest(run_id)["run"])
+    run = store.planned(run_id)
     span = place_of(store, run, document, server)
     _check_age(run_id, span, server)
     Spans(store.database).put(run_id, span)
@@ -125,7 +125,7 @@ def _push(writer: RemoteWriter, request: Request, run_id: str, before: int) -> N
 def write_openmetrics(store: Store, document: dict[str, Any], server: Prometheus | None, output: Path) -> int:
     """Write a kept run as OpenMetrics; how many samples. The mark of a series' end has no word there."""
     run_id = document["run"]
-    run = Run.from_json(store.manifest(run_id)["run"])
+    run = store.planned(run_id)
     span = place_of(store, run, document, server)
     downsampler = Downsampler(run, run_id, span.resolution_ms)
     pieces = itertools.chain.from_iterable(samples_of(downsampler, run, store.trace(run_id)))

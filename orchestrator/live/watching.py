@@ -61,6 +61,11 @@ class GrowingRun:
             self._begin()
         return there
 
+    @property
+    def reached_ms(self) -> int:
+        """How far this attempt is, whatever an earlier one has told."""
+        return self._front_ms()
+
     def finish(self, *, whole: bool) -> None:
         """Tell what is left: the run has ended, at its end or before."""
         self._told.tell(self._downsampler.finish(at_the_end=whole), self._run.duration_us // 1000 + 1)
