@@ -15,6 +15,8 @@ from orchestrator.parameters import Parameter
 from orchestrator.run import Module
 
 _PACING = "SO_MAX_PACING_RATE"
+# A window in packets that a control keeps whatever happens: lhfixed's.
+WINDOW_PARAMETER = "cwnd"
 
 
 def pacing_bps(control: CongestionControl, params: Mapping[str, object]) -> int | None:

@@ -1,7 +1,7 @@
 """What a guest's kernel reports about itself while it runs on: WARN_ON, KASAN, UBSAN, lockdep, and whatever prints a stack.
 
 A run whose kernel complained has no numbers, however well it ended: the fault may be anywhere, also in what was measured.
-The guest's console shows the kernel's messages down to warnings (`loglevel=5`), so its log is the place to look.
+The guest's console shows the kernel's messages down to warnings (`loglevel=5`), while flows run to informational ones, so its log is the place to look.
 """
 
 from __future__ import annotations

@@ -39,6 +39,12 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         r"Out of memory|System is deadlocked on memory",
         "it needs more memory than the plan gave it; please report the experiment",
     ),
+    (
+        # No such process, no child, or the signals that end one for good: its kernel is the only one that should do that.
+        "killed",
+        r"userspace - .* failed,.* errno = (?:3|10)\b|failed to wait for SIGTRAP, .*(?:errno = (?:3|10)\b|status = 0x(?:9|f)\b)",
+        "one of its processes was ended from outside; run it again if that was not meant",
+    ),
     ("panic", r"Kernel panic - not syncing: .*", "please report the experiment and its log"),
     (
         "no_ptrace",

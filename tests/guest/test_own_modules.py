@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -89,3 +91,42 @@ def test_a_module_that_fails_its_trial_is_named(mine: Path, tmp_path: Path) -> N
     said = longhaul("modules", "check", str(mine), home=tmp_path)
     assert said.returncode == 1
     assert "mine" in said.stdout
+
+
+def with_code(mine: Path, function: str, code: str) -> int:
+    """Put a statement at the beginning of a function of the module; the line that it is on."""
+    source = mine / "tcp_mine.c"
+    before, after = source.read_text().split(f"{function}(struct sock *sk)\n{{\n", 1)
+    source.write_text(f"{before}{function}(struct sock *sk)\n{{\n\t{code}\n{after}")
+    return before.count("\n") + 3
+
+
+def run_mine(mine: Path, home: Path) -> CompletedProcess[str]:
+    """The first two seconds of a flow that loses some packets."""
+    file = mine.parent / "experiment.yaml"
+    file.write_text(
+        "experiment: mine\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms, loss: 5 %}\nmodules: [./mymodule]\n"
+        "flows: [{name: one, cc: mine, params: {cwnd: 20 packets}}]\nduration: 2 s\n"
+    )
+    return longhaul("run", str(file), home=home)
+
+
+def test_a_crash_in_a_module_names_its_function_and_line(mine: Path, tmp_path: Path) -> None:
+    line = with_code(mine, "mine_ssthresh", "*(volatile int *)0 = 1;")
+    said = run_mine(mine, tmp_path)
+    assert said.returncode == 4
+    words = " ".join((said.stdout + said.stderr).split())
+    assert f"Segfault with no mm, in mine_ssthresh of tcp_mine.c:{line}; the fault is the module's" in words
+    assert "kernel=6.12-debug" in words
+    assert "report" not in words
+    log = longhaul("log", words.partition("`longhaul log ")[2][:8], home=tmp_path).stdout
+    assert re.search(rf"longhaul:   mine_ssthresh +tcp_mine\.c:{line}\n", log)
+    # What called it is the kernel's, and was found on the stack.
+    assert re.search(r"longhaul: \? tcp_\w+ +the kernel\n", log)
+
+
+def test_what_a_module_prints_is_in_the_log_of_its_run(mine: Path, tmp_path: Path) -> None:
+    with_code(mine, "mine_init", 'pr_info("mine: a flow begins\\n");')
+    run_mine(mine, tmp_path)
+    (run,) = (folder.name for folder in (tmp_path / "runs").glob("*/*"))
+    assert longhaul("log", run[:6], home=tmp_path).stdout.count("mine: a flow begins\n") == 1
