@@ -10,14 +10,13 @@ own hash. Killed at any moment, it is replaced by another that puts back what th
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import signal
 import time
 from importlib.metadata import version
-from types import FrameType
 from typing import TYPE_CHECKING
 
-from orchestrator.companions import Stop
+from orchestrator.companions import Stop, when_asked_to_stop
 from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.locks import locked
 from orchestrator.logs import log_as_json
@@ -174,11 +173,28 @@ class Dispatcher:
 
 
 def serve_dispatcher(settings: Settings, stop: Stop) -> None:
-    """The dispatcher of one home; another of the same home waits for its end."""
+    """The dispatcher of one home; where another has it, this one waits for its end, or for its own stop."""
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store(settings)
-    with locked(settings.home / "dispatch.lock"), _executor(settings, store) as executor:
-        Dispatcher(store, settings, executor, settings.origin).serve(stop)
+    with contextlib.ExitStack() as held:
+        if _has_home(settings, stop, held):
+            with _executor(settings, store) as executor:
+                Dispatcher(store, settings, executor, settings.origin).serve(stop)
+
+
+def _has_home(settings: Settings, stop: Stop, held: contextlib.ExitStack) -> bool:
+    """Whether the home's lock was taken before the stop. It is asked for again and again: a lock that is waited for hears no stop."""
+    said = False
+    while not stop.is_set():
+        try:
+            held.enter_context(locked(settings.home / "dispatch.lock", wait=False))
+            return True
+        except BlockingIOError:
+            if not said:
+                _LOG.warning("another dispatcher has %s; waiting for its end", settings.home)
+            said = True
+            stop.wait(_LOOK_S)
+    return False
 
 
 def _executor(settings: Settings, store: Store) -> LocalSlots | DaskCluster:
@@ -194,12 +210,7 @@ def main() -> int:
     """A process of its own beside the API: a guest's trace is decoded here, and requests are answered there."""
     log_as_json()
     stop = Stop()
-
-    def asked(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    signal.signal(signal.SIGTERM, asked)
-    signal.signal(signal.SIGINT, asked)
+    when_asked_to_stop(stop.set)
     try:
         serve_dispatcher(load_settings(), stop)
     except LonghaulError as error:

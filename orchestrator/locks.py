@@ -10,8 +10,11 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+# Of what the owner of a lock writes about itself.
+_LONGEST_NOTE = 500
 
 
 def take(file: Path) -> int:
@@ -28,6 +31,31 @@ def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[N
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
         yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def owned(file: Path) -> Iterator[Callable[[str], None]]:
+    """The lock of a file for as long as the context lasts; what is called with a text writes it there for others to read.
+
+    BlockingIOError, whose `strerror` is what its owner wrote, where another process has it.
+    """
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def write(text: str) -> None:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, text.encode(), 0)
+
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.pread(handle, _LONGEST_NOTE, 0).decode(errors="replace")
+            raise BlockingIOError(error.errno, owner, str(file)) from None
+        # What an owner that is gone wrote is not true any more.
+        write("")
+        yield write
     finally:
         os.close(handle)
 

@@ -32,6 +32,8 @@ _TERMINAL_FD = 6
 _ANSWER_S = 30
 # Of a program's last words in an error.
 _LONGEST_LINE = 300
+# Of what /proc tells of a process, from its state on: its own time in user space and the kernel's, and those of children it waited for.
+_CPU_TICKS = slice(11, 15)
 # What goes before a program that is not to outlive this process.
 _DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
@@ -46,6 +48,14 @@ class GuardReport:
     cpu_s: float
     wall_s: float
     max_rss_kb: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a guest has computed since it began, and whether any of its processes wants a processor now."""
+
+    cpu_s: float
+    runnable: bool
 
 
 class Guard:
@@ -63,6 +73,10 @@ class Guard:
         if self._ended is None and select.select([self._report], [], [], timeout_s)[0]:
             self._ended = self._read_report()
         return self._ended
+
+    def effort(self) -> Effort | None:
+        """What the guest computes; None where this machine's kernel does not tell whose children are whose."""
+        return effort_below(self.pid)
 
     def cancel(self) -> None:
         """Ask the guard to end the guest; it answers through `wait`."""
@@ -97,6 +111,34 @@ class Guard:
             wall_s=said["wall_s"],
             max_rss_kb=said["max_rss_kb"],
         )
+
+
+def effort_below(pid: int) -> Effort | None:
+    """What all processes below this one have computed, themselves and those that they outlived, and whether one wants to."""
+    ticks, runnable = 0, False
+    try:
+        waiting = _children(pid)
+    except OSError:
+        return None
+    while waiting:
+        process = waiting.pop()
+        # One that ends just now is counted by its parent the next time.
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, _stat(Path(f"/proc/{process}/stat"))[_CPU_TICKS]))
+            tasks = Path(f"/proc/{process}/task").iterdir()
+            runnable = runnable or any(_stat(task / "stat")[0] == "R" for task in tasks)
+            waiting += _children(process)
+    return Effort(ticks / os.sysconf("SC_CLK_TCK"), runnable)
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+def _stat(file: Path) -> list[str]:
+    """What the system tells of a process, from its state on: its name before may hold anything."""
+    return file.read_text().rpartition(")")[2].split()
 
 
 def _kill_inside(directory: Path) -> None:
@@ -159,7 +201,7 @@ def ask_program(argv: Sequence[str], attempting: str) -> str:
     except subprocess.TimeoutExpired:
         raise BackendError(attempting, argv[0], f"no answer within {_ANSWER_S} s") from None
     if answer.returncode != 0:
-        raise BackendError(attempting, argv[0], _last_words(_printable(answer.stderr), answer.returncode))
+        raise BackendError(attempting, argv[0], _last_words(printable(answer.stderr), answer.returncode))
     return answer.stdout.decode(errors="replace")
 
 
@@ -220,7 +262,7 @@ def ask_stranger(
                 late = not _ask(child, question, longest_s)
         except OSError as error:
             return Answer(None, f"{argv[0]}: {error.strerror}")
-        said = _printable(_beginning(messages, most_bytes))
+        said = printable(_beginning(messages, most_bytes))
         if late:
             return Answer(None, f"it was not done after {longest_s:g} s", said)
         if any(file.seek(0, os.SEEK_END) >= most_bytes for file in (output, messages)):
@@ -247,7 +289,7 @@ def _beginning(file: IO[bytes], most_bytes: int) -> bytes:
     return file.read(most_bytes)
 
 
-def _printable(said: bytes) -> str:
+def printable(said: bytes) -> str:
     """What a stranger said as text that cannot steer a terminal or a header."""
     text = said.decode(errors="replace")
     return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
@@ -330,6 +372,18 @@ def start_talk(argv: Sequence[str], messages: Path) -> Talk:
 def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process that works beside this one on the same standard error, and ends when this one does, whatever way that is."""
     return subprocess.Popen([*_DIES_WITH_US, *argv], stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def end_companion(child: subprocess.Popen[bytes], longest_s: float) -> bool:
+    """Ask it to end, and kill it where that takes too long; whether it ended by itself."""
+    child.send_signal(signal.SIGTERM)
+    try:
+        child.wait(longest_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        return False
+    return True
 
 
 def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:

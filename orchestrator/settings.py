@@ -4,12 +4,16 @@ LONGHAUL_HOME            kept runs and their catalogue      $XDG_DATA_HOME/longh
 LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/longhaul, ~/.cache/longhaul
 LONGHAUL_JOBS            runs at a time                     one a processor
 LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
-LONGHAUL_STALL_LIMIT_S   wall seconds without progress      30
+LONGHAUL_STALL_LIMIT_S   seconds without progress in which  30
+                         a guest computes or only waits
 LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
 LONGHAUL_DASK            tcp://HOST:PORT of a scheduler     runs are carried out on this machine
 LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
 LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
+LONGHAUL_GATED_BRANCHES  branches whose baselines need      main
+                         the scope gate, as in main,release
 LONGHAUL_RATE_LIMIT      requests a second of one token     200
+LONGHAUL_MOST_STREAMS    open event streams of one person   1000
 LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-For and -Proto
                          word on callers is taken           are not read
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
@@ -85,7 +89,10 @@ class Settings:
     most_queued: int = 20_000
     most_running: int = 10_000
     rate_limit: int = 200
+    most_streams: int = 1000
     trusted_proxy: str = ""
+    # Setting what is compared with on these is a right of its own.
+    gated_branches: tuple[str, ...] = ("main",)
     dask: str = ""
     # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
     agent: Path | None = None
@@ -129,7 +136,7 @@ def load_settings() -> Settings:
             "leave one of the two out",
         )
     return Settings(
-        home=_folder(environment, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share"),
+        home=home_folder(),
         cache=cache_folder(),
         jobs=_positive(environment, "LONGHAUL_JOBS", len(os.sched_getaffinity(0))),
         wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
@@ -142,13 +149,20 @@ def load_settings() -> Settings:
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
         most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
         rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
+        most_streams=_positive(environment, "LONGHAUL_MOST_STREAMS", 1000),
         trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
+        gated_branches=tuple(environment.get("LONGHAUL_GATED_BRANCHES", "main").replace(",", " ").split()),
         server=environment.get("LONGHAUL_SERVER", ""),
         prometheus=_prometheus(environment),
         grafana=_grafana(environment),
         url=_address(environment, "LONGHAUL_URL"),
         hosts_file=Path(named).expanduser().absolute() if (named := environment.get("LONGHAUL_HOSTS")) else None,
     )
+
+
+def home_folder() -> Path:
+    """Where results are kept, for those who need nothing else."""
+    return _folder(os.environ, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share")
 
 
 def cache_folder() -> Path:

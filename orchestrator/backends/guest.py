@@ -23,9 +23,12 @@ from pathlib import Path
 from orchestrator.backends.base import Cost
 from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
+from orchestrator.backends.crashes import explain
 from orchestrator.backends.deaths import RETRYABLE, name_death
 from orchestrator.backends.fence import Fence, is_fenced, real_end
+from orchestrator.backends.originals import retain
 from orchestrator.backends.programs import LOG
+from orchestrator.backends.stalls import Stall
 from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
 from orchestrator.installation import AGENT
 from orchestrator.iperf3 import IPERF3
@@ -107,6 +110,7 @@ class Guests:
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         """Carry the run out in a guest; a death that says nothing about the experiment is tried once more."""
+        retain(self.agent, self._settings)
         try:
             return self._attempt(run, directory, progress)
         except GuestDied as death:
@@ -220,7 +224,11 @@ class Guests:
         for name in _LEFT:
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
-        check_end(run, directory, report)
+        try:
+            check_end(run, directory, report)
+        except (GuestDied, KernelComplained) as error:
+            explain(error, run, directory / "log.txt", self._settings)
+            raise
         shutil.rmtree(guest, ignore_errors=fence is not None)
         shutil.rmtree(directory / "home")
 
@@ -284,20 +292,21 @@ def follow(
     from orchestrator.trace import TraceTail
 
     tail = TraceTail(trace)
-    seen_ns, seen_at = -1, time.monotonic() + set_up_s
+    seen_ns, stall = -1, Stall(settings.stall_limit_s, set_up_s, time.monotonic())
     while (report := guard.wait(_LOOK_EVERY_S)) is None:
         if look:
             look()
         now_ns = tail.virtual_ns()
         if now_ns > seen_ns:
-            seen_ns, seen_at = now_ns, time.monotonic()
+            seen_ns = now_ns
+            stall.progress(time.monotonic())
             progress(now_ns)
-        elif time.monotonic() - seen_at > settings.stall_limit_s:
+        elif stuck := stall.look(guard.effort(), time.monotonic()):
             raise RunTimedOut(
                 "running",
                 run.experiment,
-                f"no {run.clock} progress in {settings.stall_limit_s} s of wall time, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
-                "raise LONGHAUL_STALL_LIMIT_S if the machine is only slow",
+                f"no {run.clock} progress in {stuck}, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
+                "see its log, and raise LONGHAUL_STALL_LIMIT_S if its work takes that long",
             )
     if report.reason == "wall_limit":
         raise RunTimedOut(

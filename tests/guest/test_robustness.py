@@ -18,6 +18,7 @@ import pytest
 
 from orchestrator.pipeline import Pipeline
 from orchestrator.plan import compile_plan
+from orchestrator.results.guest_logs import find_log
 from orchestrator.settings import Settings
 from tests.guest.conftest import experiment
 from tests.waiting import wait_for
@@ -134,6 +135,27 @@ def test_a_killed_longhaul_leaves_nothing(
     assert_nothing_left(home)
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_sweep_says_what_is_kept_and_goes_on_from_there(longhaul: Command, tmp_path: Path, sent: int) -> None:
+    home, file = tmp_path / "home", tmp_path / "sweep.yaml"
+    document = {
+        "experiment": "sweep",
+        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
+        "flows": [{"name": "app", "cc": "cubic"}],
+        # What takes longest goes first, beside the others.
+        "duration": "1 s",
+        "sweep": {"duration": ["1 s", "2 s", "3600 s"]},
+    }
+    file.write_text(json.dumps(document))
+    command = longhaul(file, home, LONGHAUL_JOBS="2")
+    wait_for(lambda: len(list((home / "runs").glob("*/*/manifest.json"))) == 2)
+    command.send_signal(sent)
+    _, errors = command.communicate(timeout=60)
+    assert "longhaul: stopped; 2 of 3 runs finished and are kept" in errors
+    assert "the same command again runs only the others" in errors
+    wait_for(lambda: not guests(home) and not guards(home), _SOON_S)
+
+
 def test_a_killed_guard_takes_its_guest_along(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
@@ -184,8 +206,9 @@ def test_a_guest_without_memory_dies_by_name(pipeline: Pipeline, memory_mb: int,
 
 
 def test_a_dead_guests_log_is_kept_for_people(pipeline: Pipeline) -> None:
-    log = Path(starve(pipeline, 20)["error"]["hint"].rpartition("its log is ")[2])
-    assert "Kernel panic" in log.read_text()
+    document = starve(pipeline, 20)
+    assert f"`longhaul log {document['run'][:8]}` shows its log" in document["error"]["hint"]
+    assert "Kernel panic" in find_log(pipeline.store, document["run"][:8]).read_text()
 
 
 @contextmanager

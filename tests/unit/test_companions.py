@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from types import SimpleNamespace
@@ -34,6 +36,8 @@ class Clock:
 class Child:
     """A process that ends by itself after a time."""
 
+    deaf = False
+
     def __init__(self, clock: Clock, lives_s: float) -> None:
         self.begun_s = clock.now_s
         self.returncode: int | None = None
@@ -45,11 +49,18 @@ class Child:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        self.returncode = -number
+        if not self.deaf:
+            self.returncode = -number
 
-    def wait(self) -> int | None:
-        assert self.returncode is not None, "it would be waited for for ever"
+    def wait(self, longest_s: float | None = None) -> int | None:
+        if self.returncode is None:
+            assert longest_s is not None, "it would be waited for for ever"
+            self._clock.now_s += longest_s
+            raise subprocess.TimeoutExpired("x", longest_s)
         return self.returncode
+
+    def kill(self) -> None:
+        self.returncode = -signal.SIGKILL
 
 
 @pytest.fixture
@@ -91,6 +102,37 @@ def test_what_lasted_is_started_again_at_once(clock: Clock, monkeypatch: pytest.
 def test_a_stop_that_comes_while_it_is_being_started_ends_it(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     children = kept_going(clock, monkeypatch, Stop(), [1.0, 1e9, 1.0], at_start=2)
     assert [child.returncode for child in children] == [1, -signal.SIGTERM]
+
+
+def test_what_does_not_hear_a_stop_is_killed_in_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Child, "deaf", True)
+    (child,) = kept_going(clock, monkeypatch, Stop(), [1e9])
+    assert child.returncode == -signal.SIGKILL
+    # Later than it would have ended by itself, sooner than a supervisor kills the service.
+    assert companions.ORDERLY_S < clock.now_s < 50
+
+
+_HANGING = """
+import sys, time
+from orchestrator import companions
+companions.ORDERLY_S = 0.3
+companions.when_asked_to_stop(lambda: None)
+print("ready", flush=True)
+def hanging():
+    while True:
+        time.sleep(60)
+hanging()
+"""
+
+
+def test_a_process_that_hangs_while_it_is_to_stop_ends_and_says_where_it_hung() -> None:
+    with subprocess.Popen([sys.executable, "-c", _HANGING], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        child.send_signal(signal.SIGTERM)
+        _, said = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert b"in hanging" in said
 
 
 def test_a_stop_is_not_waited_for_until_the_next_start(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,85 @@
+"""A home has one service and one dispatcher at a time; whichever is asked to end does so at once, and nothing of it stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.locks import locked, owned
+from tests.api.serving import LONGHAUL, Service
+from tests.waiting import wait_for
+
+_PATIENCE_S = 60
+
+
+def of_home(home: Path) -> dict[int, str]:
+    """The processes that work for this home: their numbers and words."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"LONGHAUL_HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+    return found
+
+
+def test_a_second_service_of_a_home_says_who_has_it_and_leaves_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    first = Service(home)
+    first.start()
+    try:
+        before = of_home(home)
+        environment = {**os.environ, "LONGHAUL_HOME": str(home)}
+        second = subprocess.run(
+            [*LONGHAUL, "serve", "--port", "0"],
+            env=environment, capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert (second.returncode, second.stdout) == (2, "")
+        assert second.stderr == (
+            f"longhaul: serving the home {home}: another service has it, process {first.pid} at {first.url}; "
+            "stop that one first, or set LONGHAUL_HOME to another folder\n"
+        )
+        assert of_home(home).keys() <= before.keys()
+    finally:
+        first.stop()
+    assert of_home(home) == {}
+    # What it wrote of itself binds nobody once it is gone.
+    again = Service(home, tokens=first.tokens)
+    again.start()
+    again.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_dispatcher_that_waits_for_another_one_hears_that_it_is_to_stop(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    log = tmp_path / "log"
+    environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path)}
+    with locked(tmp_path / "dispatch.lock"), log.open("w") as output:
+        argv = [sys.executable, "-m", "orchestrator.dispatch"]
+        with subprocess.Popen(argv, stderr=output, env=environment) as waiting:
+            try:
+                wait_for(lambda: "waiting for its end" in log.read_text())
+                waiting.send_signal(number)
+                assert waiting.wait(_PATIENCE_S) == 0
+            finally:
+                waiting.kill()
+
+
+def test_an_owner_tells_who_it_is_and_one_that_is_gone_tells_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "lock"
+    with owned(file) as tell:
+        tell("a long word")
+        tell("me")
+        with pytest.raises(BlockingIOError) as refused, owned(file):
+            pass
+        assert refused.value.strerror == "me"
+    with owned(file), pytest.raises(BlockingIOError) as refused, owned(file):
+        pass
+    assert refused.value.strerror == ""

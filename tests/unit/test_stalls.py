@@ -1,0 +1,159 @@
+"""A guest is stuck when it computes for long without progress, or wants nothing for long: never because a machine is busy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from orchestrator.backends.guest import follow
+from orchestrator.backends.stalls import Stall
+from orchestrator.errors import RunTimedOut
+from orchestrator.process import Effort, Guard, GuardReport, effort_below
+from orchestrator.run import Run
+from orchestrator.settings import Settings
+
+_LIMIT_S = 1
+_SPINS = "while True: pass"
+_SLEEPS = "import time\nwhile True: time.sleep(60)"
+
+
+def stuck(efforts: Sequence[Effort | None], limit_s: float = 5.0, set_up_s: float = 0.0) -> str | None:
+    """What is found, looked at ten times a second."""
+    stall = Stall(limit_s, set_up_s, 0.0)
+    found = [stall.look(effort, 0.1 * (number + 1)) for number, effort in enumerate(efforts)]
+    return next((one for one in found if one), None)
+
+
+def test_what_gets_no_processor_is_not_stuck_and_what_computes_or_wants_nothing_is() -> None:
+    starved = [Effort(0.001 * number, runnable=True) for number in range(3000)]
+    assert stuck(starved) is None
+    spinning = [Effort(0.1 * number, runnable=True) for number in range(60)]
+    assert stuck(spinning) == "5 s of its own processor time"
+    assert stuck(spinning[:50]) is None
+    assert stuck(spinning, set_up_s=3.0) is None
+    sleeping: list[Effort | None] = [Effort(0.3, runnable=False)] * 60
+    assert stuck(sleeping) == "5 s of wall time in which it had nothing to compute"
+    assert stuck(sleeping[:49]) is None
+    # Half of the time each, as one does that waits for a slow disk.
+    assert stuck([one for pair in zip(starved, sleeping, strict=False) for one in pair]) is not None
+    # Where a kernel does not tell, all time counts, as nothing better is known.
+    assert stuck([None] * 60) == "5 s of wall time"
+
+
+def test_progress_begins_anew() -> None:
+    stall = Stall(5.0, 100.0, 0.0)
+    stall.progress(1.0)
+    asleep = Effort(2.0, runnable=False)
+    assert not any(stall.look(asleep, 1.0 + 0.1 * number) for number in range(1, 49))
+    stall.progress(6.0)
+    assert not any(stall.look(asleep, 6.0 + 0.1 * number) for number in range(1, 49))
+    assert any(stall.look(asleep, 11.0 + 0.1 * number) for number in range(1, 9))
+
+
+def test_a_machine_that_slept_is_no_reason() -> None:
+    """Nobody looked for an hour: this process was stopped too."""
+    stall = Stall(5.0, 0.0, 0.0)
+    assert stall.look(Effort(1.0, runnable=False), 3600.0) is None
+
+
+class Family:
+    """A process whose child is what a guest would be, behind what a guard is."""
+
+    def __init__(self, program: str) -> None:
+        parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {program!r}])"
+        self._process = subprocess.Popen([sys.executable, "-c", parent], start_new_session=True)
+        self.until_s = float("inf")
+        while not self.child:
+            time.sleep(0.01)
+
+    @property
+    def child(self) -> int | None:
+        """Its process id, once it is there."""
+        words = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return int(words[0]) if words else None
+
+    def wait(self, timeout_s: float) -> GuardReport | None:
+        """As a guard's: it ends when the test is over."""
+        time.sleep(timeout_s)
+        return GuardReport(0, None, "exited", 0.0, 0.0, 0) if time.monotonic() > self.until_s else None
+
+    def effort(self) -> Effort | None:
+        """As a guard's."""
+        return effort_below(self._process.pid)
+
+    def end(self) -> None:
+        """It and its child."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    """A processor that others use: its number."""
+    cpu = min(os.sched_getaffinity(0))
+    loops = [subprocess.Popen([sys.executable, "-c", _SPINS]) for _ in range(2)]
+    for loop in loops:
+        os.sched_setaffinity(loop.pid, {cpu})
+    yield cpu
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def followed(family: Family, tmp_path: Path) -> GuardReport:
+    """What comes of following it, with a limit of a second and no trace that would grow."""
+    settings = cast("Settings", SimpleNamespace(stall_limit_s=_LIMIT_S, wall_limit_s=60))
+    run = cast("Run", SimpleNamespace(experiment="x", clock="virtual"))
+    try:
+        return follow(run, tmp_path / "trace.bin", cast("Guard", family), settings, lambda virtual_ns: None)
+    finally:
+        family.end()
+
+
+def test_a_guest_that_hardly_gets_a_processor_lives(busy: int, tmp_path: Path) -> None:
+    family = Family(_SPINS)
+    assert family.child is not None
+    os.sched_setaffinity(family.child, {busy})
+    os.setpriority(os.PRIO_PROCESS, family.child, 19)
+    begun = family.effort()
+    # Where processes are weighed by session, being nice to others helps nobody, and this one has half of the processor.
+    family.until_s = time.monotonic() + 1.5 * _LIMIT_S
+    assert begun is not None and begun.runnable
+    assert followed(family, tmp_path).reason == "exited"
+
+
+@pytest.mark.parametrize(
+    ("program", "what"), [(_SPINS, "its own processor time"), (_SLEEPS, "in which it had nothing to compute")]
+)
+def test_a_guest_that_spins_or_sleeps_for_ever_is_found(program: str, what: str, tmp_path: Path) -> None:
+    with pytest.raises(RunTimedOut, match=f"no virtual progress in 1 s of .*{what}, at virtual 0.000 s"):
+        followed(Family(program), tmp_path)
+
+
+def test_a_guest_that_is_stopped_for_good_is_found(tmp_path: Path) -> None:
+    stopped = Family(_SLEEPS)
+    os.kill(cast("Any", stopped.child), signal.SIGSTOP)
+    with pytest.raises(RunTimedOut, match="nothing to compute"):
+        followed(stopped, tmp_path)
+
+
+def test_processor_time_is_that_of_all_processes_also_of_those_that_ended() -> None:
+    program = "import subprocess, sys, time\n"
+    program += "subprocess.run([sys.executable, '-c', 'import time\\nwhile time.process_time() < 0.3: pass'])\n"
+    family = Family(program + "print('done', flush=True)\ntime.sleep(60)")
+    until_s = time.monotonic() + 60
+    try:
+        while (effort := family.effort()) is None or effort.cpu_s < 0.3 or effort.runnable:
+            assert time.monotonic() < until_s
+            time.sleep(0.02)
+    finally:
+        family.end()
