@@ -50,12 +50,16 @@ class Capability:
         return not self.missing
 
 
-def examine(needed: list[str], *, as_json: bool) -> int:
-    """Print what this machine can do; exit code 3 where something is missing for what is needed."""
+def examine(needed: list[str], *, in_full: bool, as_json: bool) -> int:
+    """Print what this machine can do; exit code 3 where something is missing for what is needed.
+
+    What is missing for the rest is only named unless everything is to be told in full.
+    """
     for name in needed:
         if name not in _CAPABILITIES:
             hint = f"known: {', '.join(_CAPABILITIES)}{nearest(name, _CAPABILITIES)}"
             raise PlanError("examining this machine for", name, "no such capability", hint)
+    wanted = set(needed) or {_WANTED}
     settings = load_settings()
     machine = _machine(settings)
     kernels = {row["version"]: row["built"] for row in built_kernels(settings)}
@@ -65,12 +69,14 @@ def examine(needed: list[str], *, as_json: bool) -> int:
         print("; ".join(f"kernel {version} {'built' if built else 'not built'}" for version, built in kernels.items()))
     for capability in capabilities(settings):
         found.append(capability)
-        if not as_json:
+        if not as_json and (capability.ready or in_full or capability.capability in wanted):
             _show(capability)
+    folded = [one.capability for one in found if not (one.ready or in_full or one.capability in wanted)]
+    if folded and not as_json:
+        print(f"not ready: {', '.join(folded)} (`longhaul doctor --all` names what each of them lacks)")
     if as_json:
         rows = [{**asdict(one), "ready": one.ready} for one in found]
         print(json.dumps({"machine": machine, "kernels": kernels, "capabilities": rows}))
-    wanted = set(needed) or {_WANTED}
     return EXIT_DONE if all(one.ready for one in found if one.capability in wanted) else BackendUnavailable.exit_code
 
 
@@ -85,7 +91,7 @@ def _show(capability: Capability) -> None:
     if not capability.ready:
         print(f"  ({capability.about})")
     for one in capability.missing:
-        print(f"  {one.piece} is missing: {one.remedy}")
+        print(f"  missing {one.piece}: {one.remedy}")
 
 
 def _machine(settings: Settings) -> dict[str, str]:
@@ -145,7 +151,7 @@ def _own_modules(settings: Settings) -> _Pieces:
 
 
 def _kernels(settings: Settings) -> _Pieces:
-    yield from lacking("modules", "kernels")
+    yield from lacking("modules", "kernel")
     yield from _writable(settings.cache, "LONGHAUL_CACHE")
 
 
@@ -217,7 +223,9 @@ def _this_kernel(_: Settings) -> _Pieces:
 
 
 def _developing(_: Settings) -> _Pieces:
-    return lacking(*ALWAYS, "check", "stock", "bench", "service", "live", "containers", "hosts", "browser")
+    return lacking(
+        *ALWAYS, "kernels", "tests", "check", "stock", "bench", "service", "live", "containers", "hosts", "browser"
+    )
 
 
 _CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {

@@ -26,6 +26,7 @@ from orchestrator.settings import Settings
 from orchestrator.syscalls import call_filter
 
 _BWRAP = "/usr/bin/bwrap"
+_OTHERS = ("/usr/bin/setpriv", "/usr/bin/prlimit", "/usr/bin/choom")
 # Root runs it as this user: of the numbers that Debian's policy reserves, so that no account has it. Limits on processes do not
 # hold for root, nor would the modes of files.
 STRANGER = 65533
@@ -37,9 +38,10 @@ _SYSTEM_SEARCH = ("/etc/alternatives", "/etc/ld.so.cache")
 
 _PROBE_S = 20
 _OPEN_FILES = 1024
-_REMEDY = (
-    "run `apt-get install bubblewrap`, and allow user namespaces (in a container: lift its profile and its masks over /proc, see docs/containers.md; "
-    "on Ubuntu: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`), or, for code of your own, set LONGHAUL_CONFINEMENT=off"
+_INSTALL = "run `apt-get install bubblewrap util-linux`"
+_ALLOW = (
+    "allow user namespaces (docs/containers.md says how in a container; on Ubuntu run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`), "
+    "or set LONGHAUL_CONFINEMENT=off if the code is your own"
 )
 
 
@@ -94,8 +96,11 @@ def check_possible(settings: Settings) -> None:
     words = _words(["/usr/bin/true"], View(), Limits(_PROBE_S, 2**20, 8, 2**30), settings)
     answer = ask_stranger(words, "", longest_s=_PROBE_S, most_bytes=2**16)
     if answer.output is None:
-        piece = f"a way to run code of users confined ({answer.problem})"
-        raise BackendUnavailable("confinement", [(piece, _REMEDY)])
+        missing = [one for one in (_BWRAP, *_OTHERS) if not Path(one).is_file()]
+        if missing:
+            raise BackendUnavailable("confinement", [(one, _INSTALL) for one in missing])
+        piece = f"the kernel's permission to run code of users confined ({answer.problem})"
+        raise BackendUnavailable("confinement", [(piece, _ALLOW)])
     _possible = True
 
 

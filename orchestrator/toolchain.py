@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def build_agent() -> str:
             f"--jobs={load_settings().jobs}",
             "--directory",
             str(AGENT_SOURCES),
-            f"BUILD={AGENT.parent}",
+            # make takes a folder with a space in its path for two.
+            f"BUILD={os.path.relpath(AGENT.parent, AGENT_SOURCES)}",
         ]
         run_script(words, "building the agent")
     return str(AGENT)

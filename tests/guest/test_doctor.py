@@ -82,6 +82,20 @@ def test_this_machine_can_run_and_says_so(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "it leaves nothing behind"
 
 
+def test_what_works_is_shown_and_the_rest_is_folded(tmp_path: Path) -> None:
+    """The policy of hosts is missing in a new home."""
+    said = longhaul("doctor", home=tmp_path).stdout
+    (folded,) = (line for line in said.splitlines() if line.startswith("not ready: "))
+    assert "hosts" in folded
+    assert "`longhaul doctor --all`" in folded
+    assert "missing" not in said.replace(folded, ""), "everything that is needed is there"
+    in_full = longhaul("doctor", "--all", home=tmp_path).stdout
+    assert "hosts: not ready" in in_full.splitlines()
+    assert "  missing the policy of hosts" in in_full
+    needed = longhaul("doctor", "--need", "hosts", home=tmp_path).stdout
+    assert "  missing the policy of hosts" in needed, "what it is asked about is told"
+
+
 def test_what_is_needed_decides_the_exit_code(tmp_path: Path) -> None:
     assert longhaul("doctor", "--need", "hosts", home=tmp_path).returncode == 3
     said = longhaul("doctor", "--need", "hots", home=tmp_path)
@@ -148,7 +162,13 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
     noexec = {"before": mounted("mount -t tmpfs -o noexec none /mnt"), "LONGHAUL_GUEST_MEMORY": "/mnt"}
     yield "exec", noexec, "sandbox", "a /mnt without noexec", "set LONGHAUL_GUEST_MEMORY"
     yield "ptrace", {"forbidden": PTRACE}, "sandbox", "no ptrace", "kernel.yama.ptrace_scope=1"
-    yield "mount", {"forbidden": MOUNT}, "own modules", "a way to run code of users confined", "allow user namespaces"
+    yield (
+        "mount",
+        {"forbidden": MOUNT},
+        "own modules",
+        "the kernel's permission to run code of users confined",
+        "allow user namespaces",
+    )
     yield "x86-64", {"before": ["setarch", "i686"]}, "sandbox", "an x86-64 processor", "LONGHAUL_SERVER"
     yield "root", {"before": ["unshare", "--user", "--"]}, "mininet --in host", "root", "use --in guest"
     yield "page", {"before": covered(BUILT) if BUILT.is_dir() else []}, "page", "the web page", "make web"
