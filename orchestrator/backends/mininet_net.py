@@ -11,21 +11,25 @@ and settings are the plan's, put in place and read back by the agent, never Mini
 from __future__ import annotations
 
 import ctypes
+import ipaddress
 import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from mininet.cli import CLI
 from mininet.link import Link
-from mininet.log import setLogLevel
+from mininet.log import error, output, setLogLevel
 from mininet.net import Mininet
 from mininet.node import Host, Switch
 from mininet.topo import Topo
 
 _PR_SET_PDEATHSIG = 1
+# How often a server is asked that was just started.
+_TRIES, _PAUSE_S = 50, 0.1
 # What a namespace must not do before the agent has it: neighbour discovery would put packets of its own on the wires.
 _NO_IPV6 = "for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done 2>/dev/null"
 
@@ -72,14 +76,49 @@ class PlanTopo(Topo):  # type: ignore[misc]
             )
 
 
+class PlanNet(Mininet):  # type: ignore[misc]
+    """A net whose `iperf` comes to an end: Mininet 2.3 waits for a line that iperf prints no more since 2.1, so iperf3 measures here."""
+
+    def iperf(
+        self,
+        hosts: list[Any] | None = None,
+        l4Type: str = "TCP",  # noqa: N803 (Mininet's names)
+        udpBw: str = "10M",  # noqa: N803
+        fmt: str | None = None,
+        seconds: int = 5,
+        port: int = 5001,
+    ) -> list[str]:
+        """What the receiver got and what the sender sent."""
+        client, server = hosts or (self.hosts[0], self.hosts[-1])
+        output("*** Iperf: testing", l4Type, "bandwidth between", client, "and", server, "\n")
+        udp = ["-u", "-b", udpBw] if l4Type == "UDP" else []
+        form = ["-f", fmt] if fmt else []
+        server.cmd("iperf3 -s -1 -D -p", port)
+        for _ in range(_TRIES):
+            said = client.cmd("iperf3 -J -c", server.IP(), "-p", port, "-t", seconds, *udp, *form)
+            if "refused" not in said:
+                break
+            # A server in the background may not listen yet.
+            time.sleep(_PAUSE_S)
+        try:
+            sums = json.loads(said)["end"]
+            rates = [sums[one]["bits_per_second"] for one in ("sum_received", "sum_sent")]
+        except (ValueError, KeyError):
+            error("*** iperf3 gave no numbers:", said.strip(), "\n")
+            return []
+        result = [f"{rate / 1e6:.4g} Mbits/sec" for rate in rates]
+        output("*** Results:", result, "\n")
+        return result
+
+
 def _address(end: dict[str, Any]) -> dict[str, str]:
     return {"ip": end["address"]} if end["address"] else {}
 
 
-def _build(run: dict[str, Any]) -> Mininet:
+def _build(run: dict[str, Any]) -> PlanNet:
     # Mininet would raise limits of the whole machine; what a run needs is in its plan.
     Mininet.inited = True
-    net = Mininet(PlanTopo(run), host=PlanHost, link=Link, controller=None, build=False)
+    net = PlanNet(PlanTopo(run), host=PlanHost, link=Link, controller=None, build=False)
     net.build()
     net.start()
     return net
@@ -111,6 +150,49 @@ def _say_failure(folder: Path, run: dict[str, Any], error: Exception) -> None:
     partial.rename(folder / "status.json")
 
 
+def _acquaint(run: dict[str, Any], net: Mininet) -> None:
+    """Let every host reach every other: a run tells its nodes of no more than its flows need, and nothing is asked on the wire."""
+    ends = [end for wire in run["wires"] for end in wire["ends"] if end["address"]]
+    networks: dict[str, list[dict[str, Any]]] = {}
+    for end in ends:
+        networks.setdefault(_network(end), []).append(end)
+    for name in dict.fromkeys(end["node"] for end in ends):
+        own = [end for end in ends if end["node"] == name]
+        words = [
+            f"neigh replace {_ip(other)} lladdr {other['mac']} dev {end['dev']} nud permanent"
+            for end in own
+            for other in networks[_network(end)]
+            if other["node"] != name
+        ]
+        words += [f"route replace {network} via {hop}" for network, hop in _ways(own, networks).items()]
+        with net[name].popen(["ip", "-batch", "-"], stdin=subprocess.PIPE) as ip:
+            ip.communicate("\n".join([*words, ""]).encode())
+
+
+def _ways(own: list[dict[str, Any]], networks: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    """The next hop to each network that a node is not in itself, by the fewest routers."""
+    near = {_network(end) for end in own}
+    hops: dict[str, str] = {}
+    waiting = [(network, "") for network in sorted(near)]
+    for network, hop in waiting:
+        for router in networks[network]:
+            if router["node"] == own[0]["node"]:
+                continue
+            for beyond, members in networks.items():
+                if beyond not in near and beyond not in hops and any(one["node"] == router["node"] for one in members):
+                    hops[beyond] = hop or _ip(router)
+                    waiting.append((beyond, hops[beyond]))
+    return hops
+
+
+def _ip(end: dict[str, Any]) -> str:
+    return str(end["address"]).partition("/")[0]
+
+
+def _network(end: dict[str, Any]) -> str:
+    return str(ipaddress.ip_interface(end["address"]).network)
+
+
 def _print_help(run: dict[str, Any]) -> None:
     print("This net is the experiment's, with its queues in place; nothing flows yet. Its flows by hand:")
     for flow in run["flows"]:
@@ -119,7 +201,7 @@ def _print_help(run: dict[str, Any]) -> None:
         length = f" -n {flow['bytes']}" if flow.get("bytes") else f" -t {run['duration_us'] // 1_000_000}"
         print(f"  {flow['to']} iperf3 -s -1 -D -p {port}")
         print(f"  {flow['from']} iperf3 -c {flow['address']} -p {port}{rate}{length}")
-    print("`exit` ends it.", flush=True)
+    print("Every host reaches every other, also where the experiment has no flow; `exit` ends it.", flush=True)
 
 
 def main(word: str, folder: Path, mark: str) -> int:
@@ -138,6 +220,7 @@ def main(word: str, folder: Path, mark: str) -> int:
         return 1
     code = _agent(folder, "attach" if word == "run" else "settle", mark, net)
     if word == "live" and code == 0:
+        _acquaint(run, net)
         _print_help(run)
         CLI(net)
     # A guest powers off with all that is in it.

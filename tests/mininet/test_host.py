@@ -130,5 +130,5 @@ def test_all_that_a_host_lacks_is_said_at_once(tmp_path: Path) -> None:
     assert done.returncode == 3
     for piece, remedy in missing.items():
         if not piece.startswith("cc "):
-            assert f"{piece} is missing: {remedy}" in done.stderr
+            assert f"missing {piece}: {remedy}" in done.stderr
     assert not re.search(r"\b(pfifo|veth)\b", done.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -140,6 +141,43 @@ def test_the_prompt_on_an_experiments_net(tmp_path: Path) -> None:
         "1 packets transmitted, 1 received",
     ):
         assert expected in done.stdout
+
+
+def test_mininets_own_commands_work_at_an_experiments_prompt(tmp_path: Path) -> None:
+    # The one flow is from a1 to b1; b3 has none.
+    (tmp_path / "three.yaml").write_text(
+        "experiment: three\nparams: {n: 3}\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\n"
+        "flows: [{name: one, cc: cubic}]\nduration: 5 s\n"
+    )
+    typed = "links\npingall\na1 ping -c 1 b3\niperf a1 b2\npy a1.pexec('pwd')\n"
+    done = mininet("three.yaml", folder=tmp_path, typed=typed)
+    assert done.returncode == 0, done.stderr
+    assert "MISSING" not in done.stdout
+    assert done.stdout.count("(OK OK)") == 7
+    assert "*** Results: 0% dropped (30/30 received)" in done.stdout
+    assert "PING 10.0.0.6 " in done.stdout, "the name is an address"
+    assert "64 bytes from 10.0.0.6: icmp_seq=1" in done.stdout
+    rates = re.search(r"\*\*\* Results: \['([\d.]+) Mbits/sec', '([\d.]+) Mbits/sec'\]", done.stdout)
+    assert rates is not None
+    # A busy machine sends less, never more than the line takes and its buffer holds.
+    assert 0 < float(rates[1]) < 10.1
+    assert 0 < float(rates[2]) < 12
+    assert "('/run/longhaul\\n', '', 0)" in done.stdout
+
+
+def test_a_prompt_reaches_hosts_behind_routers(tmp_path: Path) -> None:
+    (tmp_path / "row.yaml").write_text(
+        "experiment: row\ntopology: ./row.py:Row\nflows: [{name: one, cc: cubic, sender: h1, receiver: h2}]\nduration: 5 s\n"
+    )
+    (tmp_path / "row.py").write_text(
+        "from mininet.topo import Topo\n\n\nclass Row(Topo):\n    def build(self):\n"
+        "        h1, r1, r2, h2, h3 = (self.addHost(name) for name in ('h1', 'r1', 'r2', 'h2', 'h3'))\n"
+        "        for near, far in ((h1, r1), (r1, r2), (r2, h2), (r2, h3)):\n"
+        "            self.addLink(near, far, bw=10, delay='5ms')\n"
+    )
+    done = mininet("row.yaml", folder=tmp_path, typed="pingall\nh3 ping -c 1 h1\n")
+    assert done.returncode == 0, done.stderr
+    assert "*** Results: 0% dropped (20/20 received)" in done.stdout
 
 
 @pytest.mark.parametrize(
