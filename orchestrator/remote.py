@@ -7,20 +7,24 @@ Whoever leaves before the end takes the experiment along: a Ctrl-C, or a CI job 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import secrets
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from api.client import Client, Event
 from api.schemas import Experiment
 from orchestrator.analysis.comparison_text import count_text
-from orchestrator.comparing import compare_results, read_result
+from orchestrator.catalogues import baseline_rows
+from orchestrator.comparing import compare_results, planned_here, read_result
 from orchestrator.console import MANY, RunProgress, plain_table, progress_console, results_console
-from orchestrator.errors import PlanError, ResultsError
+from orchestrator.errors import NotFound, PlanError, ResultsError
 from orchestrator.grafana import experiment_on_service
 from orchestrator.outcome import (
     EXIT_FAILED,
@@ -35,6 +39,7 @@ from orchestrator.outcome import (
 from orchestrator.outputs import write_whole
 from orchestrator.own_modules import is_reference, reference
 from orchestrator.own_sources import read_sources
+from orchestrator.progress import ProgressLines
 from orchestrator.run import Run
 from orchestrator.settings import secret
 from orchestrator.spec import load_experiment, plain_data
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _EXPERIMENT_ID_LENGTH = 16
+_RUN_ID = re.compile("[0-9a-f]{20}")
 
 
 def run_remotely(
@@ -113,13 +119,15 @@ def _cancel(client: Client, experiment: str) -> None:
 
 
 def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
-    """The experiment when it has ended; meanwhile bars on a terminal, as a local run has."""
-    if quiet:
+    """The experiment when it has ended; meanwhile its progress as a local run shows it: bars on a terminal, lines elsewhere."""
+    terminal = sys.stderr.isatty()
+    if quiet and terminal:
         return client.wait(made.id)
     positions = {href.rpartition("/")[2]: position for position, href in enumerate(made.runs)}
     rows = {row.id: row for row in client.runs(experiment_id=made.id)} if len(positions) <= MANY else {}
     clock = made.asked.get("clock") or ("virtual" if made.asked.get("backend") == "sandbox" else "of its clock")
 
+    lines = ProgressLines(made.name, [1.0] * made.progress.total, answered=made.progress.cached)
     with RunProgress(made.name, made.progress.total, progress_console()) as bars:
 
         def told(event: Event) -> None:
@@ -130,11 +138,17 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
                 row = rows.get(event.run or "")
                 point = [f"{path.rpartition('.')[2]}={value}" for path, value in row.point.items()] if row else []
                 title = " ".join([made.name, *point, f"seed {row.seed}" if row else ""])
-                bars.started(position, title, row.virtual_s if row else 0.0, clock)
+                length_s = row.virtual_s if row else 0.0
+                bars.started(position, title, length_s, clock)
+                lines.started(position, title, length_s)
             elif event.kind == "run.progress":
                 bars.reached(position, event.data["virtual_s"])
+                if not terminal:
+                    lines.reached(position, event.data["virtual_s"])
             elif event.kind == "run.finished":
                 bars.finished(position)
+                if not terminal:
+                    lines.finished(position, event.data["status"], cached=False)
 
         for _ in range(made.progress.cached):
             bars.finished(None)
@@ -172,13 +186,14 @@ def compare_remotely(
         what = "the charts are of runs that are kept on this machine"
         raise PlanError("writing", str(report), what, "take the report of an experiment: GET /experiments/{id}/report")
     with Client(server, secret(token_env)) as client:
+        how |= {"find": partial(_documents, client), "plan": partial(_planned, client), "report": None}
         if baseline is None:
-            return compare_results(a, b, report=None, find=lambda side: _documents(client, side), **how)
+            return compare_results(a, b, **how)
         if b is not None or how["by"] is not None:
             raise PlanError("comparing", a, f"with the baseline {baseline} and something else", "leave the other out")
         base = client.baseline(_name(client, a), baseline).experiment_id
         names = f"{baseline} ({base})", a
-        return compare_results(base, a, report=None, find=lambda side: _documents(client, side), names=names, **how)
+        return compare_results(base, a, names=names, **how)
 
 
 def _name(client: Client, side: str) -> str:
@@ -198,6 +213,14 @@ def _documents(client: Client, side: str) -> list[Document]:
     return [document]
 
 
+def _planned(client: Client, run: str) -> Mapping[str, Any] | None:
+    """The plan of a run of the service, or of a result that was made here; None where neither keeps it."""
+    if _RUN_ID.fullmatch(run):
+        with contextlib.suppress(NotFound):
+            return client.plan_of(run)
+    return planned_here(run)
+
+
 def set_baseline(experiment: str, branch: str, *, server: str, token_env: str) -> None:
     """Make an experiment what others of its name are compared with on a branch."""
     with Client(server, secret(token_env)) as client:
@@ -212,7 +235,7 @@ def list_baselines(*, server: str, token_env: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows))
         return
-    results_console().print(plain_table(rows) if rows else "no baselines yet")
+    results_console().print(plain_table(baseline_rows(rows)) if rows else "no baselines yet")
 
 
 def _note(text: str) -> None:

@@ -69,6 +69,10 @@ def of_host(run: Run, host: PlacedHost, look: Document) -> Iterator[Finding]:
         yield Finding(name, False, f"others have {format_rate(float(others_bps))} on {host.device}")
     if not look["clock"]["kept"]:
         yield Finding(name, False, "nobody keeps its clock right (chrony would)")
+    if "lp" in look["controls"]:
+        yield Finding(
+            name, False, "lp there measures how far apart the two machines' clocks are, and gives way or not by chance"
+        )
     yield from _settings(run, host, look["settings"])
 
 

@@ -111,6 +111,7 @@ def look(**changes: Any) -> dict[str, Any]:
         ({"device": False}, True, "it has no device eth1"),
         ({"mtu": 1400}, True, "MTU of 1400, 1500 is needed"),
         ({"controls": {"cubic": False}}, True, "has no cubic; deploy it"),
+        ({"controls": {"cubic": True, "lp": True}}, False, "how far apart the two machines' clocks are"),
         ({"busy_milli": 900}, True, "busy for 90 %"),
         ({"busy_milli": 400}, False, "busy for 40 %"),
         ({"tx_bps": 50_000_000}, False, "others have 50 Mbit/s on eth1"),
