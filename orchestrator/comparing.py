@@ -7,7 +7,8 @@ for is the caller's business: here, or on a service (remote.py).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ from orchestrator.analysis.comparison_text import (
     verdict_line,
 )
 from orchestrator.analysis.junit import comparison_xml
-from orchestrator.analysis.pairing import Document, Pairing, pair_runs, split_by
+from orchestrator.analysis.pairing import Document, Pairing, differing, pair_runs, split_by
 from orchestrator.errors import PlanError, ResultsError
-from orchestrator.judging import up_to_date
+from orchestrator.judging import readable
 from orchestrator.objective import Objective, read_objective
 from orchestrator.outcome import EXIT_DONE, EXIT_MISSED
 from orchestrator.outputs import write_whole
@@ -36,6 +37,8 @@ from orchestrator.verbs import write_report
 
 # The documents of what is kept under a name.
 Find = Callable[[str], list[Document]]
+# What a run is (run.json), where that is known.
+Plan = Callable[[str], Mapping[str, Any] | None]
 
 # Beside those of the gate; a sweep of many points has hundreds.
 _SHOWN = 20
@@ -54,15 +57,19 @@ def compare_results(
     summary: Path | None,
     report: Path | None,
     find: Find | None = None,
+    plan: Plan | None = None,
     names: tuple[str, str] | None = None,
 ) -> int:
-    """Compare, print, write; the exit code: 1 where a gated measure is worse. `names` are what A and B are called."""
+    """Compare, print, write; the exit code: 1 where a gated measure is worse. `names` are what A and B are called.
+
+    Runs and their plans are those of this machine unless `find` and `plan` look elsewhere.
+    """
     if junit is not None and not gates:
         raise PlanError(
             "writing", str(junit), "nothing gates, so that there is no test in it", "name a gate with --for"
         )
     found, pairing = _sides(a, b, by, find or _kept_here)
-    comparison = _compared(names or found, pairing, gates, least)
+    comparison = _compared(names or found, pairing, gates, least, plan or planned_here)
     if as_json:
         print(json.dumps(as_document(comparison)))
     else:
@@ -77,14 +84,24 @@ def compare_results(
 
 
 def compare_documents(
-    a: str, runs: Sequence[Document], b: str, others: Sequence[Document], gates: Sequence[str], least: str
+    a: str,
+    runs: Sequence[Document],
+    b: str,
+    others: Sequence[Document],
+    gates: Sequence[str],
+    least: str,
+    plan: Plan | None = None,
 ) -> Comparison:
-    """The runs of two sides, by what the sides are called."""
-    return _compared((a, b), pair_runs(runs, others), gates, least)
+    """The runs of two sides, by what the sides are called; `plan` gives the run.json of a run, where it is known."""
+    return _compared((a, b), pair_runs(runs, others), gates, least, plan)
 
 
-def _compared(names: tuple[str, str], pairing: Pairing, gates: Sequence[str], least: str) -> Comparison:
+def _compared(
+    names: tuple[str, str], pairing: Pairing, gates: Sequence[str], least: str, plan: Plan | None
+) -> Comparison:
     comparison = compare(*names, pairing, _gates(gates, pairing), _least(least))
+    if plan is not None:
+        comparison = replace(comparison, differs=differing(pairing, plan))
     if gates and not comparison.gated:
         raise PlanError("gating on", ", ".join(gates), "it has no value in any pair of runs")
     return comparison
@@ -119,7 +136,18 @@ def _documents(side: str, find: Find) -> list[Document]:
 
 def _kept_here(key: str) -> list[Document]:
     store = Store(load_settings())
-    return [up_to_date(store.get(key), store)]
+    return [readable(store.get(key), store)]
+
+
+def planned_here(key: str) -> Mapping[str, Any] | None:
+    """The plan of a run that is kept on this machine."""
+    return planned(Store(load_settings()), key)
+
+
+def planned(store: Store, key: str) -> Mapping[str, Any] | None:
+    """The plan of a run that is kept."""
+    found: Mapping[str, Any] | None = store.manifest(key)["run"] if store.is_kept(key) else None
+    return found
 
 
 def read_result(side: str) -> Document | None:

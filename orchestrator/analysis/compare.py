@@ -9,8 +9,10 @@
     changed           `changed` where neither way is better
     unclear         none of these: more seeds are needed
     missing         a gate's measure has a value in A and none in B
+    no verdict      one pair: it has no interval, and another seed may say the opposite
 
-One pair has no interval. In virtual time its difference counts as it is: the same run again would give the same numbers.
+A gate takes the difference of one pair as it is in virtual time, where the same run again gives the same numbers: it closes for one that is
+worse, and never calls one better.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ import numpy as np
 from orchestrator.analysis.aggregate import measured_places
 from orchestrator.analysis.intervals import count_to_resolve, mean_interval
 from orchestrator.analysis.measures import value_of
-from orchestrator.analysis.pairing import Document, Pair, Pairing
+from orchestrator.analysis.pairing import Differing, Document, Pair, Pairing
 from orchestrator.analysis.series import Floats
 from orchestrator.expectation import HIGHER_IS_BETTER, LOWER_IS_BETTER
 
 SAME, NO_DIFFERENCE, BETTER, WORSE, CHANGED = "same", "no difference", "better", "worse", "changed"
-UNCLEAR, MISSING = "unclear", "missing"
+UNCLEAR, MISSING, NO_VERDICT = "unclear", "missing", "no verdict"
 # In the order in which people look for them.
-VERDICTS = (MISSING, WORSE, BETTER, CHANGED, UNCLEAR, NO_DIFFERENCE, SAME)
+VERDICTS = (MISSING, WORSE, BETTER, CHANGED, UNCLEAR, NO_VERDICT, NO_DIFFERENCE, SAME)
 
 # By the real clock, fewer seeds than this say nothing.
 _FEWEST_REAL = 5
@@ -84,7 +86,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of it; `gated` is how many comparisons the gate made, which share one error rate."""
+    """What came of it; `gated` is how many comparisons the gate made, which share one error rate.
+
+    `differs` is in what the plans of the pairs differ, where those are known.
+    """
 
     a: str
     b: str
@@ -92,6 +97,7 @@ class Comparison:
     least: float
     gated: int
     rows: tuple[Row, ...]
+    differs: tuple[Differing, ...] = ()
 
     @property
     def fails(self) -> bool:
@@ -166,7 +172,7 @@ class _Judge:
         verdict, seeds = MISSING, None
         if effect is not None and not (gates and sample.lacking):
             if effect_low is None or effect_high is None:
-                verdict, seeds = self._single(effect, quantity, group[0])
+                verdict, seeds = self._single(effect, quantity, group[0], gates=gates)
             else:
                 verdict = self._verdict(effect, effect_low, effect_high, quantity, same=not differences.any())
                 seeds = self._seeds(n, effect, effect_low, effect_high, level) if verdict == UNCLEAR else None
@@ -176,12 +182,16 @@ class _Judge:
             difference, low, high, effect, effect_low, effect_high, verdict, seeds,
         )  # fmt: skip
 
-    def _single(self, effect: float, quantity: Quantity, pair: Pair) -> tuple[str, int | None]:
+    def _single(self, effect: float, quantity: Quantity, pair: Pair, *, gates: bool) -> tuple[str, int | None]:
         if effect == 0:
             return SAME, None
         if any(document.get("clock") == "real" for document in pair):
             return UNCLEAR, _FEWEST_REAL
-        return NO_DIFFERENCE if abs(effect) < self.least else _direction(effect, quantity), None
+        if not gates:
+            return NO_VERDICT, None
+        if abs(effect) < self.least:
+            return NO_DIFFERENCE, None
+        return WORSE if _direction(effect, quantity) == WORSE else NO_VERDICT, None
 
     def _verdict(self, effect: float, low: float, high: float, quantity: Quantity, *, same: bool) -> str:
         if same:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from orchestrator.analysis.compare import (
     BETTER,
     CHANGED,
     MISSING,
+    NO_VERDICT,
     UNCLEAR,
     VERDICTS,
     WORSE,
@@ -24,7 +26,7 @@ from orchestrator.units import format_rate, format_share
 # More than this many runs or rows are counted instead of named.
 _NAMED = 5
 _MARKDOWN_ROWS = 40
-_CHANGES = (MISSING, WORSE, BETTER, CHANGED)
+_CHANGES = (MISSING, WORSE, BETTER, CHANGED, NO_VERDICT)
 _UNITS = {"milliseconds": " ms", "seconds": " s", "packets": " packets", "size": " B"}
 
 
@@ -39,10 +41,13 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "only_b": [_run(one) for one in pairing.only_b],
         "failed": [_run(one) for one in _failed(comparison)],
         "identical": comparison.identical,
+        "differs": [asdict(one) for one in comparison.differs],
         "min_effect": comparison.least,
         "gated": comparison.gated,
         "ok": not comparison.fails,
         "verdict": verdict_line(comparison),
+        "programs": other_programs(comparison),
+        "notes": list(notes(comparison)),
         "measures": [row.as_dict() for row in comparison.rows],
     }
 
@@ -168,13 +173,37 @@ def notes(comparison: Comparison) -> Iterator[str]:
     for one, other in ((0, 1), (1, 0)):
         if unmatched := _flows(comparison, one) - _flows(comparison, other):
             yield f"flows that only {'AB'[one]} has: {', '.join(sorted(unmatched))}"
+    if comparison.differs:
+        yield f"the runs of A and B differ in {', '.join(one.text for one in comparison.differs)}"
     first, second = pairing.pairs[0]
     if run_text(first) != run_text(second):
         yield f"one run each, taken as a pair: {run_text(first)} with {run_text(second)}"
     if mixed := {(one["kernel"], other["kernel"]) for one, other in pairing.pairs if _kernels_differ(one, other)}:
         yield f"the kernels differ: {', '.join(f'{one} and {other}' for one, other in sorted(mixed))}"
+    if others := other_programs(comparison):
+        named = "; ".join(f"{name} {a[:12]} in A, {b[:12]} in B" for name, (a, b) in others.items())
+        yield f"the runs are of another identity, made by other programs: {named}"
+    caveats = dict.fromkeys(one["caveat"] for pair in pairing.pairs for one in pair if "caveat" in one)
+    yield from list(caveats)[:_NAMED]
     if any(row.n == 1 for row in comparison.rows):
-        yield "of one pair no interval can be given: its difference counts as it is (other seeds may differ otherwise)"
+        gate = ", and a gate takes its difference as it is" if comparison.gated else ""
+        yield f"one pair has no interval: its differences get no verdict{gate}; more seeds give one (--repeats)"
+
+
+def other_programs(comparison: Comparison) -> dict[str, tuple[str, str]]:
+    """Which programs made B by another build than A, kernel and agent first: name -> (hash in A, hash in B), of the first pair where it differs.
+
+    A pair is one by its point and seed, whatever made the two: a baseline outlives the kernel that it was measured on.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for first, second in comparison.pairing.pairs:
+        then, now = first.get("identity"), second.get("identity")
+        if then and now:
+            names = sorted({*then, *now}, key=lambda name: (name != "kernel", name != "agent", name))
+            for name in names:
+                if then.get(name) != now.get(name):
+                    found.setdefault(name, (then.get(name, "none"), now.get(name, "none")))
+    return found
 
 
 def _flows(comparison: Comparison, side: int) -> set[str]:

@@ -20,7 +20,7 @@ from orchestrator.analysis.panels import Panel, run_panels
 from orchestrator.analysis.series import Floats
 from orchestrator.analysis.shell import html_page, part
 from orchestrator.changes import run_marks
-from orchestrator.describe import control_text
+from orchestrator.describe import NO_ANSWER, control_text, unanswered
 from orchestrator.run import Run
 from orchestrator.trace import Trace
 from orchestrator.units import format_duration, format_rate, format_share
@@ -181,7 +181,7 @@ def _flow_table(document: Document) -> str:
                 _number(cwnd.get("mean"), ""),
                 str(flow["retransmits"]),
                 "" if flow["loss_ratio"] is None else format_share(float(f"{flow['loss_ratio']:.3g}")),
-                _number(flow["completion_s"], " s", 3),
+                NO_ANSWER if unanswered(flow) else _number(flow["completion_s"], " s", 3),
             ]
         )
     return _table("Flows, in the part of the measured window in which each was active", head, rows)

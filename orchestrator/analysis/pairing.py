@@ -5,13 +5,15 @@ Equal seeds draw equal losses, starts and bursts, so the difference of a pair is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.aggregate import point_key
 from orchestrator.analysis.readings import without
 from orchestrator.errors import PlanError
+from orchestrator.units import format_duration, format_rate
 
 Document = dict[str, Any]
 Pair = tuple[Document, Document]
@@ -68,6 +70,79 @@ def split_by(documents: Sequence[Document], field: str, values: Sequence[str]) -
         value: [{**one, "point": without(one["point"], field)} for one in documents if one["point"].get(field) == value]
         for value in chosen
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """A field in which the plans of two runs differ, and its values."""
+
+    field: str
+    a: str
+    b: str
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return f"{self.field} ({self.a} and {self.b})" if self.a or self.b else self.field
+
+
+# A sweep of more points differs in the same fields.
+_MOST_PLANS = 100
+_MOST_DIFFERING = 12
+# What a point says again of what is told below.
+_TOLD = ("bandwidth", "rtt", "buffer", "queue", "mtu")
+
+
+def differing(pairing: Pairing, plan: Callable[[str], Mapping[str, Any] | None]) -> tuple[Differing, ...]:
+    """In what the runs of A differ from those of B by their plans (run.json), besides the seed: of each point the first pair."""
+    found: dict[Differing, None] = {}
+    for group in pairing.by_point()[:_MOST_PLANS]:
+        plans = [plan(document["run"]) for document in group[0]]
+        if plans[0] is not None and plans[1] is not None:
+            found |= dict.fromkeys(_differing(plans[0], plans[1]))
+    return tuple(found)[:_MOST_DIFFERING]
+
+
+def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Differing]:
+    one, other = (_fields(run) for run in (a, b))
+    for name in dict.fromkeys([*one, *other]):
+        if one.get(name, "") != other.get(name, ""):
+            yield Differing(name, one.get(name, "none"), other.get(name, "none"))
+    about_path = any(one.get(name) != other.get(name) for name in one if name in _TOLD or name.startswith("path."))
+    if not about_path and _links(a) != _links(b):
+        yield Differing("the links, in loss, jitter or another effect", "", "")
+    if a["schedule"] != b["schedule"]:
+        yield Differing("the schedule", "", "")
+
+
+def _fields(run: Mapping[str, Any]) -> dict[str, str]:
+    meaning = run["meaning"]
+    swept = {name: value for name, value in run["point"].items() if name.removeprefix("path.") not in _TOLD}
+    return {
+        "backend": run["backend"],
+        "kernel": run["kernel"],
+        "topology": meaning["topology"],
+        "bandwidth": format_rate(meaning["bandwidth_bps"]),
+        "rtt": format_duration(meaning["rtt_us"]),
+        "buffer": f"{meaning['buffer_packets']} packets"
+        if meaning["buffer_packets"]
+        else f"{meaning['buffer_bytes']} B",
+        "queue": meaning["queue"],
+        "mtu": str(meaning["mtu"]),
+        "duration": format_duration(run["duration_us"]),
+        **swept,
+        "flows": ", ".join(
+            f"{flow['name']} {flow.get('variant') or flow.get('cc') or flow['kind']}" for flow in run["flows"]
+        ),
+    }
+
+
+def _links(run: Mapping[str, Any]) -> str:
+    """What the links do to packets; each run draws its own seeds for it."""
+    queues = [end.get("qdiscs", []) for wire in run["wires"] for end in wire["ends"]]
+    return json.dumps(
+        [{name: value for name, value in one.items() if "seed" not in name} for some in queues for one in some]
+    )
 
 
 def run_text(document: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ _Place = tuple[str, str]
 # More rows than this are counted: a pull request is no report.
 _MOST_ROWS = 40
 _OF_FLOWS = ("goodput", "rtt_p50", "rtt_p95", "retransmits", "completion_s")
-_OF_RUNS = ("utilisation", "queue_delay", "jain")
+_OF_RUNS = ("goodput_total", "utilisation", "queue_delay", "jain")
 
 
 def markdown(result: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,7 +15,7 @@ from orchestrator.analysis.compare import Comparison, Row, better_way, compare, 
 from orchestrator.analysis.comparison_text import as_json, gate_line, markdown, notes, verdict_line
 from orchestrator.analysis.intervals import count_to_resolve, mean_interval, student_quantile
 from orchestrator.analysis.junit import comparison_xml
-from orchestrator.analysis.pairing import Document, pair_runs, split_by
+from orchestrator.analysis.pairing import Document, differing, pair_runs, split_by
 from orchestrator.errors import PlanError
 from orchestrator.expectation import HIGHER_IS_BETTER, LOWER_IS_BETTER, MEASURES
 from tests.command import longhaul
@@ -133,6 +134,35 @@ def test_one_pair_counts_as_it_is_in_virtual_time_alone() -> None:
     assert gated([run(1, 1e8)], [run(1, 0.999e8)])[0].verdict == "no difference"
     real = run(1, 0.95e8) | {"clock": "real"}
     assert gated([run(1, 1e8) | {"clock": "real"}], [real])[0].verdict == "unclear"
+
+
+@pytest.mark.parametrize("goodput_bps", [2e8, 0.5e8, 1.001e8])
+def test_one_pair_without_a_gate_gets_no_verdict(goodput_bps: float) -> None:
+    pairing = pair_runs([run(1, 1e8)], [run(1, goodput_bps, delay_ms=5.0)])
+    comparison = compare("a", "b", pairing, [], 0.02)
+    assert {row.verdict for row in comparison.rows} == {"no verdict", "same"}
+    assert "better" not in verdict_line(comparison)
+    # A gate closes for what is worse, and calls nothing better.
+    assert gated([run(1, 1e8)], [run(1, 2e8)])[0].verdict == "no verdict"
+
+
+def test_what_the_plans_differ_in_is_named() -> None:
+    def planned(key: str) -> dict[str, Any]:
+        text = (Path(__file__).parents[1] / "data/runs/lossy_pair/run.json").read_text()
+        plan: dict[str, Any] = json.loads(text)
+        if key != "a":
+            plan["meaning"] |= {"rtt_us": 60_000}
+            plan["flows"][0]["variant"] = "bbr"
+            plan["seed"] += 1
+        return plan
+
+    pairing = pair_runs([run(1, 1e8) | {"run": "a"}], [run(1, 1e8) | {"run": "b"}])
+    found = {one.field: (one.a, one.b) for one in differing(pairing, planned)}
+    assert set(found) == {"rtt", "flows"}
+    assert found["rtt"][1] == "60 ms"
+    assert differing(pair_runs([run(1, 1e8) | {"run": "a"}], [run(1, 1e8) | {"run": "a"}]), planned) == ()
+    told = as_json(replace(compare("a", "b", pairing, [], 0.02), differs=differing(pairing, planned)))
+    assert {one["field"] for one in told["differs"]} == {"rtt", "flows"}
 
 
 def test_a_change_from_nothing_is_a_change() -> None:

@@ -77,7 +77,9 @@ def a_trace(run: Run) -> Trace:
 
 def reported(run: Run) -> ReportedRun:
     trace = a_trace(run)
-    told = {"flows": [{"id": flow.id, "completed_us": None, "bytes_received": 5} for flow in run.flows]}
+    told = {
+        "flows": [{"id": flow.id, "connected_us": 0, "completed_us": None, "bytes_received": 5} for flow in run.flows]
+    }
     document = {
         "run": "0123456789abcdef0123",
         "status": "missed",
@@ -244,7 +246,9 @@ def test_a_distribution_is_what_the_percentiles_are_read_from() -> None:
     assert np.interp([0.0, 0.5, 1.0], round_trips.share, round_trips.ms) == pytest.approx([40, 89.5, 139], abs=0.5)
     (delays,) = queue_delay_curves(run, trace)
     assert np.interp([0.0, 0.5, 1.0], delays.share, delays.ms) == pytest.approx([0, 4.5, 9], abs=0.51)
-    measured = summarise(run, trace, {"flows": [{"id": 0, "completed_us": None, "bytes_received": 0}]})
+    measured = summarise(
+        run, trace, {"flows": [{"id": 0, "connected_us": 0, "completed_us": None, "bytes_received": 0}]}
+    )
     assert np.interp(0.95, round_trips.share, round_trips.ms) == pytest.approx(measured["flows"][0]["rtt_ms"]["p95"])
     percentiles = measured["path"]["queue_delay_percentiles_ms"]
     assert np.interp(0.95, delays.share, delays.ms) == pytest.approx(percentiles["p95"])
