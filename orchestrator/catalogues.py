@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from orchestrator.backends import BACKENDS, backend_class
@@ -40,12 +40,44 @@ def kept_runs(rows: Rows) -> Rows:
             "seed": row["seed"],
             "cc": row["controls"],
             "path": _path(row),
-            "made": row["created_at"][:16].replace("T", " "),
+            "made": _minute(row["created_at"]),
+            "other programs": _names(row.get("other_programs", [])),
         }
         for row in rows
     ]
-    said = [key for key in (found[0] if found else ()) if any(row[key] != "" for row in found)]
-    return [{key: row[key] for key in said} for row in found]
+    return _said(found)
+
+
+def baseline_rows(rows: Rows) -> Rows:
+    """Of baselines of a service, as much as a line has room for, and other programs only where there are any."""
+    return _said(
+        [
+            {
+                "baseline": row["experiment_id"],
+                "name": row["name"],
+                "branch": row["branch"],
+                "set": _minute(row["set_at"]),
+                "by": row["set_by"],
+                "other programs": _names(row.get("other_programs", [])),
+            }
+            for row in rows
+        ]
+    )
+
+
+def _said(rows: Rows) -> Rows:
+    """Without the columns that are empty in every row."""
+    said = [key for key in (rows[0] if rows else ()) if any(row[key] != "" for row in rows)]
+    return [{key: row[key] for key in said} for row in rows]
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def _names(others: Sequence[str]) -> str:
+    """Of programs that are not today's, as much as a column has room for."""
+    return ", ".join(line.partition(":")[0] for line in others)
 
 
 def topologies() -> Rows:

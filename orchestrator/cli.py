@@ -7,7 +7,7 @@ import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -23,8 +23,9 @@ from orchestrator.cli_remote import (
     refuse_with_server,
     server_of,
 )
-from orchestrator.cli_service import backup, doctor, pin, prune, restore, serve, token_app, worker
-from orchestrator.errors import LonghaulError, PlanError, ResultsError
+from orchestrator.cli_service import backup, doctor, pin, prune, restore, serve, token_app, verify, worker
+from orchestrator.crashes import check_room, unforeseen
+from orchestrator.errors import LonghaulError, PlanError, visible
 from orchestrator.outputs import STANDARD_OUTPUT, standard_output
 
 app = typer.Typer(
@@ -37,7 +38,7 @@ app = typer.Typer(
 NOUNS = {"agent": agent_app, "kernel": kernel_app, "modules": modules_app, "token": token_app, "baseline": baseline_app}
 for noun, verbs in (NOUNS | {"hosts": hosts_app}).items():
     app.add_typer(verbs, name=noun)
-for verb in (doctor, new_module, serve, worker, prune, pin, backup, restore):
+for verb in (doctor, new_module, serve, worker, prune, pin, verify, backup, restore):
     app.command()(verb)
 
 
@@ -258,6 +259,14 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def log(run: RunArgument) -> None:
+    """Print what the guest's kernel and its modules said in a run, kept or failed."""
+    from orchestrator.verbs import show_log
+
+    show_log(run)
+
+
+@app.command()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE} to compare with.")],
     b: Annotated[str | None, typer.Argument(metavar="B", help=f"{_SIDE} that is compared.")] = None,
@@ -329,11 +338,17 @@ def export(
 
 
 @app.command()
-def rerun(run: RunArgument, as_json: JsonOption = False) -> None:
+def rerun(
+    run: RunArgument,
+    original: Annotated[
+        bool, typer.Option("--original", help="With the kernel, agent and modules that made it, not today's.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Run a kept run again from its manifest; says identical, or what differs (exit code 1)."""
     from orchestrator.verbs import rerun_run
 
-    raise typer.Exit(rerun_run(run, as_json=as_json))
+    raise typer.Exit(rerun_run(run, original=original, as_json=as_json))
 
 
 def main() -> None:
@@ -342,37 +357,43 @@ def main() -> None:
     try:
         with standard_output():
             _obey()
-    except ResultsError as error:
+    except LonghaulError as error:
         # It cannot be printed where everything else is.
         print(f"longhaul: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
 
 
 def _obey() -> None:
-    """One handler for every error, one exit code each."""
+    """One handler for every error, one exit code each; what nothing foresaw has 4, never 1."""
     try:
+        check_room()
         app(standalone_mode=True)
     except LonghaulError as error:
-        _say(error)
-        sys.exit(error.exit_code)
+        _end(error)
     except OSError as error:
-        if error.filename in (None, STANDARD_OUTPUT):
+        if error.filename == STANDARD_OUTPUT:
             raise
+        if error.filename is None:
+            _end(unforeseen(error))
         # A file that the person named.
-        named = PlanError("opening", str(error.filename), error.strerror or str(error), "name another file")
-        _say(named)
-        sys.exit(named.exit_code)
+        _end(PlanError("opening", str(error.filename), error.strerror or str(error), "name another file"))
     except KeyboardInterrupt:
         print("longhaul: cancelled; what was finished is kept", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:  # an exit code of 1 would be taken for a measurement
+        _end(unforeseen(error))
+
+
+def _end(error: LonghaulError) -> NoReturn:
+    _say(error)
+    sys.exit(error.exit_code)
 
 
 def _say(error: LonghaulError) -> None:
     if "--json" in sys.argv:
-        document: dict[str, Any] = {"error": error.as_dict()}
-        print(json.dumps(document))
+        print(json.dumps({"error": error.as_dict()}))
     for line in str(error).splitlines():
-        print(f"longhaul: {line}", file=sys.stderr)
+        print(f"longhaul: {visible(line)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""The verbs of the service, its home and its machine: serve, worker, token, prune, pin, backup, restore, doctor."""
+"""The verbs of the service, its home and its machine: serve, worker, token, prune, pin, verify, backup, restore, doctor."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +28,7 @@ class Scope(StrEnum):
 
     read = "read"
     run = "run"
+    gate = "gate"
     admin = "admin"
 
 
@@ -128,6 +131,20 @@ def pin(
         print(f"{key}: {'no longer pinned' if off else 'pinned'}")
 
 
+def verify(
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run id, or the start of one.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every kept run.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make damaged runs again, with the programs that made them.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare every file of kept runs with what was kept; exit code 4 if one is damaged and was not repaired."""
+    from orchestrator.verifying import verify_runs
+
+    raise typer.Exit(verify_runs(run, everything=everything, repair=repair, as_json=as_json))
+
+
 def backup(output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a tar archive.")]) -> None:
     """Write the whole home, record and runs, into one file; the service may go on meanwhile."""
     from orchestrator.backup import back_up
@@ -135,6 +152,7 @@ def backup(output: Annotated[Path, typer.Argument(metavar="FILE", help="The file
 
     saved = back_up(_store(), output)
     print(f"{saved.runs} runs in {output}, {format_size(saved.file_bytes)}")
+    _warn_of_damage(saved.damaged)
 
 
 def restore(
@@ -144,7 +162,16 @@ def restore(
     from orchestrator.backup import restore as carry_out
 
     store = _store()
-    print(f"{carry_out(store, source).runs} runs restored into {store.home}")
+    saved = carry_out(store, source)
+    print(f"{saved.runs} runs restored into {store.home}")
+    _warn_of_damage(saved.damaged)
+
+
+def _warn_of_damage(runs: Sequence[str]) -> None:
+    if runs:
+        print(
+            f"longhaul: damaged: {', '.join(runs)}; `longhaul verify --all --repair` makes them again", file=sys.stderr
+        )
 
 
 def doctor(
@@ -154,12 +181,15 @@ def doctor(
             "--need", metavar="CAPABILITY", help="What the exit code is about, as in hosts; sandbox by default."
         ),
     ] = None,
+    in_full: Annotated[
+        bool, typer.Option("--all", help="Name all that is missing, also for what is not needed.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what this machine can do, and of everything that is missing what mends it; exit code 3 if something needed is missing."""
+    """Show what this machine can do, and how to get what is missing; exit code 3 if something needed is missing."""
     from orchestrator.capabilities import examine
 
-    raise typer.Exit(examine(needed or [], as_json=as_json))
+    raise typer.Exit(examine(needed or [], in_full=in_full, as_json=as_json))
 
 
 def _access() -> Access:

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from orchestrator.analysis.reproduction import outcome
 from orchestrator.analysis.verdicts import Verdict
-from orchestrator.describe import control_text
-from orchestrator.errors import sentence
+from orchestrator.describe import NO_ANSWER, control_text, unanswered
+from orchestrator.errors import sentence, visible
 from orchestrator.units import format_rate
 
 # More than this many lines of progress or result are counted instead of listed.
@@ -148,6 +148,10 @@ def flow_table(documents: Sequence[Document]) -> Table:
         for flow in document.get("flows", []):
             table.add_row(*start, *_flow_cells(flow))
             start = [""] * len(start)
+        if len(document.get("flows", [])) > 1 and document.get("goodput_total") is not None:
+            # What was kept before there were totals has none.
+            completion = _number(document.get("fct_max"), " s", digits=3)
+            table.add_row(*start, "all flows", "", format_rate(document["goodput_total"]), "", "", "", "", completion)
     return table
 
 
@@ -161,7 +165,7 @@ def _flow_cells(flow: Document) -> list[str]:
         _number(rtt.get("p95"), " ms"),
         _number(cwnd.get("mean"), ""),
         _number(flow["retransmits"], "", digits=0),
-        _number(flow["completion_s"], " s", digits=3),
+        NO_ANSWER if unanswered(flow) else _number(flow["completion_s"], " s", digits=3),
     ]
 
 
@@ -241,6 +245,7 @@ _OF_FLOWS: tuple[Column, ...] = (
     ("completion", "completion_s", lambda value: f"{value:.3f} s"),
 )
 _OF_PATHS: tuple[Column, ...] = (
+    ("all flows", "goodput_total", format_rate),
     ("utilisation", "utilisation", lambda value: f"{value:.1%}"),
     ("queue", "queue_packets.mean", lambda value: f"{value:.1f}"),
     ("Jain", "jain", lambda value: f"{value:.4f}"),
@@ -255,6 +260,9 @@ def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
         known.setdefault((place, row["flow"]), {})[row["measure"]] = row
     flows = [place for place in known if place[1] is not None]
     used = {measure for values in known.values() for measure in values}
+    if len({flow for _, flow in flows}) < 2:
+        # A flow that is alone is all there is.
+        used.discard("goodput_total")
     of_flows, of_paths = ([column for column in group if column[1] in used] for group in (_OF_FLOWS, _OF_PATHS))
     table = Table(header_style="bold", pad_edge=False, box=None)
     for title in ("point", "flow", "n"):
@@ -282,14 +290,14 @@ def _interval(row: dict[str, Any] | None, text: Callable[[float], str]) -> str:
 
 
 def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Rows of one shape, a column a key."""
+    """Rows of one shape, a column a key; stored text is no markup and cannot steer the terminal."""
     table = Table(header_style="bold", pad_edge=False, box=None)
     for index, column in enumerate(rows[0] if rows else ()):
         # By the first a row is called: it is copied.
         name = index == 0 and all(len(_cell(row[column])) <= _LONGEST_NAME for row in rows)
         table.add_column(column, no_wrap=name)
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        table.add_row(*(Text("\n".join(map(visible, _cell(value).splitlines()))) for value in row.values()))
     return table
 
 

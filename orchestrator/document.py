@@ -29,6 +29,9 @@ _DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*([eE][+-]?[0-9]{1,2})?")
 _TRUE = ("true", "yes", "on")
 # What no database, XML file or terminal takes for text: control characters, halves of a pair, what is no character.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+# And what makes text look other than it is: the second set of control characters, and those that turn the direction in which the rest of
+# a line is shown (U+202A to U+202E, U+2066 to U+2069).
+_MISLEADING = re.compile("[\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +123,21 @@ def locate(data: Mapping[str, Any], path: str) -> Location:
 
 
 def unreadable(value: object) -> bool:
+    """Whether a text of an experiment, or any text in its plain data, holds what is no text or makes it look other than it is."""
+    return _holds(value, _NO_TEXT) or _holds(value, _MISLEADING)
+
+
+def no_text(value: object) -> bool:
     """Whether a text, or any text in plain data, holds what is no text."""
+    return _holds(value, _NO_TEXT)
+
+
+def _holds(value: object, signs: re.Pattern[str]) -> bool:
     if isinstance(value, str):
-        return _NO_TEXT.search(value) is not None
+        return signs.search(value) is not None
     if isinstance(value, Mapping):
-        return any(unreadable(key) or unreadable(inner) for key, inner in value.items())
-    return isinstance(value, list) and any(map(unreadable, value))
+        return any(_holds(key, signs) or _holds(inner, signs) for key, inner in value.items())
+    return isinstance(value, list) and any(_holds(inner, signs) for inner in value)
 
 
 def path_of(data: object, location: Location) -> str:

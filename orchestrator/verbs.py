@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.cost import wall_estimate_s
-from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError
+from orchestrator.errors import BackendUnavailable, LonghaulError, PlanError, RunDamaged, TraceError
 from orchestrator.exporting import with_grafana
 from orchestrator.outcome import (
     EXIT_DONE,
@@ -31,14 +31,18 @@ from orchestrator.outcome import (
 from orchestrator.outputs import write_whole
 from orchestrator.pipeline import Document, Pipeline, Watcher, opened_live
 from orchestrator.plan import Plan, compile_plan
+from orchestrator.process import printable
+from orchestrator.progress import ProgressLines, Tally
+from orchestrator.results.guest_logs import find_log
 from orchestrator.results.store import Store
-from orchestrator.run import Run
 from orchestrator.settings import Settings, load_settings
 from orchestrator.spec import load_experiment
 from orchestrator.units import format_rate
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from orchestrator.trace import Trace
 
 # So many new objects before the collector looks at them.
 _COLLECT_AFTER = 50_000
@@ -103,12 +107,14 @@ def run_experiment(
         write_report([document["run"] for document in with_numbers(result)], files.report, store)
     if files.out is not None:
         for document in with_numbers(result):
+            if (fault := store.fault(document["run"], thorough=True)) is not None:
+                raise fault
             shutil.copytree(store.directory(document["run"]), files.out / document["run"], dirs_exist_ok=True)
     return exit_code(documents)
 
 
 def carry_out(pipeline: Pipeline, plan: Plan, jobs: int, *, quiet: bool) -> list[Document]:
-    """The documents of a plan, with its progress on a terminal unless nothing is to be shown."""
+    """The documents of a plan, with its progress: bars on a terminal unless it is to be quiet, a line now and then elsewhere."""
     (documents,) = carry_out_all(pipeline, [plan], plan.experiment.experiment, jobs, quiet=quiet)
     return documents
 
@@ -117,16 +123,50 @@ def carry_out_all(
     pipeline: Pipeline, plans: Sequence[Plan], name: str, jobs: int, *, quiet: bool
 ) -> list[list[Document]]:
     """The same of several plans, which have this name together."""
-    if quiet:
-        return pipeline.execute_all(plans, jobs)
+    costs = [wall_estimate_s(run) for plan in plans for run in plan.runs]
+    tally = Tally(len(costs), use_cache=pipeline.use_cache)
+    try:
+        if not sys.stderr.isatty():
+            return _with_lines(pipeline, plans, jobs, ProgressLines(name, costs), tally)
+        if quiet:
+            pipeline.watcher = Watcher(finished=lambda index, document: tally.finished(document["status"]))
+            return pipeline.execute_all(plans, jobs)
+        return _with_bars(pipeline, plans, jobs, name, costs, tally)
+    except (KeyboardInterrupt, SystemExit):
+        print(f"longhaul: {tally.sentence()}", file=sys.stderr)
+        raise
+
+
+def _with_lines(
+    pipeline: Pipeline, plans: Sequence[Plan], jobs: int, lines: ProgressLines, tally: Tally
+) -> list[list[Document]]:
+    def finished(index: int, document: Document) -> None:
+        tally.finished(document["status"])
+        lines.finished(index, document["status"], cached=document["cached"])
+
+    pipeline.watcher = Watcher(
+        lambda index, run: lines.started(index, run.title, run.duration_us / 1e6),
+        lambda index, virtual_ns: lines.reached(index, virtual_ns / 1e9),
+        finished,
+    )
+    return pipeline.execute_all(plans, jobs)
+
+
+def _with_bars(
+    pipeline: Pipeline, plans: Sequence[Plan], jobs: int, name: str, costs: Sequence[float], tally: Tally
+) -> list[list[Document]]:
     from orchestrator.console import RunProgress, progress_console
 
-    costs = [wall_estimate_s(run) for plan in plans for run in plan.runs]
     with RunProgress(name, len(costs), progress_console(), costs) as bars:
+
+        def finished(index: int, document: Document) -> None:
+            tally.finished(document["status"])
+            bars.finished(index)
+
         pipeline.watcher = Watcher(
             lambda index, run: bars.started(index, run.title, run.duration_us / 1e6, run.clock),
             lambda index, virtual_ns: bars.reached(index, virtual_ns / 1e9),
-            lambda index, document: bars.finished(index),
+            finished,
         )
         return pipeline.execute_all(plans, jobs)
 
@@ -135,10 +175,18 @@ def _chart(store: Store) -> Chart:
     """Draws kept runs."""
 
     def draw(document: Document, columns: int, *, colour: bool) -> Text:
+        from rich.text import Text
+
         from orchestrator.analysis.chart import run_charts
         from orchestrator.judging import run_and_trace
 
-        return run_charts(*run_and_trace(document, store), columns, colour=colour)
+        try:
+            return run_charts(*run_and_trace(document, store), columns, colour=colour)
+        except RunDamaged:
+            raise
+        except TraceError as error:
+            # Of another version: its numbers can be shown all the same.
+            return Text(f"no chart: {error}")
 
     return draw
 
@@ -169,7 +217,7 @@ def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
     """Print one catalogue."""
     from orchestrator.catalogues import CATALOGUES, kept_runs
 
-    rows = Store(load_settings()).list_runs(limit=limit) if noun == "runs" else CATALOGUES[noun]()
+    rows = _kept_rows(limit) if noun == "runs" else CATALOGUES[noun]()
     if as_json:
         print(json.dumps(rows))
         return
@@ -177,6 +225,17 @@ def list_nouns(noun: str, *, as_json: bool, limit: int) -> None:
 
     shown = kept_runs(rows) if noun == "runs" else rows
     results_console().print(plain_table(shown) if shown else f"no {noun} yet")
+
+
+def _kept_rows(limit: int) -> list[Document]:
+    """The newest kept runs, each with the programs that made it and are not today's."""
+    from orchestrator.other_programs import OtherPrograms
+
+    settings = load_settings()
+    store = Store(settings)
+    rows = store.list_runs(limit)
+    others = OtherPrograms(settings, store).of_runs([row["id"] for row in rows])
+    return [row | {"other_programs": others[row["id"]]} for row in rows]
 
 
 def list_hosts(*, as_json: bool) -> None:
@@ -210,15 +269,34 @@ def list_hosts(*, as_json: bool) -> None:
 
 def show_run(key: str, *, as_json: bool) -> None:
     """Print a kept run."""
-    from orchestrator.judging import up_to_date
+    from orchestrator.judging import readable
+    from orchestrator.other_programs import OtherPrograms
 
     settings = load_settings()
     store = Store(settings)
-    document = with_grafana(settings, up_to_date(store.get(key), store))
+    kept = store.get(key)
+    if (fault := store.fault(kept["run"], thorough=True)) is not None:
+        raise fault
+    document = with_grafana(settings, readable(kept, store))
+    document["other_programs"] = OtherPrograms(settings, store).of_run(kept["run"])
     if as_json:
         print(json.dumps(document))
-    else:
-        show_run_document({**document, "cached": True}, _chart(store))
+        return
+    show_run_document({**document, "cached": True}, _chart(store))
+    notes = [document["caveat"]] if "caveat" in document else []
+    if others := document["other_programs"]:
+        notes.append(
+            f"made by other programs than today's ({'; '.join(others)}); `longhaul rerun --original` uses those"
+        )
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def show_log(key: str) -> None:
+    """Print what the guest of a run said, with nothing in it that could steer a terminal."""
+    with find_log(Store(load_settings()), key).open("rb") as file:
+        while lines := file.readlines(2**20):
+            print(printable(b"".join(lines)), end="")
 
 
 def write_report(keys: Sequence[str], output: Path, store: Store | None = None) -> None:
@@ -234,18 +312,26 @@ def write_report(keys: Sequence[str], output: Path, store: Store | None = None) 
     print(f"report: {output}", file=sys.stderr)
 
 
-def rerun_run(key: str, *, as_json: bool) -> int:
-    """Run again from the manifest and say whether every byte of the trace is the same."""
+def rerun_run(key: str, *, original: bool, as_json: bool) -> int:
+    """Run again from the manifest and say whether every byte of the trace is the same, as it was and as it lies there."""
+    from orchestrator.backends.originals import original_backend
     from orchestrator.judging import rerun_verdict
 
     settings = load_settings()
     store = Store(settings)
     kept = store.get(key)
-    manifest = store.manifest(kept["run"])
-    run = Run.from_json(manifest["run"])
+    if (fault := store.fault(kept["run"], thorough=True)) is not None:
+        raise fault
+    manifest, run = store.manifest(kept["run"]), store.planned(kept["run"])
+    traces: list[Trace] = []
     with opened_live(settings, store) as live:
-        pipeline = Pipeline(open_backend(run.backend, settings), store, use_cache=False, live=live)
+        backend = (
+            original_backend(run, manifest["identity"], settings) if original else open_backend(run.backend, settings)
+        )
+        pipeline = Pipeline(backend, store, use_cache=False, live=live, judged=traces.append)
         verdict = rerun_verdict(kept, pipeline.rerun(run, manifest["spec"]))
+    if verdict["identical"] and "files" not in manifest:
+        _seal(store, kept["run"], traces[0])
     then, now = kept["trace_sha256"][:16], verdict["trace_sha256"][:16]
     if as_json:
         print(json.dumps(verdict))
@@ -255,6 +341,20 @@ def rerun_run(key: str, *, as_json: bool) -> int:
         for line in verdict["differences"]:
             print(line)
     return EXIT_DONE if verdict["identical"] else EXIT_MISSED
+
+
+def _seal(store: Store, run_id: str, trace: Trace) -> None:
+    """A run from before files had hashes, whose rerun is to the byte what was kept: so must be what lies there."""
+    from orchestrator.results.seals import damaged
+    from orchestrator.results.traces import FILE_NAMES
+
+    there = store.trace(run_id).kinds()
+    for kind, records in trace.kinds().items():
+        if records.tobytes() != there[kind].tobytes():
+            raise damaged(
+                store.directory(run_id), FILE_NAMES[kind], "its records are not those of the trace that was kept"
+            )
+    store.seal(run_id)
 
 
 def check_modules(paths: Sequence[str], kernel: str, *, as_json: bool) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 import pytest
 
 from orchestrator.results.filters import Filter
+from orchestrator.results.identities import Identities
 from orchestrator.results.traits import line_of, normal, run_traits
 from orchestrator.results.waiting import read_queue
 from orchestrator.results.work import Wanted
@@ -16,7 +18,7 @@ from tests.unit.test_work import RUN, Lab, document
 from tests.unit.test_work import on_sqlite as on_sqlite
 
 
-def run(cc: str, rtt_ms: int = 10, bandwidth_mbps: int = 100, backend: str = "sandbox", **point: str) -> dict[str, Any]:
+def run(cc: str, rtt_ms: int = 10, bandwidth_mbps: int = 100, backend: str = "sandbox", **point: Any) -> dict[str, Any]:
     flows = [{"name": "app", "cc": cc, "variant": cc}, {"name": "bg", "cc": "reno", "variant": "newreno"}]
     meaning = {"topology": "dumbbell", "bandwidth_bps": bandwidth_mbps * 10**6, "rtt_us": rtt_ms * 1000}
     return RUN | {"flows": flows, "meaning": meaning, "point": point, "backend": backend}
@@ -24,9 +26,9 @@ def run(cc: str, rtt_ms: int = 10, bandwidth_mbps: int = 100, backend: str = "sa
 
 RUNS = {
     "a" * 20: run("cubic"),
-    "b" * 20: run("bic", rtt_ms=300, bandwidth_mbps=622),
+    "b" * 20: run("bic", rtt_ms=300, bandwidth_mbps=622, **dict[str, Any]({"path.limit": "5"})),
     "c" * 20: run("bbr", rtt_ms=30, rate="256 Mbit/s"),
-    "d" * 20: run("cubic", backend="mininet"),
+    "d" * 20: run("cubic", backend="mininet", **dict[str, Any]({"path.limit": "50"})),
 }
 
 
@@ -59,6 +61,14 @@ FOUND: list[tuple[Filter, str]] = [
     (Filter(text="300 ms"), "b"),
     (Filter(text="300ms BIC"), "b"),
     (Filter(text="rate=256 mbit/s"), "c"),
+    # A named value is the whole value, and a swept field may be written without what it belongs to.
+    (Filter(text="rate=256"), ""),
+    (Filter(text="rate = 256 Mbit/s"), "c"),
+    (Filter(text="tt=300ms"), ""),
+    (Filter(text="limit=5"), "b"),
+    (Filter(text="path.limit=5"), "b"),
+    (Filter(text="limit="), "bd"),
+    (Filter(text="cc=cub"), ""),
     (Filter(text="cub sandbox"), "a"),
     (Filter(text="b" * 20), "b"),
     (Filter(text="NewReno"), "abcd"),
@@ -85,7 +95,7 @@ def test_a_filter_finds_these_runs(listed: Lab, wanted: Filter, keys: str) -> No
     [(one, keys) for one, keys in FOUND if one.pinned is None and one.topology != "dumb" and one.status is None],
 )
 def test_and_these_experiments(listed: Lab, wanted: Filter, keys: str) -> None:
-    if wanted.text and any(part in wanted.text for part in ("rate=", "NewReno")):
+    if wanted.text and any(part in wanted.text for part in ("rate", "limit=", "NewReno")):
         # Swept values and names of flows are their runs'.
         keys = ""
     if wanted.text == "b" * 20:
@@ -133,6 +143,17 @@ def test_words_stay_words() -> None:
     assert len(long.encode()) <= 2001 and long.endswith(" ") and long.split()[-1] in [f"flow{n}" for n in range(1000)]
     line = run_traits("k", "x", None, run("cubic") | {"point": {"flows.app.cc": "a b"}})["words"]
     assert " flows.app.cc=a-b " in line and " owner=" not in line
+
+
+def test_a_rerun_says_of_which_run_and_is_found_by_it(listed: Lab) -> None:
+    again = Wanted("e" * 20, run("cubic"), {}, rerun_of="b" * 20)
+    listed.submit("ee", [again])
+    assert [row["id"] for row in listed.catalog.page(9, Filter(text=f"rerun={'b' * 20}"))] == ["e" * 20]
+    assert {row["id"]: row["rerun_of"] for row in listed.catalog.page(9) if row["rerun_of"]} == {"e" * 20: "b" * 20}
+    assert {row["id"]: row["rerun_of"] for row in listed.experiments.page(9) if row["rerun_of"]} == {"ee": "b" * 20}
+    assert listed.experiments.get("ee")["rerun_of"] == "b" * 20
+    # It is no newer state of the experiment whose run it repeats.
+    assert listed.experiments.newest_named(["x"])["x"]["id"] == "ed"
 
 
 def test_only_what_nobody_holds_goes(listed: Lab) -> None:
@@ -202,3 +223,21 @@ def test_changes_are_all_events_but_progress(listed: Lab) -> None:
     kinds = [event["kind"] for event in listed.events.changes(0)]
     assert "run.progress" not in kinds and "run.started" in kinds
     assert [event["id"] for event in listed.events.changes(listed.events.newest())] == []
+
+
+def test_the_identities_of_runs_and_of_experiments_are_found(lab: Lab) -> None:
+    made_by = {"kernel": "k" * 32, "agent": "a" * 64}
+    lab.submit("mixed", ["a", "b", "c", "d", "e"])
+    for key, identity in (("a", made_by), ("b", made_by), ("c", made_by | {"agent": "b" * 64})):
+        lab.catalog.add(key, document(key) | {"identity": identity}, RUN)
+    # A rerun keeps its verdict alone; what is damaged counts for nothing.
+    lab.keep("d")
+    lab.catalog.add("e", document("e") | {"identity": made_by}, RUN)
+    lab.catalog.void("e")
+    identities = Identities(lab.database)
+    found = identities.of_runs(["a", "b", "c", "d", "e", "f"])
+    assert sorted(found) == ["a", "b", "c"]
+    assert (found["a"], json.loads(found["a"])) == (found["b"], made_by)
+    assert identities.of_experiments(["mixed", "none"]) == {
+        "mixed": {found["a"]: "a", found["c"]: "c"}, "none": {}
+    }  # fmt: skip
