@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import Header, Response
+from fastapi import Header, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
 
+from api.limits import Streams
 from api.schemas import LIVE as LIVE
 from api.schemas import ROOT as ROOT
 
@@ -86,7 +88,16 @@ def rendered(document: object) -> Response:
     return Response(to_json(document), media_type="application/json")
 
 
-def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
-    """Server-sent events, which nobody on the way may keep or hold back."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+class EventStream(StreamingResponse):
+    """Server-sent events, which nobody on the way may keep or hold back; one of those that the caller may have open."""
+
+    def __init__(self, events: AsyncIterator[bytes], request: Request) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._caller: str = request.state.caller
+        self._streams: Streams = request.app.state.streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them, if there may be one more stream."""
+        with self._streams.one_of(self._caller):
+            await super().__call__(scope, receive, send)

@@ -11,15 +11,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
-from starlette_compress import CompressMiddleware
+from starlette_compress import CompressMiddleware, remove_compress_type
 
 from api import errors
 from api.answers import ROOT, NotChanged
 from api.auth import Door
 from api.dependencies import Lab
 from api.following import Hub
+from api.limits import Streams
 from api.measuring import Gauges
 from api.middleware import Requests
+from api.outward import Outward
 from api.page import BUILT, BelowPrefix
 from api.page import router as page
 from api.reference import reference
@@ -77,7 +79,9 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
     app.openapi = partial(_reference, app)  # type: ignore[method-assign]  # the framework's own way to another document
     lab = Lab(settings or load_settings())
     app.state.lab = lab
-    app.state.hub = Hub(lab.events)
+    app.state.outward = outward = Outward(lab)
+    app.state.hub = Hub(lab.events, lambda error: outward.text(str(outward.error(error))))
+    app.state.streams = Streams(lab.settings.most_streams)
     app.state.watchers = Watchers(lab)
     app.state.door = Door(lab.access)
     app.state.gauges = Gauges()
@@ -105,6 +109,8 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         app.include_router(nouns.router, prefix=ROOT)
     app.include_router(health.router)
     app.include_router(page)
+    # A packed stream keeps a window of its packer for each follower, a megabyte or more, for as long as it lasts.
+    remove_compress_type("text/event-stream")
     app.add_middleware(CompressMiddleware, minimum_size=1000)
     app.add_middleware(Requests, state=app.state)
     if prefix := urlsplit(lab.settings.url).path:

@@ -1,6 +1,7 @@
 """Who is asking: a token in the Authorization header, or the session of a web page in a cookie, and then a CSRF token too.
 
-    read    may look          run    may also start, cancel and delete what is theirs          admin    may also do the rest
+    read     may look                                        run      may also start, cancel and delete what is theirs
+    gate     may also set baselines of branches that gate    admin    may also do the rest
 
 A page of another site can make a browser send the cookie, never the header `X-CSRF-Token`: it must equal what the page was
 given when it logged in, which is a hash of its session and so needs no record.

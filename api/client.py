@@ -38,7 +38,10 @@ from api.schemas import (
     Run,
     RunRow,
     Runs,
+    Verification,
 )
+from orchestrator.errors import ResultsError
+from orchestrator.results.seals import manifest_of
 
 __all__ = ["Client", "Event", "Series"]
 
@@ -138,6 +141,10 @@ class Client:
         """A run, with its document when it has ended."""
         return self._get(Run, f"/runs/{run}")
 
+    def verify(self, run: str) -> Verification:
+        """Whether every file of a kept run is what was kept."""
+        return self._get(Verification, f"/runs/{run}/verification")
+
     def runs(self, **filters: Any) -> Iterator[RunRow]:
         """All runs, page by page; filters are those of GET /runs, as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
         return self._pages(Runs, "/runs", filters)
@@ -191,6 +198,16 @@ class Client:
                 patience.pause(interrupted)
             else:
                 return beside.replace(target)
+
+    def plan_of(self, run: str) -> dict[str, Any]:
+        """The plan of a kept run (run.json); NotFound where it is not kept."""
+        answer = self._connection.ask("GET", f"{ROOT}/runs/{run}/files/manifest.json")
+        try:
+            found: dict[str, Any] = manifest_of(answer.content, run)["run"]
+        except ValueError as error:
+            hint = f"`longhaul verify {run}` says more where the service runs"
+            raise ResultsError("reading the plan of run", run, f"its manifest: {error}", hint) from error
+        return found
 
     def compare(self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %") -> dict[str, Any]:
         """What `longhaul compare A B --json` prints, of two experiments or runs."""

@@ -16,7 +16,7 @@ from typing import Any
 Json = dict[str, Any]
 
 _MAJOR = re.compile(r"^/api/v(\d+)(?=/|$)")
-_SCOPES = (None, "read", "run", "admin")
+_SCOPES = (None, "read", "run", "gate", "admin")
 # Of what a text, number or list may be: a bound that may only rise, or only fall.
 _UPPER = ("maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties")

@@ -13,6 +13,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from api.following import Hub
+from orchestrator.other_programs import OtherPrograms
 from orchestrator.results.access import Access
 from orchestrator.results.counts import Counts
 from orchestrator.results.events import EventLog
@@ -42,6 +43,11 @@ class Lab:
     @cached_property
     def store(self) -> Store:
         return Store(self.settings, self.patience_s)
+
+    @cached_property
+    def other_programs(self) -> OtherPrograms:
+        """Which runs the programs of this machine did not make."""
+        return OtherPrograms(self.settings, self.store)
 
     def close(self) -> None:
         """Let go of the record."""

@@ -7,6 +7,9 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,7 +19,9 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from orchestrator.errors import FieldProblem, LonghaulError, OverLimit, RecordUnreachable, SpecError
+from api.outward import Outward
+from orchestrator.errors import FieldProblem, LonghaulError, OverLimit, RecordUnreachable, SpecError, nearest
+from orchestrator.sweep import below, part_of
 
 _LOG = logging.getLogger("longhaul.api")
 
@@ -61,16 +66,19 @@ def install(app: FastAPI) -> None:
 async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LonghaulError)
     if error.http_status >= 500:
-        _LOG.error("%s", error, extra={"request_id": getattr(request.state, "request_id", "")})
+        told = {"request_id": getattr(request.state, "request_id", ""), "problem": error.kind()}
+        _LOG.error("%s", error, extra=told)
+    outward: Outward = request.app.state.outward
+    error = outward.error(error)
     more: dict[str, Any] = {
-        "detail": str(error),
+        "detail": outward.text(str(error)),
         "attempting": error.attempting,
-        "subject": error.subject,
-        "what": error.what,
-        "hint": error.hint,
+        "subject": outward.text(error.subject),
+        "what": outward.text(error.what),
+        "hint": outward.text(error.hint),
     }
     if isinstance(error, SpecError):
-        more["problems"] = error.problems
+        more["problems"] = [outward.text(one) for one in error.problems]
         more["fields"] = [_field(one) for one in error.problems if isinstance(one, FieldProblem)]
     response = problem(request, error.http_status, error.kind(), _title(error), **more)
     wait_s = (
@@ -93,10 +101,30 @@ def _field(problem: FieldProblem) -> dict[str, Any]:
 
 async def _of_the_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    problems = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()]
+    problems = [_in_words(request, one) for one in error.errors()]
     return problem(
         request, 422, "request", "The request is not what this operation takes", detail="; ".join(problems), problems=problems
     )  # fmt: skip
+
+
+_ID = re.compile(r"\^\[0-9a-f\]\{([0-9]+)\}\$(?:\|\^\[0-9a-f\]\{([0-9]+)\}\$)?")
+
+
+def _in_words(request: Request, fault: Mapping[str, Any]) -> str:
+    """Where a value stands, what it is, and what it may be."""
+    where, known = ".".join(str(part) for part in fault["loc"]), fault.get("ctx", {})
+    if fault["type"] == "literal_error":
+        return f"{where}: {str(fault['input'])[:64]!r} is none of {known['expected']}"
+    if fault["type"] == "string_pattern_mismatch" and (form := _ID.fullmatch(known["pattern"])):
+        digits = " or ".join(filter(None, form.groups()))
+        return f"{where}: {str(fault['input'])[:64]!r} is no id: one has {digits} digits of 0-9 and a-f"
+    body = getattr(request.scope.get("route"), "body_field", None)
+    if fault["type"] != "extra_forbidden" or fault["loc"][0] != "body" or body is None:
+        return f"{where}: {fault['msg']}"
+    *way, last = fault["loc"][1:]
+    model = part_of(reduce(below, way, body.field_info.annotation))
+    fields = [field.alias or name for name, field in model.model_fields.items()] if model else []
+    return f"{where}: unknown field; known: {', '.join(fields)}{nearest(str(last), fields)}"
 
 
 async def _of_http(request: Request, error: Exception) -> JSONResponse:

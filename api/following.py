@@ -16,7 +16,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from orchestrator.errors import ResultsError
+from orchestrator.errors import LonghaulError, ResultsError
 from orchestrator.results.events import EventLog
 
 Row = dict[str, Any]
@@ -49,7 +49,9 @@ class Follower:
 class Hub:
     """Reads the log for all followers of this process."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, tell: Callable[[LonghaulError], str] = str) -> None:
+        # How followers are told that the record is away.
+        self.tell = tell
         self._log = log
         self._followers: set[Follower] = set()
         self._reader: asyncio.Task[None] | None = None
@@ -141,7 +143,7 @@ async def stream(
                     if over(event):
                         return
         except ResultsError as error:
-            yield f": {' '.join(str(error).split())}\n\n".encode()
+            yield f": {' '.join(hub.tell(error).split())}\n\n".encode()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(hub.closing.wait(), _AWAY_S)
 

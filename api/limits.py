@@ -6,6 +6,11 @@ import hashlib
 import ipaddress
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orchestrator.errors import OverLimit
 
 # At once may be asked what the rate allows in so many seconds.
 _BURST_S = 5.0
@@ -14,6 +19,8 @@ _FAILED_RATE, _FAILED_BURST = 1 / 1000, 1 / 10
 _MOST_KNOWN = 10_000
 # Whoever has one address of version 6 has all of its network.
 _V6_NETWORK = 64
+# When to ask again for a stream, once others are closed.
+_SOON_S = 5
 
 
 class Buckets:
@@ -65,6 +72,28 @@ class Limits:
     def failed(self, address: str) -> None:
         """Somebody there showed what is no token."""
         self._failures.take(_place(address))
+
+
+class Streams:
+    """How many event streams somebody has open, and no more than they may."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: Counter[str] = Counter()
+
+    @contextmanager
+    def one_of(self, name: str) -> Iterator[None]:
+        """One more for as long as the context lasts, all in one thread; OverLimit where there are as many as may be."""
+        if self._open[name] >= self._most:
+            what = f"{name} has {self._open[name]} event streams open, and may have {self._most}"
+            raise OverLimit("following", "events", what, "close some, and ask again", _SOON_S)
+        self._open[name] += 1
+        try:
+            yield
+        finally:
+            self._open[name] -= 1
+            if not self._open[name]:
+                del self._open[name]
 
 
 def _place(address: str) -> str:

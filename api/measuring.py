@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 from typing import get_args
@@ -13,6 +14,7 @@ from prometheus_client.registry import Collector
 from api.dependencies import Lab
 from api.following import Hub
 from api.schemas import Status
+from api.turns import in_long_thread
 from orchestrator.metrics import BY_NAME
 
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -25,6 +27,8 @@ _COUNTED = {
     "longhaul_export_samples_total": "samples",
     "longhaul_export_refused_samples_total": "refused_samples",
 }
+# Who scrapes does so every few seconds.
+_TRUE_S = 1.0
 _RECENTLY = timedelta(minutes=10)
 
 
@@ -33,6 +37,7 @@ class Gauges:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._text, self._counted_s, self._counting = b"", -_TRUE_S, asyncio.Lock()
         requests = BY_NAME["longhaul_request_seconds"]
         self.requests = Histogram(
             requests.name, requests.help, requests.labels, buckets=_BUCKETS, registry=self._registry
@@ -49,6 +54,14 @@ class Gauges:
         self._service = self._gauge("longhaul_service_info")
         self._counted = _Counted()
         self._registry.register(self._counted)
+
+    async def recent_text(self, lab: Lab, hub: Hub) -> bytes:
+        """All of them, as they were within the last second: anybody may ask, and counting the record takes a while."""
+        async with self._counting:
+            if time.monotonic() - self._counted_s > _TRUE_S:
+                self._text = await in_long_thread(self.text, lab, hub)
+                self._counted_s = time.monotonic()
+            return self._text
 
     def text(self, lab: Lab, hub: Hub) -> bytes:
         """All of them, now."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.answers import ONLY_READ, ROOT
@@ -31,6 +32,8 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MOST_BODY_BYTES = 1024 * 1024
 # Between two pieces of a body.
 _BODY_PATIENCE_S = 20.0
+# What logs and metrics call a request whose caller left before an answer began; nobody receives it.
+_LEFT = 499
 _LARGEST = f"a request may have {MOST_BODY_BYTES // 1024} KiB"
 
 _SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
@@ -68,6 +71,9 @@ class Requests:
             else:
                 await self._app(request.scope, request.receive, request.send)
                 await request.end()
+        except ClientDisconnect:
+            # In the middle of its body: no fault of the service, and nobody is there to be answered.
+            pass
         except Exception:
             _LOG.exception("unforeseen", extra={"request_id": request.id})
             if not request.answered:
@@ -139,7 +145,7 @@ class _Request:
         self.address = scope["client"][0] if scope.get("client") else ""
         self.said = credentials(self.headers)
         self.tries_to_be_known = bool(self.said) or (self.method == "POST" and scope["path"] == _LOGIN)
-        self.status = 500
+        self.status = _LEFT
         self.made = ""
         self._receive, self._send = receive, send
         self._begun_s, self._first_s = time.monotonic(), 0.0

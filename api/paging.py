@@ -35,6 +35,9 @@ NameQuery = Annotated[
         examples=["quick"],
     ),
 ]
+TotalQuery = Annotated[
+    bool, Query(description="Whether to count all that match, on all pages together.", examples=[True])
+]
 SortQuery = Annotated[Literal["newest", "oldest"], Query(description="Which come first.", examples=["newest"])]
 StatusQuery = Annotated[Status | None, Query(description="Only those.", examples=["done"])]
 _WHEN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z)?$"
@@ -59,7 +62,7 @@ async def _of_all(
         Query(
             max_length=200,
             pattern=TEXT,
-            description="Every word of it has to occur somewhere: in the id, names of experiment, owner and flows, the path, a swept value (`rtt=300ms`).",
+            description="Every word of it has to occur somewhere: in the id, names of experiment, owner and flows, the path, a swept value. A word with a name has the whole value: `rtt=300ms`, `seed=5`.",
             examples=["300 ms"],
         ),
     ] = "",
@@ -134,9 +137,11 @@ def read_cursor(cursor: str | None) -> tuple[str, str] | None:
     return at.removesuffix("Z") + _UTC, key
 
 
-def page(rows: Sequence[Mapping[str, Any]], shown: Sequence[Any], limit: int) -> dict[str, Any]:
+def page(
+    rows: Sequence[Mapping[str, Any]], shown: Sequence[Any], limit: int, total: int | None = None
+) -> dict[str, Any]:
     """A page of what is shown of rows, of which one more than `limit` was asked for."""
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
     after = f"{last['created_at'].removesuffix(_UTC)}Z_{last['id']}" if last else None
-    return {"items": list(shown[:limit]), "next": after}
+    return {"items": list(shown[:limit]), "next": after, "total": total}

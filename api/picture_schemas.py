@@ -56,6 +56,13 @@ class DrawnFlow(Wire):
     bytes: int | None
 
 
+class DrawnRate(Wire):
+    """The bandwidth of a queue from a time on."""
+
+    t_s: float
+    bps: int
+
+
 class DrawnLink(Wire):
     """A queue of a run."""
 
@@ -63,6 +70,7 @@ class DrawnLink(Wire):
     queue: str
     rate_bps: int
     limit_packets: int = Field(description="What it holds; 0 where it counts bytes.")
+    rates: list[DrawnRate] = Field(default=[], description="Its bandwidth over time, which a schedule may change.")
 
 
 class Moment(Wire):
@@ -81,8 +89,17 @@ class Outline(Wire):
     backend: str
     clock: Literal["virtual", "real"]
     duration_s: float
+    partial_s: float | None = Field(
+        None, description="Up to when there is a trace of it, where it was cancelled: it is no result."
+    )
     window_s: list[float] = Field(description="What measures are taken over, from and to.")
     rtt_ms: float = Field(description="Of the path, without queues.")
+    bdp_packets: int | None = Field(
+        None, description="Bandwidth times round trip, at the start; null where the delay changes during the run."
+    )
+    buffer_packets: int | None = Field(
+        None, description="What the queue of the first bottleneck holds, in full packets."
+    )
     flows: list[DrawnFlow]
     links: list[DrawnLink] = Field(description="The first bottleneck first.")
     moments: list[Moment]

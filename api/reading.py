@@ -20,12 +20,14 @@ from starlette.exceptions import HTTPException
 
 from api.auth import authorise, scope_of
 from api.turns import in_its_turn, in_long_thread
-from orchestrator.document import parse_document, unreadable
+from orchestrator.document import no_text, parse_document, unreadable
 
 JSON = "application/json"
 YAML = "application/yaml"
 # Deeper than anything that an operation takes, less deep than any parser minds.
 _DEEPEST = 40
+# By these an experiment is told from what holds or names one: each has some of its own, and none of the other's.
+_OF_EXPERIMENTS, _OF_REQUESTS = frozenset({"experiment", "flows"}), frozenset({"spec", "shipped"})
 
 EXPERIMENT_FILE: dict[str, Any] = {
     "requestBody": {
@@ -101,6 +103,11 @@ def _accepted(accept: str, answers: list[str]) -> bool:
 async def _plain(request: Request, reads: list[str]) -> Request:
     """The request with its body as JSON that holds nothing strange."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    packed = request.headers.get("content-encoding", "identity").strip().lower()
+    if packed not in ("", "identity"):
+        raise HTTPException(
+            415, f"a body packed as {packed} is not read here; send it plain", {"Accept-Encoding": "identity"}
+        )
     body = await request.body()
     if not body:
         return request
@@ -115,7 +122,10 @@ async def _plain(request: Request, reads: list[str]) -> Request:
     if kind == YAML:
         document = await in_long_thread(parse_document, "experiment", text)
         return _as_json(request, json.dumps({"spec": document.data}).encode())
-    await in_long_thread(_check_json, text)
+    data = await in_long_thread(_plain_json, text)
+    # An experiment as it is, as its file says it.
+    if YAML in reads and isinstance(data, dict) and data.keys() & _OF_EXPERIMENTS and not data.keys() & _OF_REQUESTS:
+        return _as_json(request, json.dumps({"spec": data}).encode())
     return request
 
 
@@ -129,7 +139,7 @@ def _as_json(request: Request, body: bytes) -> Request:
     return Request(scope, receive)
 
 
-def _check_json(text: str) -> None:
+def _plain_json(text: str) -> object:
     try:
         data = json.loads(text, parse_constant=_no_number, object_pairs_hook=_once)
     except RecursionError:
@@ -138,9 +148,19 @@ def _check_json(text: str) -> None:
         raise HTTPException(400, f"the body is not JSON: {error}") from None
     if any(depth > _DEEPEST for depth in _depths(data)):
         raise HTTPException(400, "the document is nested too deeply")
-    if unreadable(data):
-        refused = {"type": "text", "loc": ("body",), "msg": "control characters and halves of a pair are no text"}
-        raise RequestValidationError([refused])
+    if no_text(data):
+        raise _no_text(("body",), "control characters and halves of a pair are no text")
+    # An experiment's text is kept and shown for years, other text as the published pattern says.
+    spec = data.get("spec", data if data.keys() & _OF_EXPERIMENTS else None) if isinstance(data, dict) else None
+    if unreadable(spec):
+        what = "control characters, those of the direction of writing too, are no text of an experiment"
+        raise _no_text(("body", "spec"), what)
+    found: object = data
+    return found
+
+
+def _no_text(where: tuple[str, ...], what: str) -> RequestValidationError:
+    return RequestValidationError([{"type": "text", "loc": where, "msg": what}])
 
 
 def _no_number(written: str) -> NoReturn:

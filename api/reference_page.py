@@ -15,7 +15,7 @@ Every example below is executed against the service by a test. A field, paramete
 would take one away or narrow it is refused by a test (`tests/contract/test_openapi.py`) unless it comes under another major path.
 
 - **Who asks.** `Authorization: Bearer TOKEN`, or the cookie of `POST /api/v1/session` and, where something changes, its CSRF token
-  as `X-CSRF-Token`. Each operation names the scope that it needs; `admin` includes `run`, `run` includes `read`.
+  as `X-CSRF-Token`. Each operation names the scope that it needs; `admin` includes `gate`, `gate` includes `run`, `run` includes `read`.
 - **Bodies** are JSON in the narrow sense: UTF-8, no NaN, no name twice, at most 40 levels, no control characters; at most 1 MiB. Where an
   experiment is taken, its file may be sent as it is, as `application/yaml` of at most 256 KiB.
 - **Answers.** HEAD is answered wherever GET is. An `Accept` that no form of the answer meets is 406. What will not change any more has an

@@ -21,7 +21,7 @@ TOKEN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"  # noqa: S105 (the form of a 
 
 HOST_NAME = r"^([A-Za-z][A-Za-z0-9_-]{0,31}=)?[a-z][a-z0-9-]{0,30}$"
 
-# What documents.py takes for text, as a schema says it.
+# What document.py takes for text; of an experiment's own text it takes less.
 TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]*$"
 
 QUICK: Json = {
@@ -131,6 +131,9 @@ class Progress(Wire):
     cancelled: int
 
 
+OTHER_PROGRAMS = "Which programs are not today's, as in `agent: 5d41402abc4b then, 7c211433f020 now`: the kernel, agent and modules of the service"
+
+
 class ExperimentRow(Wire):
     """An experiment in a list."""
 
@@ -148,6 +151,13 @@ class ExperimentRow(Wire):
     finished_at: str | None
     backend: str = Field("", description="Of its runs.")
     controls: list[str] = Field(default=[], description="The congestion controls of its runs.")
+    rerun_of: str | None = Field(
+        None,
+        description="The id of the kept run that its one run repeats, to see whether it is identical; null of others.",
+    )
+    other_programs: list[str] = Field(
+        default=[], description=f"{OTHER_PROGRAMS} beside those that made its runs. Empty while it goes on."
+    )
     progress: Progress
 
 
@@ -187,8 +197,18 @@ class RunRow(Wire):
     topology: str | None = Field(None, description="Null where an earlier version kept the run.")
     bandwidth_bps: int | None = Field(None, description="Of the first bottleneck.")
     rtt_us: int | None = Field(None, description="The round trip without queues.")
+    partial: bool = Field(
+        False, description="Whether it was cancelled, and the trace up to then is kept: to look at, and no result."
+    )
     utilisation: float | None = Field(None, description="Of the first bottleneck, once the run is kept.")
     jain: float | None = Field(None, description="Jain's index of fairness, once the run is kept and where it has one.")
+    rerun_of: str | None = Field(
+        None,
+        description="The id of the kept run that this one repeats, to see whether it is identical; null of others.",
+    )
+    other_programs: list[str] = Field(
+        default=[], description=f"{OTHER_PROGRAMS} beside those that made it. Empty where it is not kept."
+    )
 
 
 class Run(RunRow):
@@ -197,8 +217,20 @@ class Run(RunRow):
     document: Json | None
     experiments: list[str] = Field(description="The ids of the experiments that want it, the newest first.")
     links: dict[str, str] = Field(
-        description="More of it; `grafana` is its dashboard, where the service knows of a Grafana."
+        description="More of it; `grafana` is its dashboard, where the service knows of a Grafana; `log` is the log of a run that failed, where its guest left one."
     )
+    damage: str | None = Field(
+        None,
+        description="What is wrong with the files of a kept run, as far as its manifest and their sizes show it; `verification` reads all of them.",
+    )
+
+
+class Verification(Wire):
+    """Whether the files of a kept run are those that were kept."""
+
+    run: str
+    state: Literal["whole", "unsealed", "damaged"]
+    files: dict[str, Literal["whole", "unsealed", "damaged", "missing"]]
 
 
 class Series(Wire):
@@ -218,6 +250,7 @@ class Experiments(Wire):
 
     items: list[ExperimentRow]
     next: str | None
+    total: int | None = Field(None, description="How many match in all, where that was asked for.")
 
 
 class Runs(Wire):
@@ -225,6 +258,7 @@ class Runs(Wire):
 
     items: list[RunRow]
     next: str | None
+    total: int | None = Field(None, description="How many match in all, where that was asked for.")
 
 
 class Result(Wire):
@@ -246,10 +280,16 @@ class NewBaseline(Wire):
 class Baseline(NewBaseline):
     """What experiments of a name are compared with on a branch."""
 
+    # What an older service does not tell is filled in by the client; this one tells it always.
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+
     name: str
     branch: str
     set_at: str
     set_by: str
+    other_programs: list[str] = Field(
+        default=[], description=f"{OTHER_PROGRAMS} beside those that made the runs of its experiment."
+    )
 
 
 class ModuleFiles(Wire):
@@ -280,7 +320,7 @@ class NewToken(Wire):
     )
 
     name: str = Field(pattern=TOKEN_NAME)
-    scope: Literal["read", "run", "admin"]
+    scope: Literal["read", "run", "gate", "admin"]
     days: Annotated[int, Field(ge=1, le=3650), WHOLE] | None = None
 
 

@@ -7,10 +7,13 @@ again when it ends, and ends with this process.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType
 
@@ -21,7 +24,8 @@ from api.app import create_app
 from api.page import BUILT
 from api.protocol import Bounded
 from orchestrator.companions import Stop, keep_going
-from orchestrator.errors import PlanError
+from orchestrator.errors import PlanError, ResultsError
+from orchestrator.locks import owned
 from orchestrator.logs import log_as_json
 from orchestrator.settings import Settings, load_settings
 
@@ -48,9 +52,29 @@ class _Server(uvicorn.Server):
 def serve(host: str, port: int) -> int:
     """Serve until told to stop; the exit code."""
     settings = load_settings()
-    bound = _bind(host, port)
-    address = _address(*bound.getsockname()[:2])
-    settings = replace(settings, url=settings.url or address)
+    with contextlib.ExitStack() as held:
+        tell = _only_service(settings, held)
+        bound = _bind(host, port)
+        address = _address(*bound.getsockname()[:2])
+        tell(f"process {os.getpid()} at {address}")
+        return _serve(bound, replace(settings, url=settings.url or address))
+
+
+def _only_service(settings: Settings, held: contextlib.ExitStack) -> Callable[[str], None]:
+    """Have the home to itself, and what tells others who has it; a PlanError says who has it already."""
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        return held.enter_context(owned(settings.home / "service.lock"))
+    except BlockingIOError as error:
+        what = f"another service has it, {error.strerror or 'which is just starting'}"
+        hint = "stop that one first, or set LONGHAUL_HOME to another folder"
+        raise PlanError("serving the home", str(settings.home), what, hint) from None
+    except OSError as error:
+        what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+        raise ResultsError("serving the home", str(settings.home), what, hint) from error
+
+
+def _serve(bound: socket.socket, settings: Settings) -> int:
     app = create_app(settings)
     log_as_json()
     logging.getLogger("alembic").setLevel(logging.WARNING)

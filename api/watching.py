@@ -38,6 +38,8 @@ _QUIET_S = 15.0
 _LINGER_S = 10.0
 # A run that began so long ago and has no folder here is somewhere else.
 _ELSEWHERE_S = 3.0
+# So often it is said how far an attempt is that repeats what was told.
+_REPEATS_S = 0.5
 # So much of a run goes in one event to whoever comes late.
 _LONGEST_CELLS = 250
 
@@ -51,6 +53,8 @@ class Watch:
         self.told = Told()
         self.followers = 0
         self.left_s = 0.0
+        # Which attempt is being read.
+        self.attempts = 0
         self._lab = lab
         self._growing: GrowingRun | None = None
         self._run: Run | None = None
@@ -78,6 +82,12 @@ class Watch:
     def ended(self) -> bool:
         """Whether the run has, and all of it is told."""
         return self.state not in ("", *LIVE, "starting", "live", "elsewhere")
+
+    @property
+    def reached_ms(self) -> int:
+        """How far the attempt is that is being read: less than what is told where it repeats what one before it did."""
+        growing = self._growing
+        return 0 if growing is None else growing.reached_ms
 
     def text_since(self, attempt: str, position_ms: int) -> tuple[int, bytes] | None:
         """The next event for whoever has all before that time, and up to when it reaches; None where there is nothing new."""
@@ -141,7 +151,10 @@ class Watch:
             self._run = Run.from_json(wanted.run)
             # A run that is done once more is made under the name of what it should equal.
             self._made_as = wanted.rerun_of or self.run_id
-        return growing_run(self._lab.settings, self._run, self.run_id, self._made_as, self.told)
+        found = growing_run(self._lab.settings, self._run, self.run_id, self._made_as, self.told)
+        if found is not None:
+            self.attempts = self._lab.work.attempts(self.run_id)
+        return found
 
     def _waiting_as(self, status: str) -> str:
         if status == "queued":
@@ -198,7 +211,8 @@ async def stream(
     yield b"retry: 1000\n\n"
     attempt, said, *_ = [*last.split("."), "", ""]
     position_ms, begun, state = int(said or 0), False, ""
-    asked_s = spoke_s = time.monotonic()
+    asked_s = spoke_s = repeats_s = time.monotonic()
+    repeated = (0, 0)
     # No two events have the same id, whatever reader takes those for one that came twice.
     number = itertools.count(int(time.time() * 1000) % 10**9)
 
@@ -223,6 +237,12 @@ async def stream(
             if ended:
                 yield told_of("end", {"status": watch.state})
                 return
+            now = (watch.attempts, watch.reached_ms)
+            # Of a second attempt at once: what the page shows is not what is being made.
+            due = time.monotonic() - repeats_s > _REPEATS_S or (now[0] > 1 and repeated == (0, 0))
+            if watch.state == "live" and due and now != repeated and now[1] < position_ms:
+                repeated, repeats_s = now, time.monotonic()
+                yield told_of("repeating", {"attempt": now[0], "reached_ms": now[1]})
             if time.monotonic() - asked_s > _QUIET_S:
                 if not await welcome():
                     return

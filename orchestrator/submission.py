@@ -19,7 +19,7 @@ from typing import Any
 from orchestrator.backends import open_backend
 from orchestrator.backends.base import Backend
 from orchestrator.document import LARGEST_BYTES
-from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, SpecError
+from orchestrator.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, RunDamaged, SpecError
 from orchestrator.judging import measured_by, up_to_date
 from orchestrator.own_sources import admit_sources
 from orchestrator.plan import Plan, compile_plan
@@ -155,7 +155,7 @@ class Desk:
         """Carry a kept run out again, with today's programs; the id of the experiment that says what came of it."""
         kept = self._store.get(run_id)
         manifest = self._store.manifest(kept["run"])
-        run = Run.from_json(manifest["run"])
+        run = self._store.planned(kept["run"])
         if any(module.source for module in run.modules):
             self._insist_on_user_code("running again", kept["run"])
             if not trusted:
@@ -213,9 +213,12 @@ class Desk:
             )
 
     def _measure_again(self, run_ids: Sequence[str]) -> None:
-        """Of runs that are kept, those that other formulas measured."""
+        """Of runs that are kept, those that other formulas measured; those that are damaged wait to be run again."""
         for key, code in self._store.catalog.measured_by(list(dict.fromkeys(run_ids))).items():
-            if code == measured_by() and self._store.directory(key).is_dir():
+            if self._store.fault(key) is not None:
+                self._store.catalog.void(key)
+                continue
+            if code == measured_by():
                 continue
             known = self._store.find(key)
             try:
@@ -225,6 +228,8 @@ class Desk:
                     up_to_date(known, self._store)
             except FidelityBroken:
                 self._store.delete(key)
+            except RunDamaged:
+                self._store.catalog.void(key)
 
     def _hold_to_quota(self, owner: str, runs: int) -> None:
         most = self._settings.most_queued

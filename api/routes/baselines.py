@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
 from api.auth import Reader, Runner
-from api.dependencies import TheLab
+from api.dependencies import Lab, TheLab
 from api.reading import Reading
 from api.schemas import Baseline, NewBaseline
-from orchestrator.errors import Conflict, NotFound
+from orchestrator.errors import Conflict, NotAllowed, NotFound
+from orchestrator.results.access import Caller
 from orchestrator.results.ends import KEPT
 
 router = APIRouter(route_class=Reading, prefix="/baselines", tags=["baselines"])
@@ -32,7 +34,7 @@ Branch = Annotated[
 @router.get("", summary="List baselines", operation_id="list_baselines")
 def list_baselines(lab: TheLab, caller: Reader) -> list[Baseline]:
     """All of them, by name and branch."""
-    return [Baseline(**row) for row in lab.experiments.baselines()]
+    return _told(lab, lab.experiments.baselines())
 
 
 @router.get("/{name}/{branch:path}", summary="Read a baseline", operation_id="read_baseline")
@@ -43,12 +45,17 @@ def read(name: Name, branch: Branch, lab: TheLab, caller: Reader) -> Baseline:
         raise NotFound(
             "looking for the baseline of", f"{name} on {branch}", "none was set", "set one with `longhaul baseline set`"
         )
-    return Baseline(**row)
+    return _told(lab, [row])[0]
 
 
 @router.put("/{name}/{branch:path}", summary="Set a baseline", operation_id="set_baseline")
 def set_baseline(name: Name, branch: Branch, asked: NewBaseline, lab: TheLab, caller: Runner) -> Baseline:
-    """From now on it is this experiment, which has ended well enough to compare with. `longhaul prune` leaves its runs alone."""
+    """From now on it is this experiment, which has ended well enough to compare with. `longhaul prune` leaves its runs alone.
+
+    Of a branch that gates (LONGHAUL_GATED_BRANCHES, `main` by default) it is set by a token of scope `gate` or `admin`; of any other
+    branch by whoever set it before, or by an admin.
+    """
+    _hold_to_right(name, branch, lab, caller)
     experiment = lab.experiments.get(asked.experiment_id)
     setting = "setting the baseline of", f"{name} on {branch}"
     if experiment["name"] != name:
@@ -58,3 +65,22 @@ def set_baseline(name: Name, branch: Branch, asked: NewBaseline, lab: TheLab, ca
         raise Conflict(*setting, what, "give one whose runs all have numbers: done or missed")
     lab.experiments.set_baseline(name, branch, asked.experiment_id, caller.name)
     return read(name, branch, lab, caller)
+
+
+def _told(lab: Lab, rows: Sequence[dict[str, Any]]) -> list[Baseline]:
+    # Only what has ended well is one, and its runs stay.
+    others = lab.other_programs.of_experiments({row["experiment_id"]: KEPT[0] for row in rows})
+    return [Baseline(**row, other_programs=others[row["experiment_id"]]) for row in rows]
+
+
+def _hold_to_right(name: str, branch: str, lab: Lab, caller: Caller) -> None:
+    """A baseline decides which changes pass: of a branch that gates it is a right, of another it is its setter's."""
+    setting = "setting the baseline of", f"{name} on {branch}"
+    if branch in lab.settings.gated_branches:
+        if not caller.may("gate"):
+            what = f"{branch} gates, which needs the scope gate, and {caller.name}'s token has {caller.scope}"
+            raise NotAllowed(*setting, what, "ask whoever runs this lab for a token of scope gate")
+        return
+    known = lab.experiments.baseline(name, branch)
+    if known is not None and known["set_by"] != caller.name and not caller.may("admin"):
+        raise NotAllowed(*setting, f"{known['set_by']} has set it", "ask them, or an admin, or take another branch")

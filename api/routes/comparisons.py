@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -9,10 +10,11 @@ from fastapi import APIRouter, Query
 from api.auth import Reader
 from api.dependencies import Lab, TheLab
 from api.reading import Reading
+from api.routes.runs import kept_run_id
 from api.turns import takes_long
 from orchestrator.analysis.comparison_text import as_json
-from orchestrator.comparing import compare_documents
-from orchestrator.judging import up_to_date
+from orchestrator.comparing import compare_documents, planned
+from orchestrator.judging import readable, readable_all
 
 router = APIRouter(route_class=Reading, prefix="/comparisons", tags=["comparisons"])
 
@@ -47,11 +49,12 @@ def compare(
     ] = "2 %",
 ) -> dict[str, Any]:
     """What `longhaul compare A B --json` prints: each measure with its change, its interval and what that means."""
-    return as_json(compare_documents(a, _documents(lab, a), b, _documents(lab, b), gate or [], min_effect))
+    sides = a, _documents(lab, a), b, _documents(lab, b)
+    return as_json(compare_documents(*sides, gate or [], min_effect, partial(planned, lab.store)))
 
 
 def _documents(lab: Lab, key: str) -> list[dict[str, Any]]:
     if len(key) == 16:
         lab.experiments.get(key)
-        return lab.experiments.documents(key)
-    return [up_to_date(lab.store.get(key), lab.store)]
+        return readable_all(lab.experiments.documents(key), lab.store)
+    return [readable(lab.store.get(kept_run_id(lab, key)), lab.store)]

@@ -9,11 +9,21 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
+from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, EventStream, KnownTag, LastEvent, not_changed, rendered, tag
 from api.auth import Reader, Runner, still_welcome
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
-from api.paging import CursorQuery, ExperimentFilter, LimitQuery, NameQuery, SortQuery, StatusQuery, page, read_cursor
+from api.paging import (
+    CursorQuery,
+    ExperimentFilter,
+    LimitQuery,
+    NameQuery,
+    SortQuery,
+    StatusQuery,
+    TotalQuery,
+    page,
+    read_cursor,
+)
 from api.reading import EXPERIMENT_FILE, Reading
 from api.schemas import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
 from api.turns import looks_up, takes_long
@@ -21,7 +31,7 @@ from orchestrator.analysis.aggregate import summarise_repeats
 from orchestrator.analysis.junit import junit_xml
 from orchestrator.errors import Conflict, NotAllowed
 from orchestrator.exporting import with_grafana
-from orchestrator.judging import kept_run
+from orchestrator.judging import kept_run, measured_by, readable_all
 from orchestrator.results.access import Caller
 from orchestrator.results.filters import Filter
 
@@ -80,16 +90,19 @@ async def list_experiments(
     sort: SortQuery = "newest",
     name: NameQuery = None,
     status: StatusQuery = None,
+    total: TotalQuery = False,
 ) -> Response:
     """A page of them, without their specs."""
     wanted = replace(wanted, name=name, status=status)
-    answer = _SEARCH if wanted.searches else _LOOK_UP
-    return await answer(lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest")
+    answer = _SEARCH if wanted.searches or total else _LOOK_UP
+    return await answer(lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest", total=total)
 
 
-def _page(lab: Lab, wanted: Filter, limit: int, cursor: str | None, *, oldest_first: bool) -> Response:
+def _page(lab: Lab, wanted: Filter, limit: int, cursor: str | None, *, oldest_first: bool, total: bool) -> Response:
     rows = lab.experiments.page(limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first)
-    return rendered(page(rows, [_row(row).model_dump() for row in rows], limit))
+    matching = lab.experiments.count(wanted) if total else None
+    others = lab.other_programs.of_experiments({row["id"]: row["status"] for row in rows})
+    return rendered(page(rows, [_row(row, others[row["id"]]).model_dump() for row in rows], limit, matching))
 
 
 _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
@@ -217,7 +230,7 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_experiment(key, last, limit)
 
-    return event_stream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")))
+    return EventStream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")), request)
 
 
 def _hold_to_owner(row: Row, caller: Caller) -> None:
@@ -225,8 +238,9 @@ def _hold_to_owner(row: Row, caller: Caller) -> None:
         raise NotAllowed("changing experiment", row["id"], f"it is {row['owner']}'s", "ask them, or an admin")
 
 
-def _row(row: Row) -> ExperimentRow:
+def _row(row: Row, other_programs: list[str]) -> ExperimentRow:
     return ExperimentRow(
+        other_programs=other_programs,
         href=f"{ROOT}/experiments/{row['id']}",
         progress=Progress(**{name: row[name] for name in Progress.model_fields}),
         controls=row["controls"].split(),
@@ -237,8 +251,9 @@ def _row(row: Row) -> ExperimentRow:
 def experiment_document(lab: Lab, row: Row) -> Experiment:
     """An experiment as it goes over the wire."""
     href = f"{ROOT}/experiments/{row['id']}"
+    others = lab.other_programs.of_experiments({row["id"]: row["status"]})
     return Experiment(
-        **_row(row).model_dump(),
+        **_row(row, others[row["id"]]).model_dump(),
         spec=row["spec"],
         lint=row["lint"],
         asked=row["asked"],
@@ -248,7 +263,7 @@ def experiment_document(lab: Lab, row: Row) -> Experiment:
 
 
 def _result(lab: Lab, row: Row) -> dict[str, Any]:
-    documents = lab.experiments.documents(row["id"])
+    documents = readable_all(lab.experiments.documents(row["id"]), lab.store)
     finished = [document for document in documents if document["status"] != "failed"]
     return {
         "experiment": row["name"],
@@ -258,5 +273,5 @@ def _result(lab: Lab, row: Row) -> dict[str, Any]:
 
 
 def _tag(row: Row) -> str | None:
-    """Of an experiment that has ended nothing changes any more."""
-    return None if row["status"] in LIVE else tag("experiment", row["id"], row["finished_at"] or "")
+    """Of an experiment that has ended nothing changes but the formulas."""
+    return None if row["status"] in LIVE else tag("experiment", row["id"], row["finished_at"] or "", measured_by())

@@ -1,11 +1,16 @@
-"""The files of a kept run, to take along."""
+"""The files of a kept run, to take along; of a run that failed, its log."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from pathlib import Path
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Request
+from fastapi import Path as Name
 from fastapi.responses import FileResponse
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from api.answers import tag
 from api.auth import Reader
@@ -14,9 +19,13 @@ from api.reading import Reading
 from api.routes.runs import RunId, kept_run_id
 from api.turns import takes_long
 from orchestrator.results.downloads import SOURCES
+from orchestrator.results.guest_logs import LOG
+from orchestrator.results.partial import partial_stamp
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
+# From one byte to another, from one to the end, or so many at the end; of a length that no file has not.
+_RANGE = re.compile(r"(?=[0-9-]*[0-9])([0-9]{0,18})-([0-9]{0,18})")
 _TYPES = {
     ".json": "application/json",
     ".txt": "text/plain",
@@ -27,8 +36,10 @@ _TYPES = {
 
 @router.get("/{id}/files", summary="List the files of a run", operation_id="list_files")
 def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
-    """The names that can be downloaded: what is kept, and tables as CSV, made when first asked for."""
-    kept_run_id(lab, key)
+    """The names that can be downloaded: what is kept, and tables as CSV, made when first asked for. Of a run that failed: its log, if its guest left one."""
+    if lab.store.has_failed_log(key):
+        return [LOG]
+    kept_run_id(lab, key, whole=False)
     return list(SOURCES)
 
 
@@ -42,13 +53,61 @@ def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
 @takes_long
 def download(
     key: RunId,
-    name: Annotated[str, Path(max_length=64, description="One of the run's files.", examples=["flows.csv"])],
+    name: Annotated[str, Name(max_length=64, description="One of the run's files.", examples=["flows.csv"])],
     lab: TheLab,
     caller: Reader,
+    request: Request,
 ) -> FileResponse:
     """Whole, or the parts that a `Range` header asks for."""
-    kept_run_id(lab, key)
+    if lab.store.has_failed_log(key):
+        # A later attempt may leave another one: no tag.
+        if name != LOG:
+            kept_run_id(lab, key)
+        return FileResponse(lab.store.file(key, name), media_type=_TYPES[".txt"], filename=f"{key}-{name}")
+    key = kept_run_id(lab, key, whole=False)
     file = lab.store.file(key, name)
-    return FileResponse(
-        file, media_type=_TYPES[file.suffix], filename=f"{key}-{name}", headers={"ETag": tag(key, name)}
+    length = file.stat().st_size
+    stamp = "" if lab.store.is_kept(key) else str(partial_stamp(lab.store.home, key))
+    return _File(
+        file,
+        media_type=_TYPES[file.suffix],
+        filename=f"{key}-{name}",
+        headers={"ETag": tag(key, name, stamp)},
+        wanted=_wanted(request.headers.get("range", ""), length),
     )
+
+
+class _File(FileResponse):
+    """A file of which `wanted` is sent, in the words of a Range header, whatever the request's own header says."""
+
+    def __init__(self, path: Path, *, wanted: str, **more: Any) -> None:
+        super().__init__(path, **more)
+        self._wanted = wanted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them."""
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        if self._wanted:
+            headers.append((b"range", self._wanted.encode()))
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
+def _wanted(asked: str, length: int) -> str:
+    """The parts of a file that a Range header asks for and that are there; nothing, for all of it, where the header is none.
+
+    RFC 9110, 14.2: a header with other units, or one that is not in order, is ignored; 416 is for one of which no part is there.
+    """
+    unit, _, listed = asked.partition("=")
+    parts = [part.strip() for part in listed.split(",") if part.strip()]
+    ranges = [_RANGE.fullmatch(part) for part in parts]
+    if unit.strip().lower() != "bytes" or not parts or not all(ranges):
+        return ""
+    there = []
+    for first, last in (match.groups() for match in ranges if match):
+        if first and last and int(first) > int(last):
+            return ""
+        if (first and int(first) < length) or (not first and int(last) and length):
+            there.append(f"{first}-{last}")
+    if not there:
+        raise HTTPException(416, f"the file has {length} bytes", {"Content-Range": f"bytes */{length}"})
+    return f"bytes={','.join(there)}"

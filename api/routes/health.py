@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from api.dependencies import TheHub, TheLab
 from api.measuring import Gauges
 from api.reading import Reading
-from api.turns import takes_long
 
 router = APIRouter(route_class=Reading, tags=["health"])
 
@@ -41,8 +40,7 @@ def readyz(lab: TheLab) -> Health:
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus' text format."}
     },
 )
-@takes_long
-def metrics(request: Request, lab: TheLab, hub: TheHub) -> Response:
-    """Runs by state, queue, latencies, followers; counts, and the names of hosts that can be leased, for anybody who may reach the port."""
+async def metrics(request: Request, lab: TheLab, hub: TheHub) -> Response:
+    """Runs by state, queue, latencies, followers, at most a second old; counts, and the names of hosts that can be leased, for anybody who may reach the port."""
     gauges: Gauges = request.app.state.gauges
-    return Response(gauges.text(lab, hub), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(await gauges.recent_text(lab, hub), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, event_stream
+from api.answers import EVENT_STREAM, EventStream
 from api.auth import Reader, still_welcome
 from api.dependencies import TheHub, TheLab
 from api.reading import Reading
@@ -48,4 +48,4 @@ async def live(
 ) -> StreamingResponse:
     """Samples of its series while it goes on, each once, in the order of time; the stream ends with the run, whose series are then kept."""
     await run_in_threadpool(find_run, lab, key)
-    return event_stream(stream(watchers, key, last_event_id, hub.closing, still_welcome(request, "read")))
+    return EventStream(stream(watchers, key, last_event_id, hub.closing, still_welcome(request, "read")), request)

@@ -17,7 +17,7 @@ from api.dependencies import Lab, TheLab
 from api.picture_schemas import Distribution, Outline, Timelines
 from api.reading import Reading
 from api.remembered import Remembered
-from api.routes.runs import RunId, need_trace, outline_of
+from api.routes.runs import RunId, outline_of, run_with_trace
 from api.routes.series import BeginQuery, EndQuery, PointsQuery
 from orchestrator.charting import kept_distribution, kept_timelines
 from orchestrator.run import FORMAT
@@ -79,10 +79,10 @@ async def timelines(
     if_none_match: KnownTag = None,
 ) -> Response:
     """Each measure of every flow and link that has it, at most `points` values of each, with every extreme: one answer for a whole page."""
-    await need_trace(lab, key)
+    key, part = await run_with_trace(lab, key)
     plain = FLOATS in request.headers.get("accept", "")
     measures = tuple(dict.fromkeys(measure or USUAL))
-    question = ("timelines", key, measures, begin_s, end_s, points, plain)
+    question = ("timelines", key, part, measures, begin_s, end_s, points, plain)
     not_changed(tag(str(FORMAT), *map(str, question)), if_none_match, response)
     response.headers["Vary"] = "Accept"
     answer = await _pictures.get(question, lambda: _timelines(lab, key, measures, begin_s, end_s, points, plain=plain))
@@ -106,7 +106,7 @@ async def distribution(
     if_none_match: KnownTag = None,
 ) -> Response:
     """For each flow or link, the values below which so large a share of the window's values lies: an empirical distribution function."""
-    await need_trace(lab, key)
+    key, _ = await run_with_trace(lab, key, whole=True)
     question = ("distribution", key, measure)
     not_changed(tag(str(FORMAT), *question), if_none_match, response)
     answer = await _pictures.get(question, lambda: _distribution(lab, key, measure))

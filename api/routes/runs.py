@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -11,23 +13,37 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, KnownTag, LastEvent, event_stream, not_changed, rendered, tag
+from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, EventStream, KnownTag, LastEvent, not_changed, rendered, tag
 from api.auth import Reader, Runner, still_welcome
 from api.dependencies import Lab, TheHub, TheLab
 from api.following import stream
-from api.paging import CursorQuery, LimitQuery, NameQuery, RunFilter, SortQuery, StatusQuery, page, read_cursor
+from api.paging import (
+    CursorQuery,
+    LimitQuery,
+    NameQuery,
+    RunFilter,
+    SortQuery,
+    StatusQuery,
+    TotalQuery,
+    page,
+    read_cursor,
+)
 from api.picture_schemas import Outline
 from api.reading import Reading
 from api.routes.experiments import experiment_document
-from api.schemas import Experiment, Run, RunRow, Runs
+from api.schemas import Experiment, Run, RunRow, Runs, Verification
 from api.turns import looks_up, takes_long
 from orchestrator.charting import as_outline, run_of
-from orchestrator.errors import Conflict, NotAllowed, NotFound
+from orchestrator.errors import Conflict, NotAllowed, NotFound, ResultsError
 from orchestrator.exporting import grafana_link
+from orchestrator.results.access import Caller
 from orchestrator.results.ends import KEPT
 from orchestrator.results.filters import Filter
+from orchestrator.results.guest_logs import LOG
+from orchestrator.results.partial import partial_stamp
 from orchestrator.results.tables import RUNS
 from orchestrator.run import Run as PlannedRun
+from orchestrator.verifying import verified
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
@@ -58,23 +74,38 @@ async def list_runs(
         Query(pattern=r"^[0-9a-f]{16}$", description="Those of one experiment.", examples=["5d41402abc4b2a76"]),
     ] = None,
     status: StatusQuery = None,
+    total: TotalQuery = False,
 ) -> Response:
     """A page of them, without their documents."""
     wanted = replace(wanted, name=experiment, status=status)
     # A search reads as many rows of an index as there are; others are answered at once.
-    answer = _SEARCH if wanted.searches else _LOOK_UP
+    answer = _SEARCH if wanted.searches or total else _LOOK_UP
     return await answer(
-        lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest", experiment_id=experiment_id
+        lab=lab,
+        wanted=wanted,
+        limit=limit,
+        cursor=cursor,
+        oldest_first=sort == "oldest",
+        experiment_id=experiment_id,
+        total=total,
     )
 
 
 def _page(
-    lab: Lab, wanted: Filter, limit: int, cursor: str | None, *, oldest_first: bool, experiment_id: str | None
+    lab: Lab,
+    wanted: Filter,
+    limit: int,
+    cursor: str | None,
+    *,
+    oldest_first: bool,
+    experiment_id: str | None,
+    total: bool,
 ) -> Response:
     rows = lab.store.catalog.page(
         limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first, experiment_id=experiment_id
     )
-    return rendered(page(rows, [_row(row) for row in rows], limit))
+    matching = lab.store.catalog.count(wanted, experiment_id=experiment_id) if total else None
+    return rendered(page(rows, _rows(lab, rows), limit, matching))
 
 
 _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
@@ -87,14 +118,33 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     ended = row["status"] not in LIVE
     grafana = grafana_link(lab.settings, lab.store, row["experiment"], key)
     wanted_by = lab.experiments.wanting(key)
+    damage, has_log = _damage(lab, row), lab.store.has_failed_log(key)
     may_change = (row["measured_by"] or "", row["finished_at"] or "", str(row["pinned"]), *wanted_by)
-    known = tag("run", key, *may_change, _placed(row), grafana or "")
+    told = _rows(lab, [row])[0]
+    may_change += (_placed(row), grafana or "", damage or "", str(has_log), *told["other_programs"])
+    known = tag("run", key, *may_change)
     not_changed(known if ended else None, if_none_match, response)
     href = f"{ROOT}/runs/{key}"
     links = {name: f"{href}/{name}" for name in ("events", "live", "series", "files", "rerun")}
     if grafana:
         links["grafana"] = grafana
-    return Run(**_row(row), document=row["document"], experiments=wanted_by, links=links)
+    if has_log:
+        links["log"] = f"{href}/files/{LOG}"
+    return Run(**told, document=row["document"], experiments=wanted_by, links=links, damage=damage)
+
+
+@router.get("/{id}/verification", summary="Verify a run", operation_id="verify_run")
+@takes_long
+def verify(key: RunId, lab: TheLab, caller: Reader) -> Verification:
+    """Compare every file of a kept run with what was kept, read anew, as `longhaul verify` does.
+
+    `unsealed` was kept before files had hashes: it can be read, and is not known to be whole. A damaged run is made again by
+    `longhaul verify RUN --repair` where the service runs; one whose manifest is damaged by submitting its experiment again.
+    """
+    row = find_run(lab, key)
+    if not _keeps_files(row):
+        raise NotFound("verifying run", key, f"it is {row['status']}, and keeps no files", "see GET /runs/{id}")
+    return Verification(**verified(lab.store, key))
 
 
 @router.get(
@@ -119,7 +169,7 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_run(key, last, limit)
 
-    return event_stream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")))
+    return EventStream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")), request)
 
 
 @router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun", responses=MADE)
@@ -132,15 +182,15 @@ def rerun(key: RunId, lab: TheLab, caller: Runner, response: Response) -> Experi
 
 @router.put("/{id}/pin", status_code=204, summary="Keep a run for good", operation_id="pin_run")
 def pin(key: RunId, lab: TheLab, caller: Runner) -> None:
-    """Whatever its age and size, retention leaves it alone."""
-    find_run(lab, key)
+    """Whatever its age and size, retention leaves it alone. A run is pinned, and let go, by a token of its owner's name or by an admin."""
+    _hold_to_owner(find_run(lab, key), caller, "pinning run")
     lab.store.catalog.pin(key, True)
 
 
 @router.delete("/{id}/pin", status_code=204, summary="Let a run go with the others", operation_id="unpin_run")
 def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     """Take the pin away; taking it away twice is no error."""
-    find_run(lab, key)
+    _hold_to_owner(find_run(lab, key), caller, "unpinning run")
     lab.store.catalog.pin(key, False)
 
 
@@ -153,27 +203,71 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
 )
 def delete(key: RunId, lab: TheLab, caller: Runner) -> None:
     """Forget a run with its trace. Experiments that had it keep its place; whoever asks for it again has it run again."""
-    row = find_run(lab, key)
-    if row["owner"] != caller.name and not caller.may("admin"):
-        whose = f"it is {row['owner']}'s" if row["owner"] else "it was kept at the command line"
-        raise NotAllowed("deleting run", key, whose, "ask them, or an admin")
+    _hold_to_owner(find_run(lab, key), caller, "deleting run")
     if why := lab.store.let_go(key):
         raise Conflict("deleting run", key, why, "take the pin away, cancel the experiment, or set another baseline")
 
 
-def kept_run_id(lab: Lab, key: str) -> str:
-    """The id of a run that has a trace; NotFound says why another has none."""
-    if not lab.store.is_kept(key):
-        row = find_run(lab, key)
+def _hold_to_owner(row: Row, caller: Caller, attempting: str) -> None:
+    if row["owner"] != caller.name and not caller.may("admin"):
+        whose = f"it is {row['owner']}'s" if row["owner"] else "it was kept at the command line"
+        raise NotAllowed(attempting, row["id"], whose, "ask them, or an admin")
+
+
+def kept_run_id(lab: Lab, key: str, *, whole: bool = True) -> str:
+    """The id of the run whose trace is this run's: of an identical rerun, the run that it repeats. NotFound says why one has none.
+
+    Of a cancelled run a part may do, where not all of it has to be there (`whole`).
+    """
+    if lab.store.is_kept(key):
+        return key
+    row = find_run(lab, key)
+    if row["status"] == "cancelled" and lab.store.is_partial(key):
+        if not whole:
+            return key
+        hint = "submit its experiment again for the whole run"
+        raise NotFound("measuring run", key, "it was cancelled: what is kept of it is no result", hint)
+    again = (row["document"] or {}).get("rerun", {})
+    if again.get("identical") and lab.store.is_kept(again["run"]):
+        return str(again["run"])
+    raise NotFound("reading the trace of run", key, *_why_no_trace(row, again))
+
+
+async def run_with_trace(lab: Lab, key: str, *, whole: bool = False) -> tuple[str, int]:
+    """The same, and which part it is, 0 where it is all: answers about parts are no answers about the whole.
+
+    The record is asked only where a run keeps no trace of its own, and in a thread.
+    """
+    if lab.store.is_kept(key):
+        return key, 0
+    found = await run_in_threadpool(partial(kept_run_id, lab, key, whole=whole))
+    return found, partial_stamp(lab.store.home, found) if found == key else 0
+
+
+def _why_no_trace(row: Row, again: Row) -> tuple[str, str]:
+    """Why a run has no trace, and what to do."""
+    if not again:
         what = "it keeps no trace" if row["status"] in KEPT else f"it is {row['status']}, and has no trace"
-        raise NotFound("reading the trace of run", key, what, "see GET /runs/{id}")
-    return key
+        return what, "see GET /runs/{id}"
+    if again["identical"]:
+        return f"it is identical to run {again['run']}, which was deleted", "submit the experiment again"
+    what = f"it repeats run {again['run']} and differs from it; the trace of a rerun is not kept"
+    return what, f"GET /runs/{again['run']} is the run that was kept"
 
 
-async def need_trace(lab: Lab, key: str) -> None:
-    """NotFound where a run has no trace; the record is asked why only then, and in a thread."""
-    if not lab.store.is_kept(key):
-        await run_in_threadpool(kept_run_id, lab, key)
+def _keeps_files(row: Row) -> bool:
+    """Whether it has files of its own: of a rerun only the verdict is kept."""
+    return row["status"] in KEPT and row["trace_sha256"] is not None
+
+
+def _damage(lab: Lab, row: Row) -> str | None:
+    """What is wrong with its files, as far as that costs no reading of traces."""
+    try:
+        fault = lab.store.fault(row["id"]) if _keeps_files(row) else None
+    except ResultsError:
+        # Its files cannot be read now, which says nothing about what they hold.
+        return None
+    return fault.what if fault else None
 
 
 def _placed(row: Row) -> str:
@@ -183,14 +277,10 @@ def _placed(row: Row) -> str:
 
 def outline_of(lab: Lab, key: str) -> Outline:
     """What there is to draw of a run; NotFound where it has come to nothing."""
-    row = find_run(lab, key)
-    if lab.store.is_kept(key):
-        run = run_of(lab.store, key)
-    elif (wanted := lab.work.wanted(key)) is not None:
-        run = PlannedRun.from_json(wanted.run)
-    else:
-        raise NotFound("outlining run", key, f"it is {row['status']}, and has no trace", "see GET /runs/{id}")
-    return Outline(**as_outline(run))
+    if not lab.store.is_kept(key) and (wanted := lab.work.wanted(key)) is not None:
+        return Outline(**as_outline(PlannedRun.from_json(wanted.run)))
+    found = kept_run_id(lab, key, whole=False)
+    return Outline(**as_outline(run_of(lab.store, found), lab.store.reached_s(found)))
 
 
 def find_run(lab: Lab, key: str) -> Row:
@@ -201,12 +291,20 @@ def find_run(lab: Lab, key: str) -> Row:
     return row
 
 
-def _row(row: Row) -> Row:
+def _rows(lab: Lab, rows: Sequence[Row]) -> list[Row]:
+    kept = [row["id"] for row in rows if row["status"] in KEPT and row["trace_sha256"] is not None]
+    others = lab.other_programs.of_runs(kept)
+    return [_row(lab, row, others.get(row["id"], [])) for row in rows]
+
+
+def _row(lab: Lab, row: Row, other_programs: list[str]) -> Row:
     told = {
         **row,
+        "other_programs": other_programs,
         "controls": row["controls"].split(),
         "href": f"{ROOT}/runs/{row['id']}",
         "point": from_json(row["point"]),
+        "partial": row["status"] == "cancelled" and lab.store.is_partial(row["id"]),
     }
     for name in _UNTOLD:
         told.pop(name, None)

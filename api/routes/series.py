@@ -12,7 +12,7 @@ from api.auth import Reader
 from api.dependencies import Lab, TheLab
 from api.reading import Reading
 from api.remembered import Remembered
-from api.routes.runs import RunId, need_trace
+from api.routes.runs import RunId, run_with_trace
 from api.schemas import Series
 from orchestrator.analysis.thinning import LEAST_POINTS
 from orchestrator.charting import kept_timeline
@@ -65,10 +65,10 @@ async def series(
     if_none_match: KnownTag = None,
 ) -> Response:
     """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""
-    await need_trace(lab, key)
+    key, part = await run_with_trace(lab, key)
     question = (key, measure, flow, link, begin_s, end_s, points)
-    not_changed(tag("series", str(FORMAT), *map(str, question)), if_none_match, response)
-    answer = await _remembered.get(question, lambda: _rendered(lab, question))
+    not_changed(tag("series", str(FORMAT), str(part), *map(str, question)), if_none_match, response)
+    answer = await _remembered.get((*question, part), lambda: _rendered(lab, question))
     return Response(answer, media_type="application/json", headers=dict(response.headers))
 
 

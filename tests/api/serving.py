@@ -22,7 +22,7 @@ import httpx
 from api.client import Client
 
 ROOT = "/api/v1"
-SCOPES = ("read", "run", "admin")
+SCOPES = ("read", "run", "gate", "admin")
 LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
 # A guest boots and runs ten virtual seconds; beside a busy machine's other work.
 _PATIENCE_S = 300
@@ -187,7 +187,7 @@ def served(home: Path, port: int = 0, **settings: str) -> Iterator[Service]:
     service = Service(home, settings, port)
     try:
         service.start()
-        for scope in SCOPES[:2]:
+        for scope in SCOPES[:-1]:
             service.tokens[scope] = service.make_token(f"{scope}er", scope)
         yield service
     finally:

@@ -13,7 +13,7 @@ from fastapi.routing import iter_route_contexts
 from api.reading import Reading
 from tests.api.hostile import PROBLEM
 from tests.api.operations import Operation, ids_of, operations, the_app
-from tests.api.serving import ROOT, SCOPES, Service
+from tests.api.serving import ROOT, SCOPES, Service, served
 
 # The web page, which holds nothing of the lab.
 PAGE = {"GET /", "GET /assets/{name}"}
@@ -41,7 +41,8 @@ def clients(service: Service) -> Iterator[Clients]:
 def test_every_operation_needs_a_scope_or_is_known_to_be_public() -> None:
     assert {one.name for one in operations() if one.scope is None} == PUBLIC
     assert len(operations()) > len(PUBLIC)
-    assert {one.scope for one in GUARDED} == set(SCOPES)
+    # `gate` is a right within an operation: on branches that gate.
+    assert {one.scope for one in GUARDED} == set(SCOPES) - {"gate"}
 
 
 def test_every_operation_is_in_the_reference_and_looks_before_it_reads() -> None:
@@ -178,6 +179,60 @@ def test_only_its_owner_or_an_admin_ends_an_experiment(service: Service) -> None
         assert stranger.delete(mine).status_code == 403
         assert admin.delete(mine).status_code == 204
         assert owner.get(mine).status_code == 404
+
+
+def test_only_its_owner_or_an_admin_pins_a_run_and_lets_it_go(service: Service) -> None:
+    token = service.make_token("pinner", "run")
+    with service.as_token(token) as owner, service.client("run") as stranger, service.client("admin") as admin:
+        made = owner.post(f"{ROOT}/experiments", json={"shipped": "quick", "seed": 815}).headers["location"]
+        service.wait(made.rpartition("/")[2])
+        (run,) = owner.get(made).json()["runs"]
+        assert stranger.put(f"{run}/pin").status_code == 403
+        assert not stranger.get(run).json()["pinned"]
+        assert owner.put(f"{run}/pin").status_code == 204
+        refused = stranger.delete(f"{run}/pin")
+        assert (refused.status_code, refused.json()["what"]) == (403, "it is pinner's")
+        assert owner.get(run).json()["pinned"]
+        assert owner.delete(f"{run}/pin").status_code == 204
+        assert admin.put(f"{run}/pin").status_code == 204
+        assert admin.delete(f"{run}/pin").status_code == 204
+        # Also for whoever finds nothing there.
+        assert stranger.delete(f"{ROOT}/runs/{'0' * 20}/pin").status_code == 404
+
+
+def test_a_baseline_is_its_setters_and_that_of_a_branch_that_gates_a_right(service: Service) -> None:
+    first, second = (service.make_token(name, "run") for name in ("alice", "bob"))
+    asked = {"experiment_id": service.wait(service.submit({"shipped": "quick", "seed": 816})["id"])["id"]}
+    side, main = f"{ROOT}/baselines/quick/feature/pacing", f"{ROOT}/baselines/quick/main"
+    with (
+        service.as_token(first) as alice,
+        service.as_token(second) as bob,
+        service.client("gate") as gate,
+        service.client("admin") as admin,
+    ):
+        assert alice.put(side, json=asked).status_code == 200
+        refused = bob.put(side, json=asked)
+        assert (refused.status_code, refused.json()["what"]) == (403, "alice has set it")
+        assert alice.put(side, json=asked).json()["set_by"] == "alice"
+        assert gate.put(side, json=asked).status_code == 403
+        assert admin.put(side, json=asked).status_code == 200
+        for runner in (alice, bob):
+            refused = runner.put(main, json=asked)
+            assert refused.status_code == 403
+            assert "main gates, which needs the scope gate" in refused.json()["what"]
+        assert gate.put(main, json=asked).json()["set_by"] == "gateer"
+        assert admin.put(main, json=asked).json()["branch"] == "main"
+        # Another right of the same kind is as good: a token is replaced by one of another name.
+        assert gate.put(main, json=asked).status_code == 200
+
+
+def test_the_operator_names_the_branches_that_gate(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with served(tmp_path_factory.mktemp("gates"), LONGHAUL_GATED_BRANCHES="release, stable") as service:
+        asked = {"experiment_id": "0" * 16}
+        with service.client("run") as runner, service.client("gate") as gate:
+            for branch, status in (("main", 404), ("release", 403), ("stable", 403)):
+                assert runner.put(f"{ROOT}/baselines/quick/{branch}", json=asked).status_code == status
+            assert gate.put(f"{ROOT}/baselines/quick/release", json=asked).status_code == 404
 
 
 def test_a_session_opens_what_its_token_does_and_needs_csrf_to_change(service: Service) -> None:

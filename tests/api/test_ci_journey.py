@@ -294,10 +294,21 @@ def test_a_branch_has_a_baseline_that_others_are_held_against(service: Service, 
     assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "1"
     assert "❌" in (tmp_path / "gate.md").read_text()
     assert gate(str(tmp_path / "worse.json")).returncode == 1
-    with service.programs_client() as client:
+    with service.programs_client("gate") as client:
         assert client.compare(ids["same"], ids["worse"], ["goodput(one)"])["ok"] is False
         with pytest.raises(Conflict, match="is called compared"):
             client.set_baseline("another", "main", ids["same"])
-    assert command("compare", ids["same"], ids["worse"], "--for", "goodput(one)").returncode == 1
+    plain = command("compare", ids["same"], ids["worse"], "--for", "goodput(one)")
+    assert plain.returncode == 1
+    # The plans are those of the service, also where a side is a file; the sentences are those of a comparison there.
+    differs = "the runs of A and B differ in bandwidth (20 Mbit/s and 10 Mbit/s), buffer (33 packets and 17 packets)"
+    assert f"note: {differs}" in " ".join(plain.stderr.split())
+    for side in (ids["worse"], str(tmp_path / "worse.json")):
+        found = json.loads(command("compare", ids["same"], side, "--json").stdout)
+        with service.programs_client("read") as client:
+            there = client.compare(ids["same"], ids["worse"])
+        assert (found["differs"], found["notes"]) == (there["differs"], there["notes"])
+        assert differs in found["notes"]
+    assert "differ in" not in command("compare", ids["same"], ids["again"]).stderr
     with pytest.raises(NotAllowed), service.programs_client("read") as client:
         client.set_baseline("compared", "main", ids["same"])

@@ -114,6 +114,24 @@ def test_text_that_is_no_text_is_refused_everywhere(text: str, admin: httpx.Clie
         assert changed.status_code == 422
 
 
+@pytest.mark.parametrize("text", ["\x9b2J", "a\u202eb", "\u2066"])
+def test_text_that_misleads_is_refused_in_experiments_alone(text: str, admin: httpx.Client) -> None:
+    """The published pattern of other text allows it."""
+    host = admin.get(f"{ROOT}/hosts").json()[0]["id"]
+    refused: list[dict[str, Any]] = [
+        {"spec": BASE | {"about": text}},
+        {"spec": BASE | {text: 1}},
+        BASE | {"about": text},
+        {"shipped": "quick", "set": [f'about="{text}"']},
+    ]
+    for body in refused:
+        answer = admin.post(f"{ROOT}/plans", json=body)
+        assert (answer.status_code, answer.headers["content-type"]) == (422, PROBLEM), (body, answer.text)
+    lease = admin.post(f"{ROOT}/hosts/{host}/lease", json={"seconds": 1, "about": text})
+    assert lease.status_code in (200, 201, 409), lease.text
+    assert admin.post(f"{ROOT}/session", json={"token": text}).status_code == 401
+
+
 @pytest.mark.parametrize(
     "fields",
     [

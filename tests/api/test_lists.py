@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.backends.artefacts import hashes
+from orchestrator.installation import AGENT
+from orchestrator.results.store import Store
+from orchestrator.settings import load_settings
 from tests.api.serving import ROOT, Service, served
+from tests.command import longhaul
+from tests.unit.test_identities import KEY, OLD
+from tests.unit.test_work import Lab
 
 FIGURE = f"{ROOT}/reproductions/agilesd/fig4"
 
@@ -72,7 +83,10 @@ def test_runs_take_these_too(service: Service, filters: dict[str, Any], count: i
         ({"cc": ["a"] * 6}, "at most 5"),
         ({"text": "x" * 201}, "200"),
         ({"text": "\x00"}, "pattern"),
-        ({"backend": "cloud"}, "sandbox"),
+        ({"backend": "cloud"}, "'cloud' is none of 'sandbox'"),
+        ({"status": "banana"}, "'banana' is none of 'queued'"),
+        ({"sort": "best"}, "'best' is none of"),
+        ({"experiment_id": "deadbeef"}, "'deadbeef' is no id: one has 16 digits"),
     ],
 )
 def test_a_filter_that_is_none_is_told(service: Service, filters: dict[str, Any], said: str) -> None:
@@ -80,6 +94,17 @@ def test_a_filter_that_is_none_is_told(service: Service, filters: dict[str, Any]
         answer = client.get(f"{ROOT}/runs", params=filters)
     assert answer.status_code == 422
     assert said in answer.json()["detail"]
+
+
+def test_a_list_is_counted_when_that_is_asked_for(service: Service) -> None:
+    with service.client("read") as client:
+        for noun in ("runs", "experiments"):
+            asked: dict[str, Any] = {"cc": ["reno", "cubic"][:1], "limit": 1}
+            assert client.get(f"{ROOT}/{noun}", params=asked).json()["total"] is None
+            all_of_them = len(client.get(f"{ROOT}/{noun}", params={"limit": 500}).json()["items"])
+            page = client.get(f"{ROOT}/{noun}", params={"limit": 1, "total": True}).json()
+            assert (len(page["items"]), page["total"]) == (1, all_of_them)
+            assert client.get(f"{ROOT}/{noun}", params=asked | {"total": True}).json()["total"] == 1
 
 
 def test_a_row_says_what_it_is_and_came_to(service: Service) -> None:
@@ -114,6 +139,34 @@ def test_a_run_goes_when_nobody_holds_it_and_only_by_whom_it_is(service: Service
     # Asked for again, it is run again, and is the same.
     again = service.wait(service.submit({"shipped": "quick", "seed": 4712})["id"])
     assert (again["runs"], again["progress"]["cached"], again["status"]) == ([run], 0, "done")
+
+
+def test_a_rerun_has_the_trace_of_the_run_that_it_repeats(service: Service) -> None:
+    (row,) = _found(service, "runs", cc="reno")
+    with service.client("run") as client:
+        made = client.post(f"{row['href']}/rerun").json()
+        assert made["rerun_of"] == row["id"]
+        assert service.wait(made["id"])["status"] == "done"
+        again = client.get(made["runs"][0]).json()
+        assert (again["rerun_of"], again["document"]["rerun"]["identical"]) == (row["id"], True)
+        assert client.get(f"{again['href']}/outline").json() == client.get(f"{row['href']}/outline").json()
+        for place in (
+            "series?measure=cwnd&flow=app",
+            "timelines",
+            "distributions?measure=rtt",
+            "files",
+            "files/log.txt",
+        ):
+            answer = client.get(f"{again['href']}/{place}")
+            assert answer.status_code == 200, answer.text
+            assert answer.content == client.get(f"{row['href']}/{place}").content, place
+        compared = client.get(f"{ROOT}/comparisons", params={"a": row["id"], "b": again["id"]}).json()
+        assert (compared["identical"], compared["differs"]) == (True, [])
+        # It is found by the run that it repeats, and lists say what it is.
+        (listed,) = _found(service, "runs", text=f"rerun={row['id']}")
+        assert (listed["id"], listed["rerun_of"]) == (again["id"], row["id"])
+        client.delete(again["href"])
+        client.delete(made["href"])
 
 
 def test_changes_go_on_where_the_last_answer_ended(service: Service) -> None:
@@ -213,3 +266,38 @@ def test_a_lease_is_given_back_by_whom_it_is_with_the_fence_that_only_they_see(s
         assert other.get(f"{ROOT}/hosts/{host}").json()["fence"] is None
         assert mine.delete(f"{ROOT}/hosts/{host}/lease", params={"fence": taken["fence"]}).status_code == 204
         assert mine.get(f"{ROOT}/hosts/{host}").json()["fence"] is None
+
+
+def test_what_other_programs_made_is_marked_in_every_list(tmp_path: Path) -> None:
+    """A run of an earlier kernel and agent beside one of today's, and an experiment of each."""
+    home = tmp_path / "home"
+    store = Store(replace(load_settings(), home=home, database=""))
+    store.directory(KEY).parent.mkdir(parents=True)
+    shutil.copytree(OLD, store.directory(KEY))
+    found = store.find(KEY)
+    assert found is not None
+    store.adopt(found)
+    lab, old = Lab(store.database), "0" * 16
+    lab.submit(old, [KEY])
+    lab.experiments.set_baseline("quick", "main", old, "ada")
+    before, now = "fb4dc37adf09", hashes({"agent": AGENT})["agent"][:12]
+    with served(home) as service:
+        new = service.wait(service.submit({"shipped": "quick", "seed": 4})["id"])
+        assert new["other_programs"] == []
+        with service.programs_client("gate") as client:
+            client.set_baseline("quick", "side", new["id"])
+            (lines,) = [row.other_programs for row in client.runs() if row.id == KEY]
+            assert f"agent: {before} then, {now} now" in lines
+            assert lines[0].startswith("kernel: 3cfc52daa89d then, ")
+            assert {row.id: row.other_programs for row in client.experiments()} == {new["id"]: [], old: lines}
+            assert {row.branch: row.other_programs for row in client.baselines()} == {"main": lines, "side": []}
+            assert client.run(KEY).other_programs == client.experiment(old).other_programs == lines
+        said = longhaul("baseline", "list", home=tmp_path / "job", **service.command()).stdout
+        assert [line.endswith("kernel, agent") for line in map(str.rstrip, said.splitlines())] == [False, True, False]
+        assert max(map(len, said.splitlines())) <= 80, said
+        rows = {row["id"]: row for row in json.loads(longhaul("list", "runs", "--json", home=home).stdout)}
+        assert {key: row["other_programs"] for key, row in rows.items()} == {
+            KEY: lines, new["runs"][0].rpartition("/")[2]: []
+        }  # fmt: skip
+    table = longhaul("list", "runs", home=home).stdout
+    assert "other programs" in table.splitlines()[0], table

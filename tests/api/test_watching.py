@@ -82,6 +82,20 @@ def test_samples_come_while_it_goes_on_and_go_on_where_one_left(service: Service
     assert (outline["duration_s"], [flow["name"] for flow in outline["flows"]]) == (500, ["one", "two"])
 
 
+def test_who_has_seen_more_than_an_attempt_has_made_is_told_how_far_it_is(service: Service, slow: str) -> None:
+    """As a page has that watched the run before its service was killed."""
+    told: list[dict[str, Any]] = []
+    for kind, _, data in events(service, slow, "v.400000"):
+        assert kind != "samples"
+        if kind == "repeating":
+            told.append(data)
+        if len(told) == 3:
+            break
+    assert {data["attempt"] for data in told} == {1}
+    reached = [data["reached_ms"] for data in told]
+    assert reached == sorted(reached) and reached[-1] > reached[0], reached
+
+
 def test_a_run_that_is_given_up_ends_its_stream(service: Service) -> None:
     made = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
     run = made["runs"][0].rpartition("/")[2]
@@ -94,7 +108,50 @@ def test_a_run_that_is_given_up_ends_its_stream(service: Service) -> None:
     assert last == ("end", {"status": "cancelled"})
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/runs/{run}/outline")
-    assert (answer.status_code, answer.json()["what"]) == (404, "it is cancelled, and has no trace")
+    # What it had made is there to be looked at.
+    assert 0 < answer.json()["partial_s"] < 500
+
+
+def test_what_a_cancelled_run_had_made_is_kept_to_be_looked_at_and_is_no_result(service: Service) -> None:
+    made = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
+    href = made["runs"][0]
+    run = href.rpartition("/")[2]
+    seen_ms = next(
+        data["to_ms"] for kind, _, data in events(service, run) if kind == "samples" and data["to_ms"] > 2000
+    )
+    with service.client("run") as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        while (row := client.get(href).json())["status"] == "running":
+            time.sleep(0.05)
+        assert (row["status"], row["partial"]) == ("cancelled", True)
+        reached_s = row["document"]["partial"]["reached_s"]
+        assert seen_ms / 1000 <= reached_s < 500
+        assert client.get(f"{href}/outline").json()["partial_s"] == reached_s
+        series = client.get(f"{href}/timelines").json()["series"]
+        assert {"cwnd", "goodput", "queue"} <= {one["measure"] for one in series}
+        # Nothing is held on to after its end.
+        assert max(one["t_s"][-1] for one in series) <= reached_s
+        first_tag = client.get(f"{href}/timelines").headers["etag"]
+        assert client.get(f"{href}/files/flows.csv").content.count(b"\n") > 10
+        # It counts as nothing: no measure, no comparison, no part of what its experiment came to.
+        assert client.get(f"{href}/distributions?measure=rtt").status_code == 404
+        compared = client.get(f"{ROOT}/comparisons", params={"a": run, "b": service.run})
+        assert (compared.status_code, "no result" in compared.json()["detail"]) == (404, True)
+        assert client.get(f"{ROOT}/experiments/{made['id']}/summary").json()["runs"] == []
+        (listed,) = client.get(f"{ROOT}/runs", params={"text": run}).json()["items"]
+        assert listed["partial"] is True
+        # Whoever wants it has it run from its start, and the part is gone as that begins.
+        again = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
+        assert again["runs"] == [href]
+        assert client.get(href).json()["partial"] is False
+        next(data for kind, _, data in events(service, run) if kind == "samples")
+        client.post(f"{ROOT}/experiments/{again['id']}/cancel")
+        while (row := client.get(href).json())["status"] == "running":
+            time.sleep(0.05)
+        assert client.get(f"{href}/timelines").headers["etag"] != first_tag
+        assert client.delete(href).status_code == 204
+        assert client.get(f"{href}/outline").status_code == 404
+        assert not list((service.home / "partial").glob(f"??/{run}"))
 
 
 def test_who_wants_a_run_while_another_gives_it_up_gets_it(service: Service) -> None:

@@ -144,7 +144,7 @@ BREAKING: list[tuple[Callable[[Json], None], str]] = [
     (_drop(*SCHEMAS, "AskedFor", "properties", "seed"), "body.seed: it is gone"),
     (_put(["spec"], *SCHEMAS, "AskedFor", "required"), "body.spec: it is required"),
     (_put({"type": "string"}, *SCHEMAS, "AskedFor", "properties", "seed"), "body.seed: it takes no"),
-    (_put(["read"], *SCHEMAS, "NewToken", "properties", "scope", "enum"), "body.scope: run, admin is not taken"),
+    (_put(["read"], *SCHEMAS, "NewToken", "properties", "scope", "enum"), "body.scope: run, gate, admin is not taken"),
     (_put("^x$", *SCHEMAS, "NewToken", "properties", "name", "pattern"), "body.name: it has to match"),
     (_put(5, *SCHEMAS, "AskedFor", "properties", "set", "maxItems"), "body.set: maxItems is 5"),
     (_drop(*SCHEMAS, "Run", "properties", "status"), "its answer.status: it is gone"),

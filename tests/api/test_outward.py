@@ -1,0 +1,84 @@
+"""What callers hear of an error holds no path of this machine and no address of the record; the log has all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.app import create_app
+from orchestrator.errors import PlanError
+from orchestrator.results.events import EventLog
+from tests.api.hostile import BASE
+from tests.api.operations import settings
+from tests.api.serving import ROOT
+
+_PORT = 1
+
+
+def ask(app: object, *asked: tuple[str, str, dict[str, object] | None], token: str = "") -> list[httpx.Response]:
+    """The answers of a service in this process."""
+
+    async def go() -> list[httpx.Response]:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://lab", headers=headers) as client:
+            return [await client.request(method, path, json=body) for method, path, body in asked]
+
+    return asyncio.run(go())
+
+
+def test_a_record_on_a_server_is_not_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    url = f"postgresql://lh:secret@127.0.0.1:{_PORT}/longhaul"
+    app = create_app(dataclasses.replace(settings(tmp_path), database=url))
+    with caplog.at_level(logging.ERROR):
+        (answer,) = ask(app, ("GET", "/readyz", None))
+    assert answer.status_code == 503 and answer.headers["retry-after"] == "5"
+    assert answer.json()["subject"] == "the record"
+    for word in ("127.0.0.1", "postgresql", "psycopg", "lh@", "secret", str(_PORT) + "/", f"port {_PORT}"):
+        assert word not in answer.text, answer.text
+    assert "127.0.0.1" in caplog.text and "secret" not in caplog.text
+
+    # Who follows hears it by another way.
+    error = None
+    try:
+        EventLog(app.state.lab.store.database).newest()
+    except Exception as raised:
+        error = raised
+    assert "127.0.0.1" not in app.state.hub.tell(error) and "the record" in app.state.hub.tell(error)
+
+
+def test_folders_are_called_by_what_they_are_for(tmp_path: Path) -> None:
+    home = tmp_path / "a" / "home"
+    app = create_app(dataclasses.replace(settings(home), hosts_file=home / "hosts.yml"))
+    token, _ = app.state.lab.access.add_token("runner", "run")
+    (home / "hosts.yml").write_text("nonsense: 1\n")
+    answers = ask(
+        app,
+        ("POST", f"{ROOT}/plans", {"shipped": "quick", "set": ["path.rtt=nonsense"]}),
+        ("POST", f"{ROOT}/plans", {"shipped": "quick", "set": ["topology=nothing"]}),
+        ("POST", f"{ROOT}/plans", {"spec": BASE | {"topology": "nothing"}}),
+        ("POST", f"{ROOT}/experiments", {"spec": BASE}),
+        ("GET", f"{ROOT}/hosts", None),
+        token=token,
+    )
+    app.state.lab.close()
+    assert [answer.status_code for answer in answers[:4]] == [422, 422, 422, 503]
+    for answer in answers:
+        for word in (str(tmp_path), "/orchestrator/", ".yaml", "lab.py"):
+            assert word not in answer.text, answer.text
+    assert answers[0].json()["detail"].startswith("quick: path.rtt (line ")
+
+
+def test_what_lies_deeper_is_named_first_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    app = create_app(settings(tmp_path))
+    text = app.state.outward.text
+    assert text(f"reading {tmp_path}/cache/kernels: no") == "reading LONGHAUL_CACHE/kernels: no"
+    assert text(f"{tmp_path}/runs, {tmp_path}") == "LONGHAUL_HOME/runs, LONGHAUL_HOME"
+    assert text("GET /api/v1/runs: 10/20 of a/b") == "GET /api/v1/runs: 10/20 of a/b"
+    assert isinstance(app.state.outward.error(PlanError("a", "b", "c")), PlanError)
+    app.state.lab.close()
