@@ -54,6 +54,9 @@ def test_two_runs_are_chosen_laid_over_each_other_and_told_apart(visitor: Visito
     page.get_by_label("also what is the same").check()
     expect(table).to_contain_text("goodput")
     expect(table).to_contain_text("Jain’s index")
+    # One pair proves nothing about other seeds.
+    expect(table).to_contain_text("1 pair: no interval, no verdict")
+    expect(table).not_to_contain_text("better")
     visitor.pictures("compare-differences")
     # All of it is in the address.
     page.reload()
@@ -103,6 +106,15 @@ def test_experiments_are_told_apart_with_intervals(visitor: Visitor, pairs: dict
     )
     expect(page.get_by_text("identical: the traces of 12 pairs are equal to the byte")).to_be_visible()
     expect(page.get_by_role("table", name="Differences")).to_contain_text("same")
+
+
+def test_runs_of_other_paths_say_in_what_they_differ(visitor: Visitor, pairs: dict[str, Any], service: Service) -> None:
+    page = visitor.page
+    far = service.submit({"spec": PAIRS | {"path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms"}, "repeats": 1}})
+    assert service.wait(far["id"])["status"] == "done"
+    run, other = (one["runs"][0].rpartition("/")[2] for one in (pairs, far))
+    visitor.logs_in("read", f"compare?show=differences&runs={run},{other}")
+    expect(page.get_by_role("note")).to_contain_text("These runs differ in: rtt (40 ms and 80 ms)")
 
 
 def test_a_map_leads_from_a_cell_to_its_runs(visitor: Visitor, pairs: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
     visitor.opens("runs?name=journey")
     rows = page.get_by_role("table", name="Runs").locator("tbody tr")
     expect(rows).to_have_count(2)
-    page.get_by_label("Pick all that are loaded").check()
+    page.get_by_label("Pick all that match").check()
     page.get_by_role("toolbar").get_by_role("link", name="Compare").click()
     page.get_by_text("Fairness", exact=True).click()
     jain = page.get_by_role("figure", name="Jain’s index over time")

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.api.serving import ROOT, Service, served
 from tests.browser.visitor import Visitor
+from tests.waiting import wait_for
 
 # Ten virtual seconds that take a fraction of a real one.
 QUICK: dict[str, Any] = {"shipped": "quick", "repeats": 3}
@@ -61,6 +62,8 @@ def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Vi
     page.get_by_label("RTT").fill("80 ms")
     page.get_by_label("Bandwidth").fill("10 Mbit/s")
     page.get_by_role("button", name="Oldest first").click()
+    # What is typed takes effect at a pause, and then nothing stays picked.
+    expect(page).to_have_url(re.compile(re.escape("bandwidth=10+Mbit/s")))
     rows(page).get_by_role("checkbox").check()
     expect(page.get_by_role("toolbar")).to_contain_text("1 run")
     for word in ("cc=reno", "q=80+ms+runer", "rtt=80+ms", "bandwidth=10+Mbit/s", "sort=oldest", "picked="):
@@ -77,7 +80,23 @@ def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Vi
         expect(rows(again).get_by_role("checkbox")).to_be_checked()
         expect(again.get_by_role("status").filter(has_text="oldest first")).to_be_visible()
         assert again.url == link
+    # Another filter leaves nothing picked that is out of view.
+    page.get_by_label("Status").select_option("done")
+    expect(page.get_by_role("toolbar")).to_have_count(0)
+    # A word with a name has the whole value.
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_label("Search").fill("seed=9")
+    expect(page.get_by_role("heading", name="No runs match")).to_be_visible()
+    page.get_by_label("Search").fill("seed=99")
+    expect(rows(page)).to_have_count(1)
+    # What the service does not know it refuses, and the page says so.
+    visitor.opens("runs?status=banana")
+    expect(page.get_by_role("alert")).to_contain_text("'banana' is none of 'queued'")
+    expect(page.get_by_label("Status")).to_have_value("banana")
+    page.get_by_role("button", name="Clear").click()
     # What cannot be read is told in the service's words, and one keystroke mends it.
+    if not page.get_by_label("RTT").is_visible():
+        page.get_by_role("button", name="More").click()
     page.get_by_label("RTT").fill("80 cows")
     expect(page.get_by_role("alert")).to_contain_text("a duration needs a unit")
     page.get_by_role("button", name="Clear").click()
@@ -132,7 +151,7 @@ def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled
     page = visitor.page
     visitor.logs_in("run", "runs?cc=cubic")
     expect(rows(page)).to_have_count(3)
-    page.get_by_label("Pick all that are loaded").check()
+    page.get_by_label("Pick all that match").check()
     bar = page.get_by_role("toolbar")
     expect(bar).to_contain_text("3 runs")
     compare = str(bar.get_by_role("link", name="Compare").get_attribute("href"))
@@ -146,7 +165,7 @@ def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled
     page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
     expect(page.get_by_role("dialog", name="3 refused")).to_contain_text("it is pinned")
     visitor.pictures("runs-refused")
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
     bar.get_by_role("button", name="Unpin").click()
     expect(page.get_by_text("pinned", exact=True)).to_have_count(0)
     bar.get_by_role("button", name="Run again").click()
@@ -156,6 +175,7 @@ def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled
     bar.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
     expect(rows(page)).to_have_count(3)
+    expect(page.get_by_role("status").filter(has_text="3 runs deleted.")).to_be_visible()
     with filled.client() as client:
         assert all(client.get(f"{ROOT}/runs/{key}").status_code == 404 for key in known)
 
@@ -170,6 +190,14 @@ def test_what_is_new_is_counted_and_shown_when_asked_for(visitor: Visitor, fille
     filled.wait(made["id"])
     expect(rows(page).filter(has_text="done")).to_have_count(1)
     expect(rows(page)).to_contain_text("%")
+    # A pick changes the address, and the count of new runs stays.
+    more = filled.submit({"shipped": "quick", "seed": 5, "set": ["flows.app.cc=vegas"]})
+    expect(page.get_by_role("button", name="1 new: show")).to_be_visible()
+    rows(page).get_by_role("checkbox").check()
+    expect(page.get_by_role("toolbar")).to_contain_text("1 run")
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("button", name="1 new: show")).to_be_visible()
+    filled.wait(more["id"])
 
 
 def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service) -> None:
@@ -181,6 +209,7 @@ def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service
     expect(rows(page)).to_contain_text("0 of 1")
     rows(page).get_by_role("checkbox").check()
     page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel 1 experiment").click()
     expect(rows(page).filter(has_text="cancelled")).to_have_count(1)
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 1 experiment").click()
@@ -192,7 +221,7 @@ def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service
 def test_who_may_only_look_sees_no_way_to_change_and_is_refused(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "runs")
-    page.get_by_label("Pick all that are loaded").check()
+    page.get_by_label("Pick all that match").check()
     bar = page.get_by_role("toolbar")
     expect(bar.get_by_role("link", name="Compare")).to_be_visible()
     for name in ("Pin", "Run again", "Delete", "Cancel"):
@@ -217,9 +246,61 @@ def test_pages_follow_as_one_scrolls(visitor: Visitor, filled: Service) -> None:
     made = filled.submit({"shipped": "quick", "repeats": 70, "set": ["duration=4000 s"], "priority": -10})
     page = visitor.page
     visitor.logs_in("read", "runs?q=quick")
+    # How many match is known before they are all loaded.
+    expect(page.get_by_role("status").filter(has_text=re.compile(r"^7\d runs that match"))).to_be_visible()
     rows(page).nth(59).scroll_into_view_if_needed()
     expect(rows(page).nth(70)).to_be_attached()
     names = page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.id)")
     assert len(names) == len(set(names))
     with filled.client() as client:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+
+
+def test_all_that_match_are_picked_and_it_is_said_how_many_refused(visitor: Visitor, filled: Service) -> None:
+    """Those of later pages too, which the list has not loaded."""
+    asked = {"shipped": "quick", "repeats": 70, "set": ["duration=4000 s", "experiment=many"], "priority": -10}
+    made = filled.submit(asked)
+    with filled.client() as client:
+        ids = {href.rpartition("/")[2] for href in client.get(f"{ROOT}/experiments/{made['id']}").json()["runs"]}
+    assert len(ids) == 70
+    page = visitor.page
+    visitor.logs_in("run", f"runs?of={made['id']}")
+    expect(page.get_by_role("status").filter(has_text="70 runs that match")).to_be_visible()
+    expect(rows(page)).to_have_count(60)
+    page.get_by_label("Pick all that match").click()
+    bar = page.get_by_role("toolbar")
+    expect(bar).to_contain_text("70 runs")
+    expect(page.get_by_label("Pick all that match")).to_be_checked()
+    # The address restores what is picked beyond the first page.
+    picked = re.search(r"picked=([0-9a-f,]+)", page.url)
+    assert picked is not None and set(picked[1].split(",")) == ids
+    # All of them go on: each refuses, with the same reason.
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 70 runs").click()
+    refused = page.get_by_role("dialog", name="70 refused")
+    expect(refused).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="0 of 70 runs deleted; 70 refused.")).to_be_attached()
+    for line in refused.get_by_text("The same of").all():
+        line.click()
+    shown = {str(link.get_attribute("href")).rpartition("/")[2] for link in refused.get_by_role("link").all()}
+    assert shown <= ids and refused.get_by_role("alert").count() <= 2
+    visitor.pictures("runs-many-refused")
+    refused.get_by_role("button", name="Close").click()
+    # Many reruns are not queued by one press.
+    bar.get_by_role("button", name="Run again").click()
+    page.get_by_role("dialog", name="Run again 70 runs?").get_by_role("button", name="Leave it").click()
+    page.get_by_label("Pick all that match").click()
+    expect(bar).to_have_count(0)
+    # What is left can be deleted in one go, whichever page it is on.
+    with filled.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        # The one that runs ends a moment later.
+        one_by_one = [f"{ROOT}/runs/{run}" for run in ids]
+        wait_for(lambda: all(client.get(href).json()["status"] == "cancelled" for href in one_by_one))
+    page.reload()
+    page.get_by_label("Pick all that match").click()
+    expect(bar).to_contain_text("70 runs")
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 70 runs").click()
+    expect(page.get_by_role("status").filter(has_text="70 runs deleted.")).to_be_visible()
+    expect(page.get_by_role("heading", name="No runs match")).to_be_visible()

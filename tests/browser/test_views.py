@@ -5,23 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, expect
 
 from tests.api.serving import Service, served
+from tests.browser.axe import breaches
 from tests.browser.views import EMPTY, FULL, furnished, hand_in, settle
 from tests.browser.visitor import DESK, PHONE, Visitor
 
-_AXE = Path(__file__).resolve().parents[2] / "dashboards/web/node_modules/axe-core/axe.min.js"
-_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-_SERIOUS = ("serious", "critical")
-_RUN_AXE = """async (only) => {
-    const found = await axe.run(document, { runOnly: only, resultTypes: ["violations"] });
-    return found.violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map((node) => node.html.slice(0, 160)) }));
-}"""
 # Twice the size on a screen of 1280 by 800.
 _ZOOMED: ViewportSize = {"width": 640, "height": 400}
 _MOST_SHIFT = 0.02
@@ -131,20 +124,20 @@ def test_what_lies_over_a_page_is_too(browser: Browser, full: Lab) -> None:
         page = visitor.page
         visitor.opens()
         expect(page.get_by_label("Token")).to_be_visible()
-        found = _axe(page)
+        found = breaches(page)
         visitor.shows_token(full.service.tokens["admin"])
         page.get_by_label("first, scope admin").click()
-        found += _axe(page)
+        found += breaches(page)
         page.get_by_role("button", name="Keys").click()
         expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-        found += _axe(page)
+        found += breaches(page)
         page.keyboard.press("Escape")
         visitor.opens("launch")
         settle(page)
         page.keyboard.press("p")
         expect(page.get_by_role("dialog")).to_be_visible()
         settle(page)
-        found += _axe(page)
+        found += breaches(page)
     assert found == [], _lines(found)
 
 
@@ -153,9 +146,9 @@ def _is_fit(lab: Lab, view: str) -> None:
     for looker in lab.lookers:
         page = looker.opens(view.format(**lab.names))
         found += _shifted(page)
-        found += _axe(page)
+        found += breaches(page)
         looker.visitor.chooses("dark")
-        found += _axe(page, "color-contrast")
+        found += breaches(page, "color-contrast")
         found += _too_wide(page, "as it is")
         if looker.viewport == DESK:
             # An address that the page does not understand shows what another one does.
@@ -164,14 +157,6 @@ def _is_fit(lab: Lab, view: str) -> None:
             found += _too_wide(page, "at twice the size")
         looker.is_content()
     assert found == [], _lines(found)
-
-
-def _axe(page: Page, *rules: str) -> list[Any]:
-    if not page.evaluate("'axe' in window"):
-        # Not as a script of the page, whose policy allows none but its own.
-        page.evaluate(f"{_AXE.read_text()}; undefined")
-    found: list[Any] = page.evaluate(_RUN_AXE, list(rules or _RULES))
-    return [one for one in found if one["impact"] in _SERIOUS]
 
 
 def _shifted(page: Page) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.api.serving import ROOT, Service
-from tests.browser.views import reaches
+from tests.browser.views import reaches, settle
 from tests.browser.visitor import Visitor
 
 # Minutes of it: long enough to be looked at, and fast enough on a machine that has much else to do.
@@ -88,7 +88,13 @@ def test_a_run_is_there_while_it_goes_on_and_is_given_up(visitor: Visitor, servi
     wait_until(page, 3)
     visitor.pictures("run-live")
     assert {"one", "two"} <= set(samples(page, "Congestion window", tmp_path))
+    # Nothing is lost by one press.
     page.get_by_role("button", name="Cancel").click()
+    question = page.get_by_role("dialog", name="Cancel long?")
+    question.get_by_role("button", name="Let it run").click()
+    expect(question).to_have_count(0)
+    page.get_by_role("button", name="Cancel").click()
+    question.get_by_role("button", name="Cancel the run").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled")
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     assert service.wait(made["id"])["status"] == "cancelled"
@@ -142,7 +148,23 @@ def test_a_run_that_ends_becomes_what_is_kept_of_it(visitor: Visitor, service: S
     page.get_by_role("button", name="Pin", exact=True).click()
     expect(page.get_by_role("button", name="Unpin")).to_be_visible()
     page.get_by_role("button", name="Rerun").click()
-    expect(page.get_by_text("every byte of the trace is the same")).to_be_visible()
+    # What comes of it is said here, beside the charts that it is about.
+    told = page.get_by_role("list", name="Reruns")
+    expect(told).to_contain_text("identical: every byte of the trace is the same")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    # Its own page has the same charts and files, and nothing that leads nowhere.
+    told.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Rerun of")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    # The header's own link to Compare leads somewhere.
+    content = page.get_by_role("main")
+    for name in ("Compare", "Rerun", "Pin"):
+        expect(content.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        expect(content.get_by_role("link", name=name, exact=True)).to_have_count(0)
+    files = page.get_by_role("region", name="Files").get_by_role("link")
+    expect(files.first).to_be_visible()
+    for address in files.evaluate_all("all => all.map((one) => one.href)"):
+        assert page.request.get(address).ok, address
 
 
 def test_a_zoom_asks_for_finer_values_and_an_address_restores_it(visitor: Visitor, kept: Service) -> None:
@@ -185,6 +207,63 @@ def test_a_zoom_asks_for_finer_values_and_an_address_restores_it(visitor: Visito
     expect(page).not_to_have_url(re.compile("at="))
     assert any("from=" in one for one in asked)
     assert any("from=" not in one for one in asked)
+
+
+def test_the_legend_tells_what_is_under_the_pointer_after_a_zoom_too(visitor: Visitor, kept: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{kept.run}")
+    expect(said(page, "Congestion window")).to_contain_text("packets")
+    over = chart(page, "Congestion window").locator(".u-over").bounding_box()
+    assert over is not None
+    middle = over["y"] + over["height"] / 2
+    page.mouse.move(over["x"] + over["width"] * 0.4, middle)
+    page.mouse.down()
+    page.mouse.move(over["x"] + over["width"] * 0.6, middle, steps=5)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("at="))
+    # The address changes a frame before the legend does.
+    settle(page)
+    first, last = (
+        float(word)
+        for word in re.findall(r"[\d.]+", page.get_by_text(re.compile(r"[\d.]+ – [\d.]+ s")).inner_text())[:2]
+    )
+    # The pointer is where it was left, at six tenths of what is shown now.
+    wanted = first + 0.6 * (last - first)
+    told = re.match(r"([\d.]+) s", said(page, "Congestion window").inner_text())
+    assert told is not None and abs(float(told[1]) - wanted) < 0.02 * (last - first), (told, first, last)
+
+
+def test_what_measures_leave_out_is_named(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    spec = {
+        "experiment": "warm",
+        "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms"},
+        "flows": [{"name": "one", "cc": "cubic"}],
+        "duration": "6 s",
+        "warmup": "2 s",
+        "expect": [{"measure": "goodput", "flow": "one", "at_least": "19.99 Mbit/s"}],
+    }
+    made = service.submit({"spec": spec})
+    assert service.wait(made["id"])["status"] == "missed"
+    visitor.logs_in("read", f"runs/{run_of(made)}")
+    expect(page.get_by_role("heading", name="Flows after warmup (2 s to 6 s)")).to_be_visible()
+    expect(page.get_by_role("list", name="Signs in the charts")).to_contain_text("not measured (warmup)")
+    # Why it missed stands above its charts.
+    missed = page.get_by_role("listitem").filter(has_text="at least 19.99 Mbit/s").bounding_box()
+    charts = chart(page, "Congestion window").bounding_box()
+    assert missed is not None and charts is not None and missed["y"] < charts["y"]
+
+
+def test_an_id_that_is_none_leads_somewhere(visitor: Visitor, kept: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "runs/deadbeef")
+    expect(page.get_by_role("heading", name="There is no run deadbeef")).to_be_visible()
+    page.get_by_role("link", name="All runs").click()
+    expect(page.get_by_role("table", name="Runs")).to_be_visible()
+    visitor.opens(f"runs/{kept.run[:8]}")
+    expect(page).to_have_url(re.compile(f"runs/{kept.run}$"))
+    visitor.opens("experiments/what-is-this")
+    expect(page.get_by_role("heading", name="There is no experiment what-is-this")).to_be_visible()
 
 
 def test_a_chart_is_given_away_as_a_picture(visitor: Visitor, kept: Service, tmp_path: Path) -> None:

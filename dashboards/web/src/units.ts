@@ -20,6 +20,7 @@ const DURATIONS: Units = [
 ];
 const SIZES: Units = [
   [1e12, "TB"],
+  [1e12, "TB"],
   [1e9, "GB"],
   [1e6, "MB"],
   [1e3, "KB"],

@@ -1,14 +1,18 @@
 /** Why something was not done: the service's problem documents (RFC 9457), and that the service was not reached at all. */
 
-const TEXTS = ["title", "detail", "hint", "request_id"] as const;
+const TEXTS = ["type", "title", "detail", "what", "hint", "request_id"] as const;
 
 type Texts = Record<(typeof TEXTS)[number], string>;
 
 export class Problem extends Error {
   /** 0 where there was no answer. */
   readonly status: number;
+  /** As docs/errors.md names it, as in `run-damaged`; nothing where the service did not say. */
+  readonly kind: string;
   readonly title: string;
   readonly detail: string;
+  /** What happened, without on which thing: the same for all that fail alike. */
+  readonly what: string;
   readonly hint: string;
   readonly requestId: string;
   /** A line each, where a body was not understood. */
@@ -20,8 +24,10 @@ export class Problem extends Error {
     super(texts.detail || texts.title);
     this.name = "Problem";
     this.status = status;
+    this.kind = texts.type.replace(/^\/problems\//, "");
     this.title = texts.title;
     this.detail = texts.detail;
+    this.what = texts.what;
     this.hint = texts.hint;
     this.requestId = texts.request_id;
     this.problems = problems;
@@ -40,8 +46,10 @@ export class Problem extends Error {
   /** Nobody answered. */
   static unreachable(): Problem {
     const texts = {
+      type: "",
       title: "The service cannot be reached",
       detail: "The service cannot be reached.",
+      what: "",
       hint: "Is it running, and is this machine on the network? The page goes on by itself when it is back.",
       request_id: "",
     };

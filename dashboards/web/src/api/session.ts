@@ -1,7 +1,7 @@
 /** Who is logged in, as far as the page knows. */
 import { Store, useStore } from "../store";
 
-export const SCOPES = ["read", "run", "admin"] as const;
+export const SCOPES = ["read", "run", "gate", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface Known {

@@ -29,12 +29,17 @@ interface Props {
   rug?: (window: Window) => Float64Array;
   log?: boolean;
   height?: number;
+  /** Whether values above all references are cut off, and what to say of them then. */
+  clip?: string;
+  /** Times that no measure counts. */
+  shaded?: readonly Window[];
   top?: number | undefined;
   /** Calls back whenever there is more to draw. */
   onMore?: (listener: () => void) => () => void;
 }
 
 const NO_MARKS: readonly Mark[] = [];
+const NO_WINDOWS: readonly Window[] = [];
 // As many values as fit in a line.
 const MOST_TOLD = 6;
 
@@ -50,16 +55,26 @@ export function Chart({
   log = false,
   height = 190,
   top,
+  clip,
+  shaded = NO_WINDOWS,
   onMore,
 }: Props) {
   const theme = useTheme();
   const host = useRef<HTMLDivElement>(null);
   const told = useRef<HTMLOutputElement>(null);
+  const peaks = useRef<HTMLParagraphElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the theme's
   useEffect(() => {
     const [place, words] = [host.current, told.current];
     if (place === null || words === null) return;
-    const plot = new Plot(place, { span, x, y, log, lines, marks, rug, height, top });
+    const onPeak = (peak: number | null): void => {
+      if (peaks.current === null) return;
+      peaks.current.hidden = peak === null;
+      peaks.current.textContent = peak === null ? "" : `▲ up to ${y.say(peak)}: ${clip}`;
+    };
+    const plot = new Plot(place, {
+      span, x, y, log, lines, marks, rug, height, top, shaded, clip: clip !== undefined, onPeak,
+    }); // biome-ignore format: one look
     // Values that are gone with the next frame nobody reads.
     const tell = (): void => {
       if (!span.moving) tellValues(words, span, x, y, lines, marks);
@@ -75,10 +90,10 @@ export function Chart({
       for (const one of forget) one();
       plot.destroy();
     };
-  }, [theme, span, x, y, log, lines, marks, rug, height, top, onMore]);
+  }, [theme, span, x, y, log, lines, marks, rug, height, top, clip, shaded, onMore]);
   const keep = (form: Form): void => {
     const drawn = lines.map((line) => ({ ...line, samples: line.samples(span.shown) }));
-    void save(form, file, { title, x, y, log, window: span.shown, lines: drawn });
+    void save(form, file, { title, x, y, log, clip: clip !== undefined, shaded, window: span.shown, lines: drawn });
   };
   return (
     <figure className={styles.chart} aria-label={title}>
@@ -94,6 +109,7 @@ export function Chart({
         </Menu>
       </figcaption>
       <div ref={host} className={styles.host} style={{ height }} />
+      {clip !== undefined && <p ref={peaks} className={styles.peaks} hidden />}
     </figure>
   );
 }
@@ -109,7 +125,7 @@ function tellValues(
 ): void {
   const [from, to] = span.shown;
   const time = span.cursor ?? to;
-  const loud = lines.filter((line) => !line.silent);
+  const loud = lines.filter((line) => !line.silent && !line.reference);
   const values = loud
     .map((line) => ({ line, value: valueAt(line.samples(span.shown), time) }))
     .filter(({ value }) => value !== null);

@@ -3,6 +3,7 @@ import { csvOf } from "./exporting";
 import { figure, ticksIn } from "./figure";
 import { pointsFor, readPicture } from "./kept";
 import { QUANTITIES, SECONDS } from "./quantities";
+import { rangeOf } from "./range";
 import { extentOf, Growing, placeOf, type Samples, valueAt, within } from "./samples";
 import { keyOf } from "./source";
 import { Span } from "./span";
@@ -53,6 +54,29 @@ test("a span zooms about a time, moves within the whole, and shows all again", (
   span.scale(1000);
   expect(span.zoom).toBeNull();
   expect(span.shown).toEqual([0, 100]);
+});
+
+test("the pointer stays where it is: after a zoom it is at another time", () => {
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  const span = new Span([0, 100]);
+  span.point(0.5);
+  expect(span.cursor).toBe(50);
+  span.show([10, 20]);
+  expect(span.cursor).toBe(15);
+  span.point(null);
+  expect(span.cursor).toBeNull();
+});
+
+test("a capacity cuts off what is delivered all at once, and is no value itself", () => {
+  const flow = samples([0, 1, 2], [90, 2200, 95]);
+  const capacity = samples([0, 2], [100, 100]);
+  const lines = [{}, { reference: true }];
+  const clipped = rangeOf([flow, capacity], lines, { log: false, clip: true });
+  expect(clipped.peak).toBe(2200);
+  expect(clipped.window[1]).toBeCloseTo(115);
+  expect(rangeOf([flow, capacity], lines, { log: false }).window[1]).toBeGreaterThan(2200);
+  // Far above all values it would press them to the foot.
+  expect(rangeOf([samples([0], [10]), capacity], lines, { log: false }).window[1]).toBeLessThan(11);
 });
 
 test("of a run that goes on, the least half of halves is shown that holds what is known", () => {

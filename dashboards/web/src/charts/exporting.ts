@@ -30,7 +30,7 @@ export function keep(content: Blob, name: string): void {
 /** A row a value: which line, where, how much. */
 export function csvOf({ x, y, window, lines }: FigureOptions): string {
   const rows = [["line", named(x), named(y)].map(quoted).join(",")];
-  for (const line of lines) {
+  for (const line of lines.filter((one) => !one.reference)) {
     const { t, v } = within(line.samples, window);
     for (let place = 0; place < t.length; place++) rows.push(`${quoted(line.name)},${t[place]},${v[place]}`);
   }

@@ -1,9 +1,10 @@
 /** A chart as a picture that stands by itself: SVG with everything in it, for papers and slides; drawn on white. */
 import { PALETTE } from "../palette";
 import type { Quantity } from "./quantities";
+import { type Referring, rangeOf } from "./range";
 import { extentOf, type Samples, type Window, within } from "./samples";
 
-export interface FigureLine {
+export interface FigureLine extends Referring {
   name: string;
   /** Its place among its kind, for the colours of the light theme. */
   place: number;
@@ -17,6 +18,9 @@ export interface FigureOptions {
   y: Quantity;
   window: Window;
   log: boolean;
+  clip?: boolean;
+  /** Times that no measure counts. */
+  shaded?: readonly Window[];
   lines: readonly FigureLine[];
 }
 
@@ -34,12 +38,12 @@ export function ticksIn([from, to]: Window, most = 7): number[] {
   return found;
 }
 
-export function figure({ title, x, y, window, log, lines }: FigureOptions): string {
+export function figure({ title, x, y, window, log, clip, shaded = [], lines }: FigureOptions): string {
   const cut = lines.map((line) => within(line.samples, window));
   const [least, greatest] = extentOf(cut) ?? [0, 1];
   const range: Window = log
     ? [Math.log10(Math.max(least, greatest / 1e6, 1e-3)), Math.log10(Math.max(greatest * 1.1, 1e-2))]
-    : [least > greatest * 0.6 ? least - (greatest - least) * 0.1 : Math.min(0, least), greatest * 1.05 || 1];
+    : rangeOf(cut, lines, { log, clip }).window;
   const legend = Math.ceil(lines.length / 4) * LEGEND_LINE;
   const [right, foot] = [WIDTH - BOX.right, HEIGHT - BOX.bottom];
   const atX = (value: number): number =>
@@ -53,6 +57,12 @@ export function figure({ title, x, y, window, log, lines }: FigureOptions): stri
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT + legend}" width="${WIDTH}" height="${HEIGHT + legend}" font-family="Helvetica, Arial, DejaVu Sans, sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${HEIGHT + legend}" fill="#fff"/>`,
     words(BOX.left, 24, title, "start", 'font-size="15" font-weight="600"'),
+    ...shaded.map(([begin, end]) => {
+      const [left, reach] = [atX(Math.max(window[0], begin)), atX(Math.min(window[1], end))];
+      return reach > left
+        ? `<rect x="${left}" y="${BOX.top}" width="${reach - left}" height="${foot - BOX.top}" fill="#f0f1f2"/>`
+        : "";
+    }),
     ...y.ticks(ys).map((text, at) => {
       const level = atY(ys[at] ?? 0);
       return `<path d="M${BOX.left} ${level}H${right}" stroke="#e2e4e6"/>${words(BOX.left - 8, level + 4, text, "end")}`;
@@ -88,8 +98,8 @@ function stroke(
   return `<path d="M${points.join("L")}" ${look(line)}/>`;
 }
 
-function look({ place, dash }: FigureLine): string {
-  const colour = PALETTE.light[place % PALETTE.light.length] ?? "#000";
+function look({ place, dash, reference }: FigureLine): string {
+  const colour = reference ? "#646b73" : (PALETTE.light[place % PALETTE.light.length] ?? "#000");
   return `stroke="${colour}"${dash.length > 0 ? ` stroke-dasharray="${dash.join(" ")}"` : ""}`;
 }
 

@@ -60,7 +60,7 @@ export function followGestures(over: HTMLElement, span: Span): () => void {
   on("pointerup", release);
   on("pointercancel", release);
   on("pointerleave", () => span.point(null));
-  on("mousemove", (event) => span.point(timeAt(event.clientX)));
+  on("mousemove", (event) => span.point(shareAt(event.clientX)));
   on("dblclick", () => span.show(null));
   return () => stop.abort();
 }

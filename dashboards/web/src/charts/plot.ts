@@ -6,10 +6,11 @@ import uPlot from "uplot";
 import { colourOf } from "../shell/theme";
 import { followGestures, pans } from "./gestures";
 import type { Quantity } from "./quantities";
-import { extentOf, NOTHING, type Samples, type Window, within } from "./samples";
+import { type Range, type Referring, rangeOf } from "./range";
+import { NOTHING, type Samples, type Window, within } from "./samples";
 import type { Span } from "./span";
 
-export interface Line {
+export interface Line extends Referring {
   key: string;
   name: string;
   colour: string;
@@ -38,11 +39,18 @@ export interface PlotOptions {
   height: number;
   /** The greatest value that is always shown. */
   top?: number | undefined;
+  clip?: boolean | undefined;
+  /** Times that no measure counts. */
+  shaded: readonly Window[];
+  /** Calls back with the greatest value where it is cut off, null where none is. */
+  onPeak?: ((peak: number | null) => void) | undefined;
 }
 
 type Datum = [Float64Array, Float64Array];
 
-const FONT = '11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+const FONT_PX = 11;
+const FAMILY = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+const FONT = `${FONT_PX}px ${FAMILY}`;
 
 export class Plot {
   readonly #u: uPlot;
@@ -54,6 +62,9 @@ export class Plot {
   // As the theme has them; a chart is made anew for another one.
   readonly #plain = colourOf("--line-strong");
   readonly #bad = colourOf("--bad");
+  readonly #words = colourOf("--text-2");
+  readonly #shade = colourOf("--text-3");
+  #peak: number | null = null;
 
   constructor(host: HTMLElement, options: PlotOptions) {
     this.#options = options;
@@ -91,7 +102,10 @@ export class Plot {
     if (this.#stale) return;
     const data = this.#data();
     const [from, to] = this.#options.span.shown;
-    const [least, greatest] = this.#range(data);
+    const { window, peak } = this.#range(data);
+    const [least, greatest] = window;
+    if (peak !== this.#peak) this.#options.onPeak?.(peak);
+    this.#peak = peak;
     this.#u.batch(() => {
       this.#u.setData(data as unknown as uPlot.AlignedData, false);
       this.#u.setScale("x", { min: from, max: to });
@@ -105,17 +119,9 @@ export class Plot {
     return [null, ...(lines.length > 0 ? lines : [NOTHING]).map(({ t, v }): Datum => [t, v])];
   }
 
-  #range([, ...data]: [null, ...Datum[]]): Window {
-    const found = extentOf(data.map(([t, v]) => ({ t, v })));
-    const { log, top } = this.#options;
-    if (log) return logRange(found);
-    const [least, greatest] = found ?? [0, 1];
-    const upper = Math.max(greatest, top ?? 0);
-    // Close to each other and far from 0, what differs is to be seen.
-    const lower =
-      least > upper * 0.6 && top === undefined ? least - (upper - least) * 0.15 - upper * 0.002 : Math.min(0, least);
-    const room = (upper - lower) * 0.06;
-    return [lower, upper > lower ? upper + room : lower + 1];
+  #range([, ...data]: [null, ...Datum[]]): Range {
+    const cut = data.map(([t, v]) => ({ t, v }));
+    return rangeOf(cut, this.#options.lines, this.#options);
   }
 
   #point(): void {
@@ -210,15 +216,43 @@ export class Plot {
       trace(ctx, u, u.data[at + 1] as unknown as Datum, span.moving ? 2 : 1);
       ctx.stroke();
     });
+    ctx.setLineDash([]);
+    lines.forEach((line, at) => {
+      const datum = u.data[at + 1] as unknown as Datum;
+      if (line.reference) this.#nameReference(u, line, datum);
+      else if (this.#peak !== null) markPeaks(ctx, u, line, datum);
+    });
     ctx.restore();
+  }
+
+  /** Its name, at its right end, above it where there is room. */
+  #nameReference(u: uPlot, line: Line, [, v]: Datum): void {
+    const last = v[v.length - 1];
+    if (last === undefined) return;
+    const { ctx, bbox } = u;
+    const y = u.valToPos(last, "y", true);
+    if (y < bbox.top || y > bbox.top + bbox.height) return;
+    const ratio = devicePixelRatio;
+    ctx.font = `${FONT_PX * ratio}px ${FAMILY}`;
+    ctx.fillStyle = this.#words;
+    ctx.textAlign = "right";
+    ctx.textBaseline = y - bbox.top > 14 * ratio ? "bottom" : "top";
+    ctx.fillText(line.name, bbox.left + bbox.width - 4 * ratio, y + (ctx.textBaseline === "top" ? 3 : -2) * ratio);
   }
 
   #drawMarks(u: uPlot): void {
     const { ctx, bbox } = u;
-    const { marks, rug, span } = this.#options;
+    const { marks, rug, span, shaded } = this.#options;
     const [from, to] = span.shown;
     const at = (time: number): number => Math.round(bbox.left + ((time - from) / (to - from)) * bbox.width) + 0.5;
     ctx.save();
+    ctx.fillStyle = this.#shade;
+    ctx.globalAlpha = 0.13;
+    for (const [begin, end] of shaded) {
+      const [left, right] = [at(Math.max(from, begin)), at(Math.min(to, end))];
+      if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    }
+    ctx.globalAlpha = 1;
     ctx.lineWidth = 1;
     for (const mark of marks) {
       if (mark.t < from || mark.t > to) continue;
@@ -243,10 +277,25 @@ export class Plot {
   }
 }
 
-function logRange(found: Window | null): Window {
-  const [least, greatest] = found ?? [1, 10];
-  const upper = Math.max(greatest, 1);
-  return [Math.max(least, upper / 1e6, 1e-3) * 0.9, upper * 1.15];
+/** A small arrow at the top wherever a line goes beyond it. */
+function markPeaks(ctx: CanvasRenderingContext2D, u: uPlot, line: Line, [t, v]: Datum): void {
+  const { x, y } = u.scales;
+  if (x?.min == null || x.max == null || y?.max == null) return;
+  const { left, top, width } = u.bbox;
+  const size = 4 * devicePixelRatio;
+  ctx.fillStyle = line.colour;
+  let last = Number.NEGATIVE_INFINITY;
+  for (let place = 0; place < t.length; place++) {
+    if ((v[place] ?? 0) <= y.max) continue;
+    const at = left + (((t[place] ?? 0) - x.min) / (x.max - x.min)) * width;
+    if (at - last < size) continue;
+    last = at;
+    ctx.beginPath();
+    ctx.moveTo(at - size, top + size * 1.5);
+    ctx.lineTo(at + size, top + size * 1.5);
+    ctx.lineTo(at, top);
+    ctx.fill();
+  }
 }
 
 /** A line through the least and the greatest value of each column of pixels, in the order in which they came. */

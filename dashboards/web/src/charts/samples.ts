@@ -34,6 +34,16 @@ export function valueAt({ t, v }: Samples, time: number): number | null {
   return at < 0 ? null : (v[at] ?? null);
 }
 
+/** The mean of the values of so long a time before this one, it included. */
+export function meanAt({ t, v }: Samples, time: number, overS: number): number {
+  let [sum, count] = [0, 0];
+  for (let at = placeOf(t, time + 1e-9) - 1; at >= 0 && (count === 0 || (t[at] ?? 0) > time - overS + 1e-9); at--) {
+    sum += v[at] ?? 0;
+    count++;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
 /** Least and greatest of the values in a window, those at its edges included; null where there is none. */
 export function extentOf(all: Iterable<Samples>): readonly [number, number] | null {
   let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

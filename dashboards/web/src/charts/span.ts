@@ -16,6 +16,7 @@ export class Span {
   #whole: Window;
   #shown: Window | null = null;
   #grown: Window | null = null;
+  /** As a share of what is shown: the pointer stays where it is when that changes, and is then at another time. */
   #cursor: number | null = null;
   readonly #draws = new Set<Listener>();
   readonly #settled = new Set<Listener>();
@@ -42,8 +43,10 @@ export class Span {
     return this.#shown;
   }
 
+  /** The time under the pointer. */
   get cursor(): number | null {
-    return this.#cursor;
+    const [from, to] = this.shown;
+    return this.#cursor === null ? null : from + this.#cursor * (to - from);
   }
 
   /** Whether the window changes right now: what is drawn is gone in a moment. */
@@ -93,9 +96,10 @@ export class Span {
     if (by !== 0) this.show([from + by, to + by]);
   }
 
-  point(time: number | null): void {
-    if (time === this.#cursor) return;
-    this.#cursor = time;
+  /** The pointer is at this share of what is shown; null: it is nowhere. */
+  point(share: number | null): void {
+    if (share === this.#cursor) return;
+    this.#cursor = share;
     for (const listener of this.#pointed) this.request(listener);
   }
 

@@ -111,11 +111,13 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
           Experiment{" "}
           <select value={experiment} onChange={(event) => onView({ experiment: event.target.value })}>
             <option value="">any</option>
-            {experiments.data?.items.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.name}, {ago(one.created_at)}
-              </option>
-            ))}
+            {experiments.data?.items
+              .filter((one) => !one.rerun_of)
+              .map((one) => (
+                <option key={one.id} value={one.id}>
+                  {one.name}, {ago(one.created_at)}
+                </option>
+              ))}
           </select>
         </label>
         <label>

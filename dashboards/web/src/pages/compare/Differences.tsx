@@ -44,10 +44,9 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
   });
   const choices: [string, string][] = [
     ...compared.runs.map(({ id, name }): [string, string] => [id, name]),
-    ...(experiments.data?.items ?? []).map((one): [string, string] => [
-      one.id,
-      `experiment ${one.name}, ${ago(one.created_at)}`,
-    ]),
+    ...(experiments.data?.items ?? [])
+      .filter((one) => !one.rerun_of)
+      .map((one): [string, string] => [one.id, `experiment ${one.name}, ${ago(one.created_at)}`]),
   ];
   const a = view.a || (runs[0] ?? "");
   const b = view.b || (runs[1] ?? "");
@@ -81,25 +80,24 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
     {
       key: "interval",
       name: "95 % interval",
-      cell: (row) => (
-        <Forest
-          effect={row.effect}
-          low={row.effect_low}
-          high={row.effect_high}
-          most={largest}
-          label={intervalText(row)}
-        />
-      ),
+      cell: (row) =>
+        row.effect_low === null ? (
+          "–"
+        ) : (
+          <Forest
+            effect={row.effect}
+            low={row.effect_low}
+            high={row.effect_high}
+            most={largest}
+            label={intervalText(row)}
+          />
+        ),
     },
     { key: "n", name: "Pairs", number: true, cell: (row) => String(row.n), by: (row) => row.n },
     {
       key: "verdict",
       name: "Verdict",
-      cell: (row) => (
-        <Badge tone={TONES[row.verdict] ?? "neutral"}>
-          {row.verdict === "unclear" && row.seeds ? `unclear, about ${row.seeds} seeds` : row.verdict}
-        </Badge>
-      ),
+      cell: (row) => <Badge tone={TONES[row.verdict] ?? "neutral"}>{verdictText(row)}</Badge>,
       by: (row) => row.verdict,
     },
   ];
@@ -132,6 +130,7 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
         <Waiting label="Comparing" height="20rem" />
       ) : (
         <>
+          <Differing differs={(found.data.differs ?? []) as Differs[]} />
           <p className={styles.verdict}>{String(found.data.verdict)}</p>
           <Table
             label="Differences"
@@ -169,6 +168,35 @@ function Side({
       </select>
     </label>
   );
+}
+
+interface Differs {
+  field: string;
+  a: string;
+  b: string;
+}
+
+/** Where runs differ in more than what is asked about, their difference answers another question. */
+function Differing({ differs }: { differs: readonly Differs[] }) {
+  if (differs.length === 0) return null;
+  return (
+    <p role="note" className={styles.differing}>
+      <strong>These runs differ in:</strong>{" "}
+      {differs.map(({ field, a, b }, at) => (
+        <span key={`${field} ${a} ${b}`}>
+          {at > 0 && ", "}
+          {field.replace(/^(flows|path)\./, "")}
+          {(a || b) && ` (${a} and ${b})`}
+        </span>
+      ))}
+      .
+    </p>
+  );
+}
+
+function verdictText({ verdict, seeds }: Row): string {
+  if (verdict === "no verdict") return "1 pair: no interval, no verdict";
+  return verdict === "unclear" && seeds ? `unclear, about ${seeds} seeds` : verdict;
 }
 
 function percent(effect: number | null): string {

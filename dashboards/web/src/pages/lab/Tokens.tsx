@@ -19,6 +19,7 @@ type Token = Schemas["Token"];
 const MAY: Record<Scope, string> = {
   read: "look",
   run: "also submit, and cancel and delete what is theirs",
+  gate: "also submit, cancel and delete what is theirs, and set the baselines of branches that gate",
   admin: "do everything",
 };
 

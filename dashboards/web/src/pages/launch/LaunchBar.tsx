@@ -18,6 +18,8 @@ interface Props {
   faults: number;
   onShow: (location: Location) => void;
   launching: Launching;
+  /** Whether another experiment is about to take the place of this one. */
+  coming: boolean;
 }
 
 export interface Launching {
@@ -48,7 +50,7 @@ export function useLaunch(asked: Asked | null, allowed: boolean): Launching {
   return { launch, busy: submit.isPending, error: submit.error };
 }
 
-export function LaunchBar({ looked, faults, onShow, launching }: Props) {
+export function LaunchBar({ looked, faults, coming, onShow, launching }: Props) {
   const may = useMay("run");
   const { preview, mistakes, trouble, fresh } = looked;
   const wrong = faults + (fresh ? mistakes.length : 0);
@@ -72,7 +74,7 @@ export function LaunchBar({ looked, faults, onShow, launching }: Props) {
           kind="primary"
           onClick={launching.launch}
           busy={launching.busy}
-          disabled={wrong > 0 || preview === null || (fresh && preview.missing.length > 0)}
+          disabled={coming || wrong > 0 || preview === null || (fresh && preview.missing.length > 0)}
           title="Control Enter"
         >
           {preview && preview.runs > 1 ? `Launch ${count(preview.runs)} runs` : "Launch"}{" "}

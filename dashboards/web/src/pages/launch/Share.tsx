@@ -51,8 +51,14 @@ export function Share() {
   );
 }
 
+interface Arrival {
+  /** Whether another experiment is about to take the place of this one, which nobody means to launch then. */
+  coming: boolean;
+  trouble: ReactNode;
+}
+
 /** Take in what the address carries, once; what went wrong with that. */
-export function useArrival(): ReactNode {
+export function useArrival(): Arrival {
   const [arrival, setArrival] = useViewState(ARRIVAL);
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
@@ -72,7 +78,10 @@ export function useArrival(): ReactNode {
       left = true;
     };
   }, [arrival, setArrival]);
-  return error === null ? null : <ErrorNote error={problemOf(error)} />;
+  return {
+    coming: error === null && Object.values(arrival).some((carried) => carried !== ""),
+    trouble: error !== null && <ErrorNote error={problemOf(error)} />,
+  };
 }
 
 function carriedBy({ draft, from, again }: { draft: string; from: string; again: string }): Promise<Draft> | null {

@@ -40,9 +40,9 @@ export default function Launch() {
   const [view, setView] = useViewState(VIEW);
   const [shown, setShown] = useState<{ from: number; to: number } | null>(null);
   const [choosing, setChoosing] = useState(false);
-  const allowed = useMay("run") && parsed.faults.length === 0 && !(fresh && mistakes.length > 0);
+  const { coming, trouble } = useArrival();
+  const allowed = useMay("run") && !coming && parsed.faults.length === 0 && !(fresh && mistakes.length > 0);
   const launching = useLaunch(asked, allowed);
-  const trouble = useArrival();
   useShortcut("p", "Choose a preset", () => setChoosing(true));
   useShortcut("mod+Enter", "Launch", launching.launch);
   const wrong = parsed.faults.length > 0 || (fresh && mistakes.length > 0);
@@ -133,7 +133,7 @@ export default function Launch() {
           </div>
         </div>
       </div>
-      <LaunchBar looked={looked} faults={parsed.faults.length} onShow={show} launching={launching} />
+      <LaunchBar looked={looked} faults={parsed.faults.length} onShow={show} launching={launching} coming={coming} />
       {choosing && <Presets onClose={() => setChoosing(false)} />}
     </EditContext.Provider>
   );

@@ -44,7 +44,7 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
           <dd>{speed === null ? "–" : `${digits(speed, 2)} × real time`}</dd>
         </div>
         <div>
-          <dt>state</dt>
+          <dt>charts</dt>
           <dd role="status">{word()}</dd>
         </div>
       </dl>

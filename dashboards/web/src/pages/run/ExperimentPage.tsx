@@ -4,7 +4,7 @@ import { idOf } from "../../api/address";
 import { answered, api } from "../../api/client";
 import { useMay, useOwns } from "../../api/session";
 import { StatusBadge } from "../../parts/Badge";
-import { Button, LinkButton } from "../../parts/Button";
+import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
@@ -13,10 +13,12 @@ import { linkTo } from "../../shell/route";
 import { text, useViewState } from "../../shell/viewState";
 import { ago, count, moment } from "../../units";
 import { listOf, type RunRow } from "../runs/view";
+import { CancelButton } from "./Cancel";
 import { isKept, isOver, pointText } from "./document";
 import { Expectations } from "./Expectations";
 import { ExperimentRuns } from "./ExperimentRuns";
 import { ExperimentSummary } from "./ExperimentSummary";
+import { isId, isMissing, Missing } from "./Missing";
 import { Progress } from "./Progress";
 import { ChangeIt, CopyLink } from "./RunHead";
 import styles from "./RunPage.module.css";
@@ -38,6 +40,9 @@ export function ExperimentPage({ id }: { id: string }) {
   });
   useChanges("experiment", id, experiment.data === undefined || over);
   const [view, setView] = useViewState(VIEW);
+  if (!isId("experiment", id) || (experiment.error && isMissing(experiment.error))) {
+    return <Missing noun="experiment" id={id} />;
+  }
   if (experiment.error) return <ErrorNote error={experiment.error} />;
   if (experiment.data === undefined || runs.data === undefined) {
     return <Waiting label="Opening the experiment" height="70vh" />;
@@ -98,9 +103,13 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
         {mayRun && <ChangeIt experiment={experiment.id} />}
         <CopyLink />
         {mayRun && isMine && !isOver(experiment.status) && (
-          <Button kind="danger" busy={cancel.isPending} onClick={() => cancel.mutate()}>
-            Cancel
-          </Button>
+          <CancelButton
+            name={experiment.name}
+            runs={experiment.progress.total}
+            virtualS={Math.max(0, ...rows.map((row) => row.virtual_s))}
+            busy={cancel.isPending}
+            onCancel={() => cancel.mutate()}
+          />
         )}
       </div>
       {cancel.error && <ErrorNote error={cancel.error} />}

@@ -8,7 +8,8 @@ import { useShortcut } from "../../shell/shortcuts";
 import { useTheme } from "../../shell/theme";
 import { flag, list, range, useViewState } from "../../shell/viewState";
 import type { Outline } from "./document";
-import { dropsOf, linesOf, marksOf, PANELS } from "./panels";
+import { Key } from "./Key";
+import { dropsOf, linesOf, marksOf, PANELS, shadedOf } from "./panels";
 import styles from "./RunCharts.module.css";
 import { Tools } from "./Tools";
 
@@ -46,6 +47,7 @@ export function RunCharts({ run, outline, source, span }: Props) {
     [outline, source, shown, theme, view.dashes],
   );
   const marks = useMemo(() => marksOf(outline, shown, theme), [outline, shown, theme]);
+  const shaded = useMemo(() => shadedOf(outline), [outline]);
   useShortcut("+", "Zoom in", () => span.scale(0.5));
   useShortcut("-", "Zoom out", () => span.scale(2));
   useShortcut("ArrowLeft", "Earlier", () => span.move(-0.25));
@@ -56,6 +58,7 @@ export function RunCharts({ run, outline, source, span }: Props) {
   return (
     <>
       <Tools outline={outline} span={span} shown={shown} view={view} onView={setView} />
+      <Key outline={outline} />
       <div className={styles.grid}>
         {panels.map(({ panel, lines, rug }) => (
           <Chart
@@ -68,7 +71,9 @@ export function RunCharts({ run, outline, source, span }: Props) {
             marks={marks}
             log={view.log && panel.log}
             onMore={source.onMore}
+            shaded={shaded}
             {...(rug ? { rug } : {})}
+            {...(panel.clip ? { clip: panel.clip } : {})}
           />
         ))}
       </div>

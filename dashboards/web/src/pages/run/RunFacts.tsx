@@ -1,28 +1,25 @@
 /** What a run came to: measures of each flow and the path, what was expected, whether its numbers can be believed, its files. */
-import { addressOf } from "../../api/address";
+import type { UseQueryResult } from "@tanstack/react-query";
 import { Badge } from "../../parts/Badge";
-import { LinkButton } from "../../parts/Button";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { count, digits, duration, packets, plain, rate, share, size, wait } from "../../units";
-import { documentOf, type FlowNumbers, isKept, type Run, type RunDocument } from "./document";
+import type { Verification } from "./damage";
+import { documentOf, type FlowNumbers, isKept, type Outline, type Run, type RunDocument, windowText } from "./document";
 import { Expectations } from "./Expectations";
+import { Failure } from "./Failure";
+import { Files } from "./Files";
 import styles from "./RunPage.module.css";
-
-const FILES: readonly (readonly [name: string, about: string])[] = [
-  ["manifest.json", "all that determines it, and what it came to"],
-  ["flows.csv", "what receivers got"],
-  ["acks.csv", "TCP’s state at every ACK"],
-  ["links.csv", "queues at every tick"],
-  ["drops.csv", "every packet that was dropped"],
-  ["acks.parquet", "the same, for programs"],
-  ["log.txt", "what the guest said"],
-];
 
 const ms = (value: number | null | undefined): string => duration(value == null ? null : value / 1000);
 
 const COLUMNS: readonly Column<FlowNumbers>[] = [
-  { key: "name", name: "Flow", cell: (flow) => flow.name, by: (flow) => flow.name },
+  {
+    key: "name",
+    name: "Flow",
+    cell: (flow) => (flow.connected_s === null ? `${flow.name} (no answer)` : flow.name),
+    by: (flow) => flow.name,
+  },
   { key: "cc", name: "Control", cell: (flow) => flow.cc ?? "–", by: (flow) => flow.cc },
   {
     key: "goodput",
@@ -64,43 +61,45 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
   },
 ];
 
-export function RunFacts({ run }: { run: Run }) {
+interface Props {
+  run: Run;
+  outline: Outline | null;
+  verification: UseQueryResult<Verification, Error>;
+}
+
+export function RunFacts({ run, outline, verification }: Props) {
   const found = documentOf(run);
-  if (found.error) return <Failure error={found.error} />;
+  if (found.error) return <Failure run={run} />;
+  if (run.partial) {
+    return (
+      <div className={styles.columns}>
+        <Files run={run} verification={verification} />
+      </div>
+    );
+  }
   if (!isKept(run.status) || found.flows === undefined) return null;
   const columns = COLUMNS.filter(
     (column) => column.by === undefined || found.flows?.some((flow) => column.by?.(flow) != null),
   );
+  const measured = outline === null ? "" : windowText(outline);
   return (
     <div className={styles.facts}>
-      <Panel title="Flows">
+      <Panel title={`Flows ${measured}`.trim()}>
         <div className={styles.scrolls}>
           <Table label="Flows" columns={columns} rows={found.flows} rowKey={(flow) => flow.name} />
         </div>
       </Panel>
       <div className={styles.columns}>
-        <PathPanel found={found} run={run} />
-        <Expectations run={run} />
+        <PathPanel found={found} run={run} measured={measured} />
+        {run.status !== "missed" && <Expectations run={run} />}
         <Fidelity found={found} />
-        <Panel title="Files">
-          <ul className={styles.files}>
-            {FILES.map(([name, about]) => (
-              <li key={name}>
-                <a href={addressOf(`/api/v1/runs/${run.id}/files/${name}`)} download>
-                  {name}
-                </a>{" "}
-                <span>{about}</span>
-              </li>
-            ))}
-          </ul>
-          {run.links.grafana && <LinkButton href={run.links.grafana}>Open in Grafana</LinkButton>}
-        </Panel>
+        <Files run={run} verification={verification} />
       </div>
     </div>
   );
 }
 
-function PathPanel({ found, run }: { found: RunDocument; run: Run }) {
+function PathPanel({ found, run, measured }: { found: RunDocument; run: Run; measured: string }) {
   const rows: [string, string][] = [
     ["Utilisation", share(found.path?.utilisation)],
     ["Jain’s index", plain(found.jain)],
@@ -108,10 +107,10 @@ function PathPanel({ found, run }: { found: RunDocument; run: Run }) {
     ["Queue, 95 %", packets(found.path?.queue_packets.p95)],
     ["Dropped by the queue", count(found.path?.drops)],
     ["Marked by the queue", count(found.path?.marks)],
-    ["Simulated", `${digits(run.virtual_s)} s in ${wait(run.wall_s)}`],
+    ["Simulated", `${digits(run.virtual_s)} s in ${wait(run.wall_s ?? found.wall_s)}`],
   ];
   return (
-    <Panel title="Path">
+    <Panel title={`Path ${measured}`.trim()}>
       <dl className={styles.numbers}>
         {rows.map(([name, value]) => (
           <div key={name}>
@@ -143,19 +142,5 @@ function Fidelity({ found }: { found: RunDocument }) {
         </ul>
       </details>
     </Panel>
-  );
-}
-
-function Failure({ error }: { error: Record<string, string> }) {
-  const said = [error.attempting, error.subject].filter(Boolean).join(" ");
-  return (
-    <div role="alert" className={styles.failure}>
-      <h2>It failed</h2>
-      <p>
-        {said && `${said}: `}
-        {error.what ?? error.detail}
-      </p>
-      {error.hint && <p className={styles.hint}>{error.hint}</p>}
-    </div>
   );
 }

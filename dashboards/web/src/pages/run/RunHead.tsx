@@ -1,26 +1,48 @@
 /** Which run it is, how it stands, and what can be done with it. */
-import { useState } from "react";
-import { idOf } from "../../api/address";
+import { useEffect } from "react";
+import { onReturn } from "../../api/connection";
 import { useMay, useOwns } from "../../api/session";
-import { StatusBadge } from "../../parts/Badge";
+import { Badge, StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
+import { CopyButton } from "../../parts/CopyButton";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { linkTo } from "../../shell/route";
-import { ago, duration, moment, rate } from "../../units";
-import { documentOf, isKept, isOver, type Outline, pointText, type Run } from "./document";
+import { ago, digits, duration, moment, rate } from "../../units";
+import { CancelButton } from "./Cancel";
+import { documentOf, isKept, isOver, type Outline, pointText, type Run, repeatedBy } from "./document";
+import { Reruns } from "./Reruns";
 import styles from "./RunPage.module.css";
 import { useCancel, usePin, useRerun } from "./runQueries";
 
-export function RunHead({ run, outline }: { run: Run; outline: Outline | null }) {
+interface Props {
+  run: Run;
+  outline: Outline | null;
+  /** Whether a file of its trace is not what was kept. */
+  damaged: boolean;
+}
+
+export function RunHead({ run, outline, damaged }: Props) {
   const rerun = useRerun(run.id);
   const pin = usePin(run);
   const cancel = useCancel(run.experiments[0] ?? "");
   const mayRun = useMay("run");
   const isMine = useOwns(run.owner);
-  const kept = isKept(run.status);
+  const repeated = repeatedBy(run);
+  const kept = isKept(run.status) && repeated === null;
   const experiment = run.experiments[0];
   const failure = rerun.error ?? pin.error ?? cancel.error;
   const again = documentOf(run).rerun;
+  const { reset: resetRerun } = rerun;
+  const { reset: resetPin } = pin;
+  const { reset: resetCancel } = cancel;
+  // What was refused because the service was away can be asked for again.
+  useEffect(
+    () =>
+      onReturn(() => {
+        for (const reset of [resetRerun, resetPin, resetCancel]) reset();
+      }),
+    [resetRerun, resetPin, resetCancel],
+  );
   return (
     <header className={styles.head}>
       <div className={styles.title}>
@@ -32,7 +54,10 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
           )}
         </p>
         <h1>
+          {repeated !== null && "Rerun of "}
           {pointText(run.point) || run.experiment} <StatusBadge status={run.status} />
+          {run.partial && <Badge tone="warn">partial trace</Badge>}
+          {damaged && <Badge tone="bad">damaged</Badge>}
         </h1>
         <p className={styles.about}>
           {outline?.links[0] && (
@@ -72,25 +97,33 @@ export function RunHead({ run, outline }: { run: Run; outline: Outline | null })
         )}
         <CopyLink />
         {mayRun && isMine && !isOver(run.status) && experiment !== undefined && (
-          <Button
-            kind="danger"
+          <CancelButton
+            name={run.experiment}
+            runs={1}
+            virtualS={run.virtual_s}
             busy={cancel.isPending}
-            onClick={() => cancel.mutate()}
-            title={`Cancels the experiment ${run.experiment}`}
-          >
-            Cancel
-          </Button>
+            onCancel={() => cancel.mutate()}
+          />
         )}
       </div>
       {failure && <ErrorNote error={failure} />}
-      {again && (
+      {run.partial && outline?.partial_s != null && (
         <p className={styles.note}>
-          It is <a href={linkTo(["runs", again.run])}>run {idOf(again.run)}</a> once more:{" "}
-          {again.identical
-            ? "every byte of the trace is the same."
-            : `the trace differs. ${again.differences.join("; ")}`}
+          It was cancelled at {digits(outline.partial_s)} s of {digits(outline.duration_s)} s. What is shown is what it
+          had simulated by then: it counts as no result, and goes when the run is run again.
         </p>
       )}
+      {repeated !== null && (
+        <p className={styles.note}>
+          It repeats <a href={linkTo(["runs", repeated])}>run {repeated}</a>
+          {again === undefined
+            ? "."
+            : again.identical
+              ? ", and every byte of the trace is the same: its charts and files are that run’s."
+              : `, and its trace differs; the trace of a rerun is not kept. ${again.differences.join("; ")}`}
+        </p>
+      )}
+      {kept && <Reruns run={run.id} />}
     </header>
   );
 }
@@ -102,16 +135,9 @@ export function ChangeIt({ experiment }: { experiment: string }) {
 
 /** The address holds all of the view. */
 export function CopyLink() {
-  const [copied, setCopied] = useState(false);
   return (
-    <Button
-      title="The address restores exactly this view"
-      onClick={() => {
-        void navigator.clipboard?.writeText(window.location.href).then(() => setCopied(true));
-        window.setTimeout(() => setCopied(false), 2000);
-      }}
-    >
-      {copied ? "Copied" : "Copy link"}
-    </Button>
+    <CopyButton title="The address restores exactly this view" text={() => window.location.href}>
+      Copy link
+    </CopyButton>
   );
 }

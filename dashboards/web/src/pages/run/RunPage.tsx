@@ -1,8 +1,13 @@
 /** One run: its charts while it goes on and after, what it came to, and what can be done with it. */
+import { useCallback, useState } from "react";
 import { queries } from "../../api/queries";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { isOver } from "./document";
+import { Damaged } from "./Damaged";
+import { isDamage, traceOf, useVerification } from "./damage";
+import { isOver, type Outline, type Run } from "./document";
+import { Expectations } from "./Expectations";
+import { isId, isMissing, Missing } from "./Missing";
 import { RunFacts } from "./RunFacts";
 import { RunHead } from "./RunHead";
 import styles from "./RunPage.module.css";
@@ -13,17 +18,57 @@ export function RunPage({ id }: { id: string }) {
   const run = useRun(id);
   const outline = useOutline(id);
   useChanges("run", id, run.data === undefined || isOver(run.data.status));
-  const again = (): void => {
-    for (const key of ["run", "outline"]) void queries.invalidateQueries({ queryKey: [key, id] });
-  };
+  if (!isId("run", id) || (run.error && isMissing(run.error))) return <Missing noun="run" id={id} />;
   if (run.error) return <ErrorNote error={run.error} />;
   if (run.data === undefined || outline.isPending) return <Waiting label="Opening the run" height="70vh" />;
+  return <OneRun key={id} run={run.data} outline={outline.data ?? null} fault={outline.error} />;
+}
+
+interface Props {
+  run: Run;
+  outline: Outline | null;
+  /** Why there is no outline. */
+  fault: Error | null;
+}
+
+function OneRun({ run, outline, fault }: Props) {
+  // Another look draws the charts anew.
+  const [looks, setLooks] = useState(0);
+  const [met, setMet] = useState(false);
+  const meet = useCallback(() => setMet(true), []);
+  const trace = traceOf(run);
+  // What is left of a cancelled run is no result: nobody verifies it, and the service says what to do.
+  const suspected = !run.partial && (met || run.damage !== null || isDamage(fault));
+  const verification = useVerification(trace, suspected);
+  const damaged = verification.data === undefined ? suspected : verification.data.state === "damaged";
+  const again = (): void => {
+    for (const key of ["run", "outline"]) void queries.invalidateQueries({ queryKey: [key, run.id] });
+  };
+  const lookAgain = (): void => {
+    setMet(false);
+    setLooks(looks + 1);
+    void verification.refetch();
+    again();
+  };
   return (
     <div className={styles.page}>
-      <RunHead run={run.data} outline={outline.data ?? null} />
-      {outline.error && <ErrorNote error={outline.error} />}
-      {outline.data && <RunWatch run={run.data} outline={outline.data} onEnd={again} />}
-      <RunFacts run={run.data} />
+      <RunHead run={run} outline={outline} damaged={damaged} />
+      {(damaged || suspected) && (
+        <Damaged
+          run={trace}
+          repeated={trace !== run.id}
+          experiment={run.experiments[0]}
+          verification={verification}
+          known={run.damage}
+          onAgain={lookAgain}
+        />
+      )}
+      {run.status === "missed" && <Expectations run={run} />}
+      {fault && !(suspected && isDamage(fault)) && <ErrorNote error={fault} />}
+      {outline && (
+        <RunWatch key={looks} run={run} outline={outline} onEnd={again} onDamage={run.partial ? undefined : meet} />
+      )}
+      <RunFacts run={run} outline={outline} verification={verification} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** Which flows are drawn, how, and which part of the run: for all of its charts. */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import type { Span } from "../../charts/span";
 import { flowStyle } from "../../palette";
 import { useTheme } from "../../shell/theme";
@@ -85,7 +85,8 @@ export function Tools({ outline, span, shown, view, onView }: Props) {
 function ShownWindow({ span }: { span: Span }) {
   const words = useRef<HTMLSpanElement>(null);
   const all = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // Before the first picture: the words take room, and what is below would move for them.
+  useLayoutEffect(() => {
     const write = (): void => {
       const [from, to] = span.shown;
       if (words.current !== null)

@@ -1,5 +1,6 @@
 /** What a run came to, as the service tells it (docs/results.md): the parts of it that the page shows. */
 import type { Schemas } from "../../api/client";
+import { digits } from "../../units";
 import { isLive } from "../runs/view";
 
 export type Run = Schemas["Run"];
@@ -18,6 +19,7 @@ export interface FlowNumbers {
   loss_ratio: number | null;
   bytes: number | null;
   completion_s: number | null;
+  connected_s?: number | null;
 }
 
 export interface Check {
@@ -42,6 +44,7 @@ export interface RunDocument {
   fidelity?: { ok: boolean; checks: Check[] };
   expect?: { ok: boolean; text: string }[];
   error?: Record<string, string>;
+  partial?: { reached_s: number; of_s: number };
   rerun?: { run: string; identical: boolean; differences: string[] };
 }
 
@@ -51,6 +54,25 @@ export function documentOf(run: Run): RunDocument {
 
 export const isOver = (status: Run["status"]): boolean => !isLive({ status });
 export const isKept = (status: Run["status"]): boolean => status === "done" || status === "missed";
+
+/** The kept run that this one repeats, if it repeats one. */
+export function repeatedBy(run: Run): string | null {
+  return run.rerun_of ?? documentOf(run).rerun?.run ?? null;
+}
+
+/** Whether there are charts and files: its own or a part of them, or of an identical rerun those that it is identical to. */
+export function hasTrace(run: Run): boolean {
+  if (run.partial) return true;
+  if (!isKept(run.status)) return false;
+  return repeatedBy(run) === null || documentOf(run).rerun?.identical === true;
+}
+
+/** When measures are taken, as in "after warmup (2 s to 30 s)"; nothing where it is all of the run. */
+export function windowText({ window_s, duration_s }: Outline): string {
+  const [begin = 0, end = duration_s] = window_s;
+  if (begin === 0 && end === duration_s) return "";
+  return `${begin > 0 ? "after warmup" : "in the window"} (${digits(begin)} s to ${digits(end)} s)`;
+}
 
 /** The values of a sweep at its point, as in "rtt 20 ms, app.cc reno"; nothing where nothing is swept. */
 export function pointText(point: Readonly<Record<string, string>>): string {

@@ -34,3 +34,24 @@ test("it says how the run stands, and which event is the last", () => {
   expect(feed.hear(event("end", { status: "done" }))).toBe(true);
   expect(feed.state).toBe("ended");
 });
+
+test("an attempt that repeats what was told says how far it is itself", () => {
+  const feed = new Feed();
+  feed.hear(told(0, 7100, [10, 7000]));
+  expect([feed.frontS, feed.reachedS, feed.repeating]).toEqual([7.1, 7.1, null]);
+  // The service was killed: the run waits, and is made again from its start.
+  feed.hear(event("state", { state: "queued" }));
+  expect([feed.frontS, feed.reachedS]).toEqual([7.1, 0]);
+  feed.hear(event("state", { state: "live" }));
+  feed.hear(event("repeating", { attempt: 2, reached_ms: 900 }));
+  expect([feed.frontS, feed.reachedS, feed.repeating]).toEqual([7.1, 0.9, 2]);
+  feed.hear(told(7100, 7300, [7200]));
+  expect([feed.frontS, feed.reachedS, feed.repeating]).toEqual([7.3, 7.3, null]);
+});
+
+test("goodput is drawn over a round trip, so that what waited behind a loss is no rate of the path", () => {
+  const feed = new Feed(0.2);
+  const cells = { measure: "goodput", of: "a", t_ms: [100, 200, 300, 400], value: [100, 0, 300, 100] };
+  feed.hear({ id: "x", event: "samples", data: JSON.stringify({ from_ms: 0, to_ms: 400, series: [cells] }) });
+  expect([...feed.samples("goodput", "a").v]).toEqual([100, 50, 150, 200]);
+});

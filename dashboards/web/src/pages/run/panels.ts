@@ -6,6 +6,7 @@ import type { Samples, Window } from "../../charts/samples";
 import type { Source } from "../../charts/source";
 import { flowStyle, type PALETTE } from "../../palette";
 import { colourOf } from "../../shell/theme";
+import { count } from "../../units";
 import type { Outline } from "./document";
 
 export interface PanelOf {
@@ -15,14 +16,24 @@ export interface PanelOf {
   beside?: Measure;
   /** Whether a logarithmic axis shows more. */
   log: boolean;
+  /** What its values are to be compared with. */
+  against?: "capacity" | "bdp" | "buffer" | "base";
+  /** Why values may lie above all of that; they are cut off there. */
+  clip?: string;
 }
 
 export const PANELS: readonly PanelOf[] = [
-  { measure: "cwnd", of: "flow", beside: "ssthresh", log: true },
-  { measure: "goodput", of: "flow", log: false },
-  { measure: "rtt", of: "flow", log: true },
-  { measure: "inflight", of: "flow", log: true },
-  { measure: "queue", of: "link", log: false },
+  { measure: "cwnd", of: "flow", beside: "ssthresh", log: true, against: "bdp" },
+  {
+    measure: "goodput",
+    of: "flow",
+    log: false,
+    against: "capacity",
+    clip: "what waited behind a lost packet is delivered all at once",
+  },
+  { measure: "rtt", of: "flow", log: true, against: "base" },
+  { measure: "inflight", of: "flow", log: true, against: "bdp" },
+  { measure: "queue", of: "link", log: false, against: "buffer" },
   { measure: "retransmits", of: "flow", log: false },
 ];
 
@@ -39,33 +50,109 @@ export function linesOf(
 ): ChartLine[] {
   const all = panel.of === "flow" ? outline.flows : outline.links;
   const many = all.length > 12;
-  return all.flatMap((one, place): ChartLine[] => {
-    if (panel.of === "flow" && !shown.has(one.name)) return [];
-    const style = flowStyle(place, theme, patterned);
-    // A queue is nobody's.
-    const colour = panel.of === "link" && place === 0 ? colourOf("--text-2") : style.colour;
-    const line = (measure: Measure): ChartLine => ({
-      key: `${measure} ${one.name}`,
-      name: one.name,
-      place,
-      colour,
-      dash: style.dash,
-      width: many ? 1 : 1.5,
-      samples: (window: Window): Samples => source.samples(measure, one.name, window),
-    });
-    const lines = [line(panel.measure)];
-    if (panel.beside !== undefined && !many) {
-      const beside = line(panel.beside);
-      lines.unshift({
-        ...beside,
-        name: `${one.name}, ${QUANTITIES[panel.beside].name.toLowerCase()}`,
-        dash: [2, 3],
-        width: 1,
-        silent: true,
+  return all
+    .flatMap((one, place): ChartLine[] => {
+      if (panel.of === "flow" && !shown.has(one.name)) return [];
+      const style = flowStyle(place, theme, patterned);
+      // A queue is nobody's.
+      const colour = panel.of === "link" && place === 0 ? colourOf("--text-2") : style.colour;
+      const line = (measure: Measure): ChartLine => ({
+        key: `${measure} ${one.name}`,
+        name: one.name,
+        place,
+        colour,
+        dash: style.dash,
+        width: many ? 1 : 1.5,
+        samples: (window: Window): Samples => source.samples(measure, one.name, window),
       });
-    }
-    return lines;
-  });
+      const lines = [line(panel.measure)];
+      if (panel.beside !== undefined && !many) {
+        const beside = line(panel.beside);
+        lines.unshift({
+          ...beside,
+          name: `${one.name}, ${QUANTITIES[panel.beside].name.toLowerCase()}`,
+          dash: [2, 3],
+          width: 1,
+          silent: true,
+        });
+      }
+      return lines;
+    })
+    .concat(referencesOf(panel, outline));
+}
+
+/** What the values of a panel are to be compared with, of the first bottleneck, over the run. */
+export function referencesOf({ against }: PanelOf, outline: Outline): ChartLine[] {
+  const [link] = outline.links;
+  if (against === undefined || link === undefined) return [];
+  const { bdp_packets: bdp, buffer_packets: buffer, rtt_ms, duration_s } = outline;
+  const rates = link.rates ?? [];
+  // Its name stands at its end, so that is what it tells.
+  const last = rates.at(-1)?.bps ?? link.rate_bps;
+  const line = (say: (value: number) => string, of: (bps: number) => number): ChartLine => {
+    const name = say(of(last));
+    const ends = [...rates.slice(1).map(({ t_s }) => t_s), duration_s];
+    const samples = {
+      t: Float64Array.from(rates.flatMap(({ t_s }, at) => [t_s, ends[at] ?? duration_s])),
+      v: Float64Array.from(rates.flatMap(({ bps }) => [of(bps), of(bps)])),
+    };
+    return {
+      key: `reference ${name}`,
+      name,
+      place: 0,
+      colour: colourOf("--text-3"),
+      dash: [6, 4],
+      width: 1,
+      reference: true,
+      samples: () => samples,
+    };
+  };
+  const first = link.rates?.[0]?.bps ?? link.rate_bps;
+  if (against === "capacity")
+    return [
+      line(
+        (bps) => `capacity ${QUANTITIES.goodput.say(bps)}`,
+        (bps) => bps,
+      ),
+    ];
+  if (against === "base")
+    return [
+      line(
+        (ms) => `without queue ${QUANTITIES.rtt.say(ms)}`,
+        () => rtt_ms,
+      ),
+    ];
+  if (against === "buffer") {
+    return link.limit_packets > 0
+      ? [
+          line(
+            (held) => `buffer ${count(held)}`,
+            () => link.limit_packets,
+          ),
+        ]
+      : [];
+  }
+  if (bdp === null || bdp === undefined) return [];
+  const full = (bps: number): number => (bdp * bps) / first;
+  const found = [line((held) => `BDP ${count(Math.round(held))}`, full)];
+  if (buffer)
+    found.push(
+      line(
+        (held) => `BDP + buffer ${count(Math.round(held))}`,
+        (bps) => full(bps) + buffer,
+      ),
+    );
+  return found;
+}
+
+/** Times of the run that no measure counts: the warmup, and what is after the window. */
+export function shadedOf(outline: Outline): Window[] {
+  const [begin = 0, end = outline.duration_s] = outline.window_s;
+  const beside: Window[] = [
+    [0, begin],
+    [Math.min(end, outline.partial_s ?? end), outline.duration_s],
+  ];
+  return beside.filter(([from, to]) => to > from);
 }
 
 /** What happens during the run: flows that come and go, and what the schedule changes. */
@@ -75,12 +162,17 @@ export function marksOf(outline: Outline, shown: ReadonlySet<string>, theme: The
   return outline.moments
     .filter((moment) => moment.flow === null || (shown.has(moment.flow) && outline.flows.length <= 12))
     .filter((moment) => moment.flow === null || (moment.t_s > last * 0.004 && moment.t_s < last))
-    .map((moment) => ({
-      t: moment.t_s,
-      text: moment.text,
-      strong: moment.flow === null,
-      colour: moment.flow === null ? null : flowStyle(place.get(moment.flow) ?? 0, theme).colour,
-    }));
+    .map(
+      (moment): Mark => ({
+        t: moment.t_s,
+        text: moment.text,
+        strong: moment.flow === null,
+        colour: moment.flow === null ? null : flowStyle(place.get(moment.flow) ?? 0, theme).colour,
+      }),
+    )
+    .concat(
+      outline.partial_s == null ? [] : [{ t: outline.partial_s, text: "cancelled here", strong: true, colour: null }],
+    );
 }
 
 /** When the queue dropped something: wherever the count of drops rises. */

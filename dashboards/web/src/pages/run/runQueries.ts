@@ -1,12 +1,10 @@
 /** What the pages of runs and experiments ask for, and what they change. */
 import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-query";
 import { useCallback, useRef } from "react";
-import { idOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
 import { useEvents } from "../../api/events";
 import { queries } from "../../api/queries";
 import type { ServerEvent } from "../../api/sse";
-import { go, linkTo } from "../../shell/route";
 import type { Outline, Run } from "./document";
 
 export type Experiment = Schemas["Experiment"];
@@ -76,11 +74,11 @@ export function useCancel(experiment: string) {
   });
 }
 
-/** Once more, from the manifest; then to the run that this makes. */
+/** Once more, from the manifest; what comes of it is said at this run. */
 export function useRerun(run: string) {
   return useMutation({
     mutationFn: () => answered(api.POST("/api/v1/runs/{id}/rerun", at(run))),
-    onSuccess: (made) => go(linkTo(["runs", idOf(made.runs[0] ?? "")])),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["reruns", run] }),
   });
 }
 

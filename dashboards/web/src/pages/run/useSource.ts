@@ -6,7 +6,7 @@ import type { ServerEvent } from "../../api/sse";
 import { KeptRun, pointsFor } from "../../charts/kept";
 import type { Source } from "../../charts/source";
 import { Span } from "../../charts/span";
-import { isKept, isOver, type Outline, type Run } from "./document";
+import { hasTrace, isOver, type Outline, type Run } from "./document";
 import { Feed } from "./feed";
 
 export const SHOWN = ["cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops"] as const;
@@ -27,7 +27,7 @@ const isEnd = (event: ServerEvent): boolean => event.event === "end";
 export function useSource(run: Run, outline: Outline, onEnd: () => void): Watched {
   const span = useMemo(() => new Span([0, outline.duration_s]), [outline.duration_s]);
   const lines = outline.flows.length;
-  const [feed] = useState(() => (isOver(run.status) ? null : new Feed()));
+  const [feed] = useState(() => (isOver(run.status) ? null : new Feed(outline.rtt_ms / 1000)));
   const [kept, setKept] = useState<KeptRun | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const hear = useCallback((event: ServerEvent) => void (feed?.hear(event) && onEnd()), [feed, onEnd]);
@@ -40,7 +40,7 @@ export function useSource(run: Run, outline: Outline, onEnd: () => void): Watche
     span.grow(feed.frontS);
     return feed.onMore(() => span.grow(feed.frontS));
   }, [feed, kept, span]);
-  const keeps = isKept(run.status);
+  const keeps = hasTrace(run);
   useEffect(() => {
     if (!keeps) return;
     const reading = new KeptRun(run.id, span.whole, SHOWN, pointsFor(lines));

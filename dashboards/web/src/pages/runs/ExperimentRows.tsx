@@ -24,6 +24,11 @@ function cells(row: ExperimentRow) {
     <>
       <td className={styles.what}>
         <a href={linkTo(["experiments", row.id])}>{row.name}</a>
+        {row.rerun_of && (
+          <span className={styles.pin} title={`It repeats run ${row.rerun_of}`}>
+            rerun
+          </span>
+        )}
         {row.about && <span className={styles.about}>{row.about}</span>}
       </td>
       <td className={styles.controls}>{row.controls.join(", ")}</td>

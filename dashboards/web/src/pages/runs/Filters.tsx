@@ -8,7 +8,7 @@ import { Segments } from "../../parts/Segments";
 import { linkTo } from "../../shell/hash";
 import { useShortcut } from "../../shell/shortcuts";
 import styles from "./Filters.module.css";
-import { BACKENDS, isFiltered, NOTHING, SELDOM, STATUSES, type View } from "./view";
+import { BACKENDS, isFiltered, NOTHING, narrowed, SELDOM, STATUSES, type View } from "./view";
 
 // Who types is asked for no more than what they have written when they pause.
 const PAUSE_MS = 180;
@@ -18,10 +18,11 @@ interface Props {
   change: (change: Partial<View>) => void;
 }
 
-export function Filters({ view, change }: Props) {
+export function Filters({ view, change: changeAll }: Props) {
+  const change = (wanted: Partial<View>): void => changeAll(narrowed(wanted));
   const search = useRef<HTMLInputElement>(null);
   const [more, setMore] = useState(SELDOM.some((name) => view[name] !== ""));
-  const narrowed = SELDOM.filter((name) => view[name] !== "").length;
+  const hidden = SELDOM.filter((name) => view[name] !== "").length;
   const moreId = useId();
   useShortcut("/", "Search", () => search.current?.focus());
   return (
@@ -34,7 +35,7 @@ export function Filters({ view, change }: Props) {
             ["experiments", "Experiments"],
           ]}
           value={view.what}
-          onChange={(what) => change({ what, picked: [] })}
+          onChange={(what) => change({ what })}
         />
         <Words refers={search} value={view.q} onChange={(q) => change({ q })} />
         <Choice label="Status" value={view.status} words={STATUSES} onChange={(status) => change({ status })} />
@@ -50,7 +51,7 @@ export function Filters({ view, change }: Props) {
           </label>
         )}
         <Button kind="quiet" aria-expanded={more} aria-controls={moreId} onClick={() => setMore(!more)}>
-          More{narrowed > 0 && ` (${narrowed})`}
+          More{hidden > 0 && ` (${hidden})`}
         </Button>
         {isFiltered(view) && (
           <Button kind="quiet" onClick={() => change(NOTHING)}>
@@ -176,19 +177,20 @@ function Owner({ value, onChange }: { value: string; onChange: (value: string) =
   );
 }
 
-interface ChoiceProps<T extends string> {
+interface ChoiceProps {
   label: string;
-  value: T | "";
-  words: readonly T[];
-  onChange: (value: T | "") => void;
+  value: string;
+  words: readonly string[];
+  onChange: (value: string) => void;
 }
 
-function Choice<T extends string>({ label, value, words, onChange }: ChoiceProps<T>) {
+function Choice({ label, value, words, onChange }: ChoiceProps) {
   return (
     <label className={styles.labelled}>
       {label}
-      <select value={value} onChange={(event) => onChange(words.find((word) => word === event.target.value) ?? "")}>
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
         <option value="">any</option>
+        {value !== "" && !words.includes(value) && <option value={value}>{value} (unknown)</option>}
         {words.map((word) => (
           <option key={word}>{word}</option>
         ))}

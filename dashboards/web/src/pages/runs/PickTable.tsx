@@ -15,6 +15,8 @@ interface Had {
 export interface RowsProps<R> {
   rows: readonly R[];
   picked: ReadonlySet<string>;
+  /** All that match, or as many as may be. */
+  isAllPicked: boolean;
   cursor: string | null;
   onPick: (id: string) => void;
   onPickAll: () => void;
@@ -30,14 +32,21 @@ interface Props<R> extends RowsProps<R> {
 }
 
 export function PickTable<R extends Had>(props: Props<R>) {
-  const { name, noun, heads, cells, rows, picked, cursor, onPick, onPickAll } = props;
-  const all = rows.length > 0 && rows.every((row) => picked.has(row.id));
+  const { name, noun, heads, cells, rows, picked, isAllPicked, cursor, onPick, onPickAll } = props;
   return (
     <table className={styles.table} aria-label={name}>
       <thead>
         <tr>
           <th scope="col" className={styles.pick}>
-            <input type="checkbox" aria-label="Pick all that are loaded" checked={all} onChange={onPickAll} />
+            <input
+              ref={(box) => {
+                if (box !== null) box.indeterminate = !isAllPicked && picked.size > 0;
+              }}
+              type="checkbox"
+              aria-label="Pick all that match"
+              checked={isAllPicked}
+              onChange={onPickAll}
+            />
           </th>
           <th scope="col">State</th>
           {heads}

@@ -34,6 +34,16 @@ function cells(row: RunRow) {
     <>
       <td className={styles.what}>
         <a href={linkTo(["runs", row.id])}>{row.experiment}</a>
+        {row.rerun_of && (
+          <span className={styles.pin} title={`It repeats run ${row.rerun_of}`}>
+            rerun
+          </span>
+        )}
+        {row.partial && (
+          <span className={styles.pin} title="The trace up to where it was cancelled, and no result">
+            partial trace
+          </span>
+        )}
         {row.pinned && (
           <span className={styles.pin} title="Pinned: retention leaves it alone">
             pinned

@@ -23,7 +23,7 @@ export function useCursor({ ids, linkOf, onPick, onPickAll, onNoneLeft }: Rows):
   useShortcut("j", "Next row", () => move(1), { group: "List" });
   useShortcut("k", "Row before", () => move(place < 0 ? 1 : -1), { group: "List" });
   useShortcut("x", "Pick the row", () => at !== null && onPick(at), { group: "List" });
-  useShortcut("a", "Pick all that are loaded, or none", onPickAll, { group: "List" });
+  useShortcut("a", "Pick all that match, or none", onPickAll, { group: "List" });
   useShortcut("Enter", "Open the row", () => at !== null && go(linkOf(at)), { group: "List", enabled: at !== null });
   useEffect(() => {
     if (at !== null) document.getElementById(rowId(at))?.scrollIntoView({ block: "nearest" });

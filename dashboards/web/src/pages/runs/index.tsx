@@ -1,5 +1,5 @@
 /** Runs and experiments: one list with everything that was ever asked for; what is shown of it is in the address. */
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button, LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -14,6 +14,7 @@ import { ExperimentRows } from "./ExperimentRows";
 import { Filters } from "./Filters";
 import { type Listed, useExperiments, useRuns } from "./lists";
 import type { RowsProps } from "./PickTable";
+import { usePickAll } from "./pickAll";
 import { RunRows } from "./RunRows";
 import styles from "./Runs.module.css";
 import { type ExperimentRow, isFiltered, MOST_PICKED, NOTHING, type RunRow, VIEW, type View } from "./view";
@@ -61,7 +62,8 @@ interface Props<R> {
 }
 
 function List<R extends RunRow | ExperimentRow>({ view, change, listed, children }: Props<R>) {
-  const { rows, asked, fresh, showFresh, again } = listed;
+  const { rows, total, asked, fresh, showFresh, again, question, readIds } = listed;
+  const [done, setDone] = useState("");
   const picked = useMemo(() => new Set(view.picked), [view.picked]);
   const latest = useRef(view.picked);
   useEffect(() => {
@@ -75,9 +77,15 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
     [change],
   );
   const ids = useMemo(() => rows.map((row) => row.id), [rows]);
-  const pickAll = (): void => {
-    change({ picked: ids.every((id) => picked.has(id)) ? [] : ids.slice(0, MOST_PICKED) });
-  };
+  const matching = Math.max(total ?? 0, rows.length);
+  const isAllPicked =
+    picked.size >= Math.min(matching, MOST_PICKED) && ids.slice(0, MOST_PICKED).every((id) => picked.has(id));
+  const all = usePickAll(
+    () => readIds(MOST_PICKED),
+    question,
+    (found) => change({ picked: found }),
+  );
+  const pickAll = (): void => (isAllPicked ? change({ picked: [] }) : all.start());
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = asked;
   const onward = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
@@ -87,14 +95,30 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
   useShortcut("Escape", "Pick none", () => change({ picked: [] }), { group: "List", enabled: picked.size > 0 });
   if (asked.isError) return <ErrorNote error={asked.error} action={<Button onClick={again}>Try again</Button>} />;
   if (asked.isPending) return <Waiting height="50vh" />;
-  if (rows.length === 0) return <Nothing view={view} change={change} fresh={fresh} onFresh={showFresh} />;
+  const said = done !== "" && (
+    <p role="status" className={styles.done}>
+      {done}
+      <Button kind="quiet" onClick={() => setDone("")}>
+        Close
+      </Button>
+    </p>
+  );
+  if (rows.length === 0) {
+    return (
+      <>
+        {said}
+        <Nothing view={view} change={change} fresh={fresh} onFresh={showFresh} />
+      </>
+    );
+  }
   return (
     <>
+      {said}
       <div className={styles.above}>
         <p role="status">
-          {count(rows.length)}
-          {hasNextPage && "+"} {view.what}
+          {count(matching)} {view.what}
           {isFiltered(view) && " that match"}, {view.sort} first
+          {all.busy && ": picking them …"}
         </p>
         {fresh > 0 && (
           <Button kind="quiet" onClick={showFresh}>
@@ -105,11 +129,22 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
           {view.sort === "newest" ? "Oldest first" : "Newest first"}
         </Button>
       </div>
-      <div className={styles.list} data-old={asked.isPlaceholderData}>
-        {children({ picked, cursor, onPick: pick, onPickAll: pickAll })}
+      {all.error !== null && <ErrorNote error={all.error} action={<Button onClick={all.start}>Try again</Button>} />}
+      <div className={styles.list} data-old={asked.isPlaceholderData} aria-busy={all.busy}>
+        {children({ picked, isAllPicked, cursor, onPick: pick, onPickAll: pickAll })}
       </div>
       <More waits={hasNextPage} onward={onward} />
-      {picked.size > 0 && <Bulk what={view.what} picked={view.picked} rows={rows} change={change} again={again} />}
+      {picked.size > 0 && (
+        <Bulk
+          what={view.what}
+          picked={view.picked}
+          rows={rows}
+          matching={matching}
+          change={change}
+          again={again}
+          onDone={setDone}
+        />
+      )}
     </>
   );
 }

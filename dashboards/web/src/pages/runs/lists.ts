@@ -9,16 +9,29 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
 import type { Status } from "../../parts/Badge";
 import { type Change, useChanges } from "./live";
+import { idsOfAll } from "./pickAll";
 import { type ExperimentRow, experimentsQuery, isLive, type RunRow, runsQuery, type View } from "./view";
+
+interface Page<R> {
+  items: R[];
+  next: string | null;
+  total?: number | null;
+}
 
 export interface Listed<R> {
   rows: readonly R[];
-  asked: UseInfiniteQueryResult<InfiniteData<{ items: R[]; next: string | null }>>;
+  /** How many match, on all pages together; null while that is not known. */
+  total: number | null;
+  asked: UseInfiniteQueryResult<InfiniteData<Page<R>>>;
   /** How many came since that the list does not show yet. */
   fresh: number;
   showFresh: () => void;
   /** Read rows again: something was done to them. */
   again: () => void;
+  /** Names the filter and the order. */
+  question: string;
+  /** The ids of the first so many that match, loaded or not. */
+  readIds: (most: number) => Promise<readonly string[]>;
 }
 
 // Of more than so many that ended at once only the state is told, until the list is read again.
@@ -33,8 +46,8 @@ const BECOMES: Record<string, Status> = {
 export function useRuns(view: View): Listed<RunRow> {
   const question = useMemo(() => runsQuery(view), [view]);
   const key = useMemo(() => ["runs", question], [question]);
-  const listed = useList<RunRow>(key, (cursor) =>
-    answered(api.GET("/api/v1/runs", { params: { query: { ...question, ...(cursor && { cursor }) } } })),
+  const listed = useList<RunRow>(key, (more) =>
+    answered(api.GET("/api/v1/runs", { params: { query: { ...question, ...more } } })),
   );
   const { patch, ids, count } = listed;
   useChanges((changes) => {
@@ -61,8 +74,8 @@ export function useRuns(view: View): Listed<RunRow> {
 export function useExperiments(view: View): Listed<ExperimentRow> {
   const question = useMemo(() => experimentsQuery(view), [view]);
   const key = useMemo(() => ["experiments", question], [question]);
-  const listed = useList<ExperimentRow>(key, (cursor) =>
-    answered(api.GET("/api/v1/experiments", { params: { query: { ...question, ...(cursor && { cursor }) } } })),
+  const listed = useList<ExperimentRow>(key, (more) =>
+    answered(api.GET("/api/v1/experiments", { params: { query: { ...question, ...more } } })),
   );
   const { patch, ids, count, rows } = listed;
   useChanges((changes) => {
@@ -85,6 +98,17 @@ export function useExperiments(view: View): Listed<ExperimentRow> {
   return listed;
 }
 
+interface More {
+  cursor?: string;
+  total?: boolean;
+  limit?: number;
+}
+
+/** Which page; the first has no cursor. */
+function after(cursor: string): More {
+  return cursor === "" ? {} : { cursor };
+}
+
 function statusOf(change: Change): Status | null {
   if (change.kind === "run.finished") return (change.data.status as Status | undefined) ?? null;
   return BECOMES[change.kind] ?? null;
@@ -92,13 +116,14 @@ function statusOf(change: Change): Status | null {
 
 function useList<R extends { id: string; href: string }>(
   key: readonly unknown[],
-  read: (cursor: string) => Promise<{ items: R[]; next: string | null }>,
+  read: (more: More) => Promise<Page<R>>,
 ) {
   const client = useQueryClient();
   const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
   const asked = useInfiniteQuery({
     queryKey: key,
-    queryFn: ({ pageParam }) => read(pageParam),
+    // The first page counts all that match.
+    queryFn: ({ pageParam }) => read({ ...after(pageParam), ...(pageParam === "" && { total: true }) }),
     initialPageParam: "",
     getNextPageParam: (page) => page.next,
     // While another question is asked, the last answer stays: nothing jumps.
@@ -109,11 +134,13 @@ function useList<R extends { id: string; href: string }>(
   });
   const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.items) ?? [], [asked.data]);
   const ids = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
+  // Not the key itself, which is another object after every change of the address, a pick too.
+  const question = JSON.stringify(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question, another count
-  useEffect(() => setUnseen(new Set()), [key]);
+  useEffect(() => setUnseen(new Set()), [question]);
   const patch = useCallback(
     (change: (row: R) => R) =>
-      client.setQueryData<InfiniteData<{ items: R[]; next: string | null }>>(
+      client.setQueryData<InfiniteData<Page<R>>>(
         key,
         (known) =>
           known && { ...known, pages: known.pages.map((page) => ({ ...page, items: page.items.map(change) })) },
@@ -128,5 +155,13 @@ function useList<R extends { id: string; href: string }>(
     setUnseen(new Set());
     void refetch();
   }, [refetch]);
-  return { rows, ids, asked, fresh: unseen.size, showFresh: again, again, patch, count };
+  const total = asked.data?.pages[0]?.total ?? null;
+  const isWhole = !asked.hasNextPage && !asked.isPlaceholderData;
+  const readIds = (most: number): Promise<readonly string[]> =>
+    isWhole
+      ? Promise.resolve([...ids].slice(0, most))
+      : idsOfAll((cursor, limit) => read({ ...after(cursor), limit }), most);
+  return {
+    rows, total, ids, asked, fresh: unseen.size, showFresh: again, again, question, readIds, patch, count,
+  }; // biome-ignore format: one look
 }

@@ -16,7 +16,7 @@ export interface Known {
 const UNITS: Readonly<Record<string, readonly string[]>> = {
   rate: ["Mbit/s", "Gbit/s", "kbit/s"],
   duration: ["ms", "s", "us", "min"],
-  size: ["MB", "GB", "KB", "MiB"],
+  size: ["MB", "GB", "TB", "KB", "MiB"],
   buffer: ["BDP", "packets", "ms", "KB"],
   packets: ["packets"],
   window: ["packets", "KB", "MB"],

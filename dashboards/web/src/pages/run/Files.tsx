@@ -1,0 +1,75 @@
+/** The files of a run to take along, and whether they are what was kept. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import { addressOf } from "../../api/address";
+import { Badge } from "../../parts/Badge";
+import { Button, LinkButton } from "../../parts/Button";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Panel } from "../../parts/Panel";
+import { badFiles, sourceOf, type Verification } from "./damage";
+import { hasTrace, type Run } from "./document";
+import styles from "./RunPage.module.css";
+
+const FILES: readonly (readonly [name: string, about: string])[] = [
+  ["manifest.json", "all that determines it, and what it came to"],
+  ["flows.csv", "what receivers got"],
+  ["acks.csv", "TCP’s state at every ACK"],
+  ["links.csv", "queues at every tick"],
+  ["drops.csv", "every packet that was dropped"],
+  ["acks.parquet", "the same, for programs"],
+  ["log.txt", "what the guest said"],
+];
+
+interface Props {
+  run: Run;
+  verification: UseQueryResult<Verification, Error>;
+}
+
+export function Files({ run, verification }: Props) {
+  if (!hasTrace(run)) return null;
+  const bad = new Set(verification.data && badFiles(verification.data).map(([name]) => name));
+  return (
+    <Panel title="Files" actions={!run.partial && <Verify verification={verification} />}>
+      {verification.error && <ErrorNote error={verification.error} />}
+      {verification.data?.state === "unsealed" && (
+        <p className={styles.hint}>
+          It was kept before files had hashes, so nothing says whether they are what was kept; a rerun does.
+        </p>
+      )}
+      <ul className={styles.files}>
+        {FILES.map(([name, about]) => (
+          <li key={name}>
+            {bad.has(sourceOf(name)) ? (
+              <>
+                {name} <Badge tone="bad">damaged</Badge>
+              </>
+            ) : (
+              <a href={addressOf(`/api/v1/runs/${run.id}/files/${name}`)} download>
+                {name}
+              </a>
+            )}{" "}
+            <span>{about}</span>
+          </li>
+        ))}
+      </ul>
+      {run.links.grafana && <LinkButton href={run.links.grafana}>Open in Grafana</LinkButton>}
+    </Panel>
+  );
+}
+
+const TONES = { whole: "good", unsealed: "neutral", damaged: "bad" } as const;
+
+function Verify({ verification }: { verification: UseQueryResult<Verification, Error> }) {
+  const { data, isFetching, refetch } = verification;
+  return (
+    <>
+      {data !== undefined && <Badge tone={TONES[data.state]}>{data.state}</Badge>}
+      <Button
+        busy={isFetching}
+        title="Reads every file and compares it with what was kept"
+        onClick={() => void refetch()}
+      >
+        Verify
+      </Button>
+    </>
+  );
+}

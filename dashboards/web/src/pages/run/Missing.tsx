@@ -1,0 +1,77 @@
+/** There is no such run or experiment: what was asked for, what may have been meant, and the way on. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { answered, api } from "../../api/client";
+import { problemOf } from "../../api/problem";
+import { LinkButton } from "../../parts/Button";
+import { Empty } from "../../parts/Empty";
+import { Waiting } from "../../parts/Waiting";
+import { go, linkTo } from "../../shell/route";
+import { listOf } from "../runs/view";
+
+type Noun = "run" | "experiment";
+
+/** How many digits an id has, and how many of them may stand for it. */
+const DIGITS: Record<Noun, number> = { run: 20, experiment: 16 };
+const FEWEST = 4;
+const MOST = 5;
+
+export function isId(noun: Noun, id: string): boolean {
+  return /^[0-9a-f]+$/.test(id) && id.length === DIGITS[noun];
+}
+
+/** Whether an answer says that there is no such thing. */
+export function isMissing(error: unknown): boolean {
+  return problemOf(error).status === 404;
+}
+
+export function Missing({ noun, id }: { noun: Noun; id: string }) {
+  const isShort = /^[0-9a-f]+$/.test(id) && id.length >= FEWEST && id.length < DIGITS[noun];
+  const found = useQuery({
+    queryKey: ["beginning", noun, id],
+    enabled: isShort,
+    queryFn: () => beginningWith(noun, id),
+  });
+  const only = found.data?.length === 1 ? found.data[0] : undefined;
+  useEffect(() => {
+    if (only !== undefined) go(linkTo([`${noun}s`, only]), { replace: true });
+  }, [noun, only]);
+  if ((isShort && found.isPending) || only !== undefined)
+    return <Waiting label={`Looking for ${noun} ${id}`} height="30vh" />;
+  const several = found.data ?? [];
+  return (
+    <Empty
+      title={several.length > 0 ? `Several ${noun}s begin with ${id}` : `There is no ${noun} ${id}`}
+      action={<LinkButton href={listOf({ what: `${noun}s` })}>{`All ${noun}s`}</LinkButton>}
+    >
+      {several.length > 0 ? (
+        <ul>
+          {several.map((one) => (
+            <li key={one}>
+              <a href={linkTo([`${noun}s`, one])}>
+                <code>{one}</code>
+              </a>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p>
+          {isId(noun, id)
+            ? "It was deleted, or pruned because of its age, or it belongs to another lab."
+            : `The id of ${noun === "run" ? "a run" : "an experiment"} has ${DIGITS[noun]} digits of 0-9 and a-f; its beginning, from ${FEWEST} digits on, will do.`}
+        </p>
+      )}
+    </Empty>
+  );
+}
+
+async function beginningWith(noun: Noun, id: string): Promise<string[]> {
+  const query = { params: { query: { text: id, limit: 50 } } };
+  const { items } = await (noun === "run"
+    ? answered(api.GET("/api/v1/runs", query))
+    : answered(api.GET("/api/v1/experiments", query)));
+  return items
+    .map((one) => one.id)
+    .filter((one) => one.startsWith(id))
+    .slice(0, MOST);
+}

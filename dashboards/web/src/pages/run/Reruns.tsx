@@ -1,0 +1,46 @@
+/** What came of running a run once more, said where its charts are. */
+import { useQuery } from "@tanstack/react-query";
+import { answered, api, type Schemas } from "../../api/client";
+import { Badge, type Tone } from "../../parts/Badge";
+import { linkTo } from "../../shell/route";
+import { ago } from "../../units";
+import { isLive } from "../runs/view";
+import styles from "./RunPage.module.css";
+
+const MOST = 3;
+const ASK_AGAIN_MS = 700;
+
+type Row = Schemas["RunRow"];
+
+const SAID: Record<Row["status"], readonly [tone: Tone, text: string]> = {
+  queued: ["neutral", "waits for its turn"],
+  running: ["busy", "is running"],
+  done: ["good", "identical: every byte of the trace is the same"],
+  missed: ["bad", "differs: the trace is another one"],
+  failed: ["bad", "failed"],
+  cancelled: ["neutral", "was cancelled"],
+};
+
+export function Reruns({ run }: { run: string }) {
+  const found = useQuery({
+    queryKey: ["reruns", run],
+    queryFn: () =>
+      answered(api.GET("/api/v1/runs", { params: { query: { text: `rerun=${run}`, limit: MOST, sort: "newest" } } })),
+    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? ASK_AGAIN_MS : false),
+  });
+  const rows = found.data?.items ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <ul className={styles.reruns} aria-label="Reruns">
+      {rows.map((row) => {
+        const [tone, text] = SAID[row.status];
+        return (
+          <li key={row.id} role="status">
+            <Badge tone={tone}>rerun</Badge>{" "}
+            <a href={linkTo(["runs", row.id])}>{ago(row.finished_at ?? row.created_at)}</a>, {text}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,49 @@
+/** Which ones refused, and why: one note a reason, however many gave it. */
+import { Button } from "../../parts/Button";
+import { Dialog } from "../../parts/Dialog";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { linkTo } from "../../shell/hash";
+import { count } from "../../units";
+import { type Refusal, reasonsOf } from "./acting";
+import styles from "./Runs.module.css";
+import type { View } from "./view";
+
+interface Props {
+  what: View["what"];
+  refused: readonly Refusal[];
+  onClose: () => void;
+}
+
+export function Refused({ what, refused, onClose }: Props) {
+  return (
+    <Dialog title={`${count(refused.length)} refused`} onClose={onClose}>
+      <div className={styles.told}>
+        {reasonsOf(refused).map(({ problem, ids }) => (
+          <ErrorNote key={ids[0]} error={problem} action={ids.length > 1 && <Others what={what} ids={ids} />} />
+        ))}
+      </div>
+      <div className={styles.asks}>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Others({ what, ids }: { what: View["what"]; ids: readonly string[] }) {
+  return (
+    <details>
+      <summary>
+        The same of {count(ids.length)} {what}
+      </summary>
+      <ul className={styles.ids}>
+        {ids.map((id) => (
+          <li key={id}>
+            <a href={linkTo([what, id])}>
+              <code>{id}</code>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,25 @@
+"""What axe-core finds in a page as it is shown now: serious and critical breaches of WCAG 2.2 A and AA."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+_AXE = Path(__file__).resolve().parents[2] / "dashboards/web/node_modules/axe-core/axe.min.js"
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_SERIOUS = ("serious", "critical")
+_RUN_AXE = """async (only) => {
+    const found = await axe.run(document, { runOnly: only, resultTypes: ["violations"] });
+    return found.violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map((node) => node.html.slice(0, 160)) }));
+}"""
+
+
+def breaches(page: Page, *rules: str) -> list[Any]:
+    """By these rules, or by all."""
+    if not page.evaluate("'axe' in window"):
+        # Not as a script of the page, whose policy allows none but its own.
+        page.evaluate(f"{_AXE.read_text()}; undefined")
+    found: list[Any] = page.evaluate(_RUN_AXE, list(rules or _RULES))
+    return [one for one in found if one["impact"] in _SERIOUS]

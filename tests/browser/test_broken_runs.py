@@ -1,0 +1,147 @@
+"""Runs that are not as they should be: a damaged one says which file and how it is repaired, a failed one leads to its log."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from orchestrator.own_sources import read_sources
+from tests.api.serving import ROOT, Service, served
+from tests.browser.axe import breaches
+from tests.browser.visitor import Visitor
+from tests.command import longhaul
+from tests.unit.test_damage import flip
+
+KMOD = Path(__file__).resolve().parents[2] / "kmod"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One of its own, where runs are broken on purpose, and which takes modules."""
+    with served(tmp_path_factory.mktemp("broken") / "home", LONGHAUL_USER_CODE="on") as running:
+        yield running
+
+
+def a_run(service: Service, seed: int) -> tuple[str, Path]:
+    """A kept run and its folder."""
+    ended = service.wait(service.submit({"shipped": "quick", "seed": seed})["id"])
+    assert ended["status"] == "done", ended
+    run = ended["runs"][0].rpartition("/")[2]
+    return run, service.home / "runs" / run[:2] / run
+
+
+def is_fit(page: Page) -> None:
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert breaches(page) == []
+
+
+def test_a_damaged_run_says_which_file_and_is_repaired(visitor: Visitor, service: Service) -> None:
+    """A flipped bit in what its charts need: the charts notice it."""
+    run, folder = a_run(service, 1)
+    flip(folder / "acks.parquet", 8 * 5000)
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{run}")
+    damage = page.get_by_role("region", name="Damage")
+    expect(damage.get_by_role("heading", name="This run is damaged")).to_be_visible()
+    expect(damage.get_by_role("list", name="Damaged files")).to_have_text(
+        "acks.parquet: its content is not what was kept"
+    )
+    expect(damage).to_contain_text(f"longhaul verify {run} --repair")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("damaged")
+    # It is said once, and what cannot be downloaded is no link.
+    expect(page.get_by_role("alert")).to_have_count(0)
+    files = page.get_by_role("region", name="Files")
+    expect(files.get_by_role("link", name="acks.csv")).to_have_count(0)
+    expect(files.get_by_role("link", name="flows.csv")).to_have_count(1)
+    visitor.pictures("run-damaged")
+    is_fit(page)
+    # The command that it names is the one that helps.
+    command = damage.locator("code").last.inner_text().split()
+    assert command[0] == "longhaul"
+    done = longhaul(*command[1:], home=service.home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    damage.get_by_role("button", name="Look again").click()
+    expect(damage).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).not_to_contain_text("damaged")
+    expect(page.get_by_role("region", name="Charts").locator("canvas").first).to_be_visible()
+    expect(files.get_by_role("link", name="acks.csv")).to_have_count(1)
+
+
+def test_a_file_that_is_gone_is_seen_without_being_asked_for(visitor: Visitor, service: Service) -> None:
+    """No chart needs it."""
+    run, folder = a_run(service, 2)
+    (folder / "log.txt").unlink()
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{run}")
+    expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: it is gone")
+    expect(page.get_by_role("region", name="Charts").locator("canvas").first).to_be_visible()
+
+
+def test_all_files_are_verified_by_a_press(visitor: Visitor, service: Service) -> None:
+    """A flipped bit in a file that the page does not read is found when somebody asks."""
+    run, folder = a_run(service, 3)
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{run}")
+    files = page.get_by_role("region", name="Files")
+    files.get_by_role("button", name="Verify").click()
+    expect(files.get_by_text(re.compile("whole$"))).to_be_visible()
+    flip(folder / "log.txt", 5)
+    files.get_by_role("button", name="Verify").click()
+    expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: its content is not what was kept")
+
+
+def test_a_damaged_manifest_leads_to_running_the_experiment_again(visitor: Visitor, service: Service) -> None:
+    run, folder = a_run(service, 4)
+    (folder / "manifest.json").write_text("[]")
+    page = visitor.page
+    visitor.logs_in("run", f"runs/{run}")
+    damage = page.get_by_role("region", name="Damage")
+    expect(damage.get_by_role("list", name="Damaged files")).to_contain_text("manifest.json")
+    expect(damage).not_to_contain_text("--repair")
+    damage.get_by_role("link", name="Change and launch").click()
+    # Launching waits until the experiment is there, and does not launch the one that was being written.
+    page.get_by_role("button", name=re.compile("^Launch")).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("quick")
+    with service.client("read") as client:
+        newest = client.get(f"{ROOT}/experiments").json()["items"][0]["id"]
+    assert service.wait(newest)["status"] == "done"
+    visitor.opens(f"runs/{run}")
+    page.reload()
+    expect(page.get_by_role("region", name="Charts").locator("canvas").first).to_be_visible()
+    expect(page.get_by_role("region", name="Damage")).to_have_count(0)
+
+
+def test_a_failed_run_leads_to_its_log(visitor: Visitor, service: Service, tmp_path: Path) -> None:
+    """A module that panics takes its guest along, and the log says so."""
+    source = (KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "dying")
+    source = source.replace("return tcp_register", 'panic("on purpose");\n\treturn tcp_register')
+    (tmp_path / "dying").mkdir()
+    (tmp_path / "dying" / "tcp_dying.c").write_text(source)
+    key, files = read_sources(tmp_path / "dying")
+    with service.client("admin") as client:
+        sent = client.put(f"{ROOT}/modules/{key}", json={"files": files}).json()
+    spec = {
+        "experiment": "dying",
+        "modules": [sent["reference"]],
+        "path": {"bandwidth": "20 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"name": "one", "cc": "dying"}],
+        "duration": "2 s",
+    }
+    ended = service.wait(service.submit({"spec": spec}, "admin")["id"])
+    assert ended["status"] == "failed", json.dumps(ended)
+    run = ended["runs"][0].rpartition("/")[2]
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{run}")
+    failure = page.get_by_role("alert")
+    expect(failure.get_by_role("heading", name="It failed")).to_be_visible()
+    with page.expect_download() as download:
+        failure.get_by_role("link", name="log.txt").click()
+    assert "on purpose" in Path(download.value.path()).read_text(errors="replace")
+    visitor.pictures("run-failed")
+    is_fit(page)
