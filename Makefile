@@ -4,9 +4,17 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON := .venv/bin/python
+PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
+PIP_FAILED := { echo 'setup: pip could not install the Python packages into .venv, its words are above; if it reached no package index, see to the network or set PIP_INDEX_URL to a mirror, then the same make again' >&2; exit 3; }
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
+# What the first time takes of a disk, in MB, at the most: measured by make newcomer
+VENV_MB := 700
+KERNEL_MB := 1900
+CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
+# A half build is removed before the next one begins, so its room counts as free.
+kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACHE)/kernels/$$hash" ] || [ -e "$(CACHE)/kernels/.build-$$hash" ] || ./setup.sh --room "$(CACHE)" $(KERNEL_MB) 'building the guest kernel $1' 'set LONGHAUL_CACHE to a folder of a larger disk'
 C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
 WEB := dashboards/web
 # make test: these mostly wait or use one processor, and hold nothing against the clock, so two go at a time, the longest first; the others
@@ -21,24 +29,35 @@ IMAGES_S := 1800
 # make fuzz: on which kernel, how many experiments, from which seed
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
+RIGHT := 1000
+WRONG := 200
 SEED := 1
 # make fuzz-api: for how long
 MINUTES := 20
+# make newcomer: of which Debian (bookworm, trixie), and who: one who may use sudo, or one who may not (sudo, user)
+RELEASE := bookworm
+NEWCOMER := sudo
 # make reproduce: a paper or a figure, and options; without any, every paper in full, which takes hours
 REPRODUCE :=
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-setup: packages .venv/.stamp agent kernel ## install what is missing, build the agent and the default kernel
+setup: packages .venv/.stamp agent kernel ## install what experiments and tests need, build the agent and the default kernel
 
 packages: ## install the system packages that are missing
 	@./setup.sh
 
-.venv/.stamp: requirements-dev.lock pyproject.toml
-	python3 -m venv .venv
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+# What experiments need, and the project itself, editable; .venv/.stamp below adds what tests need, to the same environment.
+.venv/.stamp-run: requirements.lock pyproject.toml
+	@[ -e .venv ] || ./setup.sh --room "$$PWD/.venv" $(VENV_MB) 'installing the Python packages'
+	@python3 -m venv .venv
+	@$(PIP) --require-hashes -r requirements.lock || $(PIP_FAILED)
+	@$(PIP) --no-deps -e . || $(PIP_FAILED)
+	@touch $@
+
+.venv/.stamp: requirements-dev.lock .venv/.stamp-run
+	@$(PIP) --require-hashes -r requirements-dev.lock || $(PIP_FAILED)
 	@touch $@
 
 agent: packages ## build the agent
@@ -65,28 +84,46 @@ sbom: .venv/.stamp ## write what it is made of into dist/sbom.cdx.json (CycloneD
 	@ls dist/sbom.cdx.json
 
 kernel: packages ## build the default guest kernel and the modules for it
+	@$(call kernel-room,$(firstword $(KERNELS)))
 	@kmod/sandbox/build.sh $(firstword $(KERNELS)) >/dev/null
 	@kmod/sandbox/build-modules.sh $(firstword $(KERNELS)) >/dev/null
 
 kernels: packages ## build every guest kernel and the modules for each
-	@for kernel in $(KERNELS); do kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
+	@./setup.sh kernels
+	@for kernel in $(KERNELS); do $(call kernel-room,$$kernel) && kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
 
 kernel-debug: packages ## build the kernel that watches itself (KASAN, UBSAN, lockdep) and the modules for it
 	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null
 	@kmod/sandbox/build-modules.sh $(DEBUG_KERNEL) >/dev/null
 
-demo: setup ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
+demo: ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
+	@echo 'step 1 of 5: Debian packages (the first time about a minute, 230 MB)'
+	@$(MAKE) --no-print-directory packages
+	@echo 'step 2 of 5: Python packages into .venv (the first time about a minute, 150 MB)'
+	@$(MAKE) --no-print-directory -s .venv/.stamp-run
+	@echo 'step 3 of 5: the agent, which runs inside a guest (the first time a few seconds)'
+	@$(MAKE) --no-print-directory agent
+	@echo 'step 4 of 5: the guest kernel and its modules (the first time about 8 minutes of processor time, so 4 minutes on two processors; 1.9 GB of disk meanwhile)'
+	@$(MAKE) --no-print-directory kernel
+	@echo 'step 5 of 5: the experiment (a few seconds)'
 	@mkdir -p build
 	@$(LONGHAUL) run demo --report build/demo.html
+	@echo
+	@echo 'The report is build/demo.html. The command is .venv/bin/longhaul; to call it longhaul in this shell:'
+	@printf '    export PATH=%q:$$PATH\n' "$$PWD/.venv/bin"
 
-newcomer: ## from a clean Debian 12 and nothing else to the first chart, with the wall time of each step (root; ten minutes)
+newcomer: ## from a bare Debian and nothing else to the first chart, timed (root; RELEASE=trixie NEWCOMER=sudo, see tests/newcomer.sh)
 	@./setup.sh hosts
-	@tests/newcomer.sh
+	@tests/newcomer.sh $(RELEASE) $(NEWCOMER)
 
 test: setup kernels web ## everything CI runs
-	@./setup.sh check stock containers service live
+	@./setup.sh tests check stock containers service live
 	@printf '%s\n' $(BESIDE) | xargs -P 2 -I @ sh -c 'said=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$said"; exit $$code'
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
+
+test-busy: setup kernels web ## every stage of make test beside two busy loops (STAGES="test-api test-live" for some of them)
+	@./setup.sh check stock containers service live
+	@tests/busy.sh $(or $(STAGES),$(BESIDE) $(ALONE))
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
@@ -132,9 +169,9 @@ test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of ph
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
 	@$(PYTHON) -m pytest $(call in-turns,hosts) --numprocesses 3 $(HOSTS)
 
-fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold (FUZZ=2000 SEED=1 KERNEL=6.12)
+fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold; right and wrong runs, against the bars of fidelity (FUZZ=2000 RIGHT=1000 WRONG=200 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
-	@$(PYTHON) -m pytest tests/fuzz --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --from-seed $(SEED) --remember
+	@$(PYTHON) -m pytest tests/fuzz --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --right $(RIGHT) --wrong $(WRONG) --from-seed $(SEED) --remember
 
 fuzz-api: .venv/.stamp agent kernel ## schemathesis against the service, for as long as one likes (MINUTES=20 SEED=1)
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
@@ -145,6 +182,7 @@ test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted i
 	@$(PYTHON) -m pytest tests/stock
 
 check: .venv/.stamp check-kmod check-web ## format, lint, types, import contracts
+	@./setup.sh tests
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
@@ -160,6 +198,7 @@ check-web: $(WEB)/node_modules/.stamp ## format, lint and types of the web page
 	@cd $(WEB) && npm run --silent check
 
 fmt: .venv/.stamp $(WEB)/node_modules/.stamp ## format everything
+	@./setup.sh tests
 	@.venv/bin/ruff format --quiet .
 	@.venv/bin/ruff check --quiet --fix .
 	@clang-format -i $(C_SOURCES)
@@ -189,6 +228,9 @@ dkms-uninstall: ## take them back
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
+bench-limits: setup ## look for what limits a sender without a name, on every path below half a GiB (BENCH=--help for its options)
+	@$(PYTHON) -m tests.bench.limits $(BENCH)
+
 bench-page: .venv/.stamp ## write docs/benchmarks.md from what the last whole `make bench` measured
 	@$(PYTHON) -m tests.bench.page
 
@@ -209,11 +251,11 @@ bench-live: setup ## 100,000 samples a second to a real Prometheus, and what the
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
-reproduce: setup ## hold what papers published against fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
+reproduce: packages .venv/.stamp-run agent kernel ## hold what papers published against fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
 	@$(LONGHAUL) reproduce $(REPRODUCE) -o build/reproduce
 
 clean: ## remove what was built here (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-live bench-page bench-web trust reproduce clean
+.PHONY: help setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

@@ -6,9 +6,13 @@ setup.sh has the same table, since it runs before there is a Python environment;
 from __future__ import annotations
 
 import os
+import platform
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+
+from orchestrator.installation import KMOD
 
 # What brings what: a command, or a file that may be a pattern, and its package.
 NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -18,15 +22,15 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("/usr/include/linux/tcp.h", "linux-libc-dev"),
         ("/usr/lib/x86_64-linux-gnu/libc.a", "libc6-dev"),
     ),
-    "kernels": (
+    "kernel": (
         ("flex", "flex"),
         ("bison", "bison"),
         ("bc", "bc"),
         ("xz", "xz-utils"),
         ("patch", "patch"),
         ("/usr/src/linux-source-6.12.tar.xz", "linux-source-6.12"),
-        ("/usr/src/linux-source-6.1.tar.xz", "linux-source-6.1"),
     ),
+    "kernels": (("/usr/src/linux-source-6.1.tar.xz", "linux-source-6.1"),),
     "confinement": (("setpriv", "util-linux"), ("bwrap", "bubblewrap")),
     "mininet": (
         ("ip", "iproute2"),
@@ -66,14 +70,25 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 # Those that `./setup.sh` looks for whatever it is asked; the others are its groups of the same names.
-ALWAYS = ("modules", "kernels", "confinement", "mininet", "programs", "tests")
+ALWAYS = ("modules", "kernel", "confinement", "mininet", "programs")
+
+# What no later Debian has, and how it is got from there.
+_OF_DEBIAN_12 = ("linux-source-6.1",)
+_FROM_DEBIAN_12 = KMOD / "sandbox" / "debian-12.sh"
 
 
 def lacking(*groups: str) -> Iterator[tuple[str, str]]:
     """Every piece of these groups that this machine lacks, with the command that brings it."""
     for piece, package in dict.fromkeys(need for group in groups for need in NEEDS[group]):
         if not _there(piece):
-            yield piece, f"run `apt-get install {package}`"
+            yield piece, f"run `{_command(package)}`"
+
+
+def _command(package: str) -> str:
+    """What installs it here."""
+    if package in _OF_DEBIAN_12 and platform.freedesktop_os_release().get("VERSION_CODENAME") != "bookworm":
+        return f"sudo {shlex.quote(str(_FROM_DEBIAN_12))} {package}"
+    return f"apt-get install {package}"
 
 
 def _there(piece: str) -> bool:

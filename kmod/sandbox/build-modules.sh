@@ -4,6 +4,8 @@
 #
 #	build-modules.sh VERSION [FOLDER]    the last line on standard output is the folder of the *.ko
 #
+# With LONGHAUL_DEBUG_INFO=yes they have debugging information, and the same code.
+#
 #	$LONGHAUL_CACHE/modules/<hash>/*.ko
 #	$LONGHAUL_CACHE/modules/current-<version> -> <hash>		only the project's own
 set -euo pipefail
@@ -12,7 +14,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sources=$(dirname "$here")
 cache=${LONGHAUL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/longhaul}
 version=${1:?usage: build-modules.sh VERSION [FOLDER]}
-brought=${2:-}
+brought=${2:+$(realpath -- "$2")}
+debug=
+[ "${LONGHAUL_DEBUG_INFO:-}" != yes ] || debug=-g
 kernel=$(readlink -f "$cache/kernels/current-$version" || true)
 
 if [ ! -f "$kernel/manifest.json" ]; then
@@ -24,6 +28,7 @@ hash=$({
 	cd "$sources" && cat Kbuild ./*.h
 	if [ -n "$brought" ]; then cd "$brought"; fi
 	cat ./*.h ./*.c 2>/dev/null || true
+	printf %s "$debug"
 } | sha256sum | cut -c1-32)
 target=$cache/modules/$hash
 mkdir -p "$cache/modules"
@@ -37,12 +42,12 @@ if [ ! -d "$target" ]; then
 	cp "${brought:-$sources}"/*.c "$work/src"
 	find "${brought:-$sources}" -maxdepth 1 -name '*.h' -exec cp -t "$work/src" {} +
 	if ! make -s -C "$kernel/tree" ARCH=um "${warnings[@]}" \
-		KCFLAGS="-ffile-prefix-map=$work/src=." M="$work/src" modules >"$work/log" 2>&1; then
+		KCFLAGS="-ffile-prefix-map=$work/src=. $debug" M="$work/src" modules >"$work/log" 2>&1; then
 		grep -v '^make' "$work/log" | sed "s#$work/src/##g" >&2
 		echo "building the kernel modules for $version: the compiler's words are above"
 		exit 1
 	fi
-	strip --strip-debug "$work"/src/*.ko
+	[ -n "$debug" ] || strip --strip-debug "$work"/src/*.ko
 	cp "$work"/src/*.ko "$work/out"
 	mv -T "$work/out" "$target" 2>/dev/null || [ -d "$target" ]
 fi

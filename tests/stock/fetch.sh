@@ -50,9 +50,14 @@ refresh() {
 	apt-get update >/dev/null 2>&1
 }
 
+# A later Debian has kernels of its own alone.
+ask_debian_12() {
+	"$here/../../kmod/sandbox/debian-12.sh" --apt "$cache/debian-12" && export APT_CONFIG=$cache/debian-12/apt.conf
+}
+
 mkdir -p "$cache"
-if ! resolve && ! { refresh && resolve; }; then
-	[ -e "$cache/current-$version/load-order" ] || die "apt knows no linux-image-$version.*-amd64 with its headers: run apt-get update as root; Debian 12 has them"
+if ! resolve && ! { refresh && resolve; } && ! { ask_debian_12 && resolve; }; then
+	[ -e "$cache/current-$version/load-order" ] || die "apt knows no linux-image-$version.*-amd64 with its headers: run apt-get update as root; Debian 12 has them, and its mirror is asked too"
 	echo "fetching the stock kernel $version: apt knows none; the one in the cache stands" >&2
 	readlink -f "$cache/current-$version"
 	exit
