@@ -142,7 +142,7 @@ def _experiment_format() -> Iterator[str]:
         yield f"## {title}\n"
         if part is not experiment.Experiment and part.__doc__:
             yield f"{part.__doc__.strip()}\n"
-        rows = [(f"`{name}`", _default(field), field.description or "") for name, field in part.model_fields.items()]
+        rows = [(f"`{name}`", _default(field), _meaning(field)) for name, field in part.model_fields.items()]
         yield from _table(("field", "default", "meaning"), rows)
         yield ""
     yield "Where flows go, what `params` and `links` name, and topologies of your own: [topologies.md](topologies.md).\n"
@@ -153,7 +153,7 @@ def _experiment_format() -> Iterator[str]:
         + ", ".join(f"`{name}`" for name in experiment.PathNumbers.model_fields)
         + ". A loss of 100 % is a"
     )
-    yield "blackout. A smaller `mtu` makes TCP send smaller segments at once; queues are made for frames of the start.\n"
+    yield "blackout; a run may begin in one, by `path.loss` or by a change at 0 s. A smaller `mtu` makes TCP send smaller segments at once; queues are made for frames of the start.\n"
     yield "Of a TCP flow: `cc` and `params`, judged by the congestion control that the flow has by then. A change before the"
     yield "flow's start counts from its start; one after the end of a sized flow changes nothing. Parameters that belong to the"
     yield "module have to be given to all its flows at once.\n"
@@ -166,6 +166,16 @@ def _experiment_format() -> Iterator[str]:
     yield "      bic: {cc: reno}"
     yield "```\n"
     yield "Measures for `expect`, congestion controls and their parameters are listed in [catalogues.md](catalogues.md)."
+
+
+def _meaning(field: FieldInfo) -> str:
+    """The field's description, with the bounds of one that is a plain number."""
+    bounds = {type(bound).__name__: bound for bound in field.metadata}
+    lowest = getattr(bounds.get("Ge"), "ge", None)
+    above, highest = getattr(bounds.get("Gt"), "gt", None), getattr(bounds.get("Le"), "le", None)
+    if highest is None:
+        return field.description or ""
+    return f"{field.description}; {f'above {above}' if lowest is None else lowest} to {highest}"
 
 
 def _default(field: FieldInfo) -> str:
