@@ -229,7 +229,7 @@ def _developing(_: Settings) -> _Pieces:
 
 
 _CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {
-    _WANTED: ("runs in virtual time, the same on every machine", _sandbox),
+    _WANTED: ("runs in virtual time, the same wherever the guest kernel is the same", _sandbox),
     "own modules": ("congestion controls that people bring along, built and run confined", _own_modules),
     "kernels": ("building kernels for guests", _kernels),
     "iperf3": ("flows with `tool: iperf3`", _iperf3),
