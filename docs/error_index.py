@@ -47,6 +47,7 @@ def error_index(table: Table) -> Iterator[str]:
         ("`disk_full`", "free some space, or set LONGHAUL_HOME to a larger disk"),
         ("`killed`", "somebody, or the kernel for want of memory, ended it: run it again if that was not meant"),
         ("`cancelled`", "it was asked to end"),
+        ("`endless_log`", "let its modules print less: a log has at most 64 MB"),
         ("`no_status`", "none of these: its last line is in the sentence; please report the experiment and its log"),
     ]
     yield from table(("cause", "what to do"), deaths)

@@ -126,7 +126,7 @@ class Path(PathNumbers):
     buffer: BufferSize = Field(
         "1 BDP", description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
     )
-    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the forward queues; reverse queues are droptail")  # type: ignore[valid-type]
+    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues; droptail in reverse")  # type: ignore[valid-type]
     ecn: Switch = Field(
         False, description="senders ask for ECN, and the forward queues mark instead of dropping where they can"
     )

@@ -63,7 +63,7 @@ class Guard:
 
     def __init__(self, pid: int, control: int, report: int, directory: Path) -> None:
         self.pid = pid
-        self._directory = directory
+        self.directory = directory
         self._control = control
         self._report = report
         self._ended: GuardReport | None = None
@@ -100,7 +100,7 @@ class Guard:
         _, status = os.waitpid(self.pid, 0)
         if not line:
             # The guard itself was killed; the guest dies with it (PR_SET_PDEATHSIG), but not a child it was just making.
-            _kill_inside(self._directory)
+            _kill_inside(self.directory)
             return GuardReport(None, _signal_of(status), "guard_killed", 0.0, 0.0, 0)
         said = json.loads(line)
         return GuardReport(

@@ -6,6 +6,7 @@ without a status counts as dead too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -18,6 +19,8 @@ from orchestrator.process import GuardReport
 RETRYABLE = frozenset({"time_went_backwards"})
 
 _LOG_TAIL_BYTES = 16_384
+# A kernel that reports one fault without end, or a module that prints for every packet, would fill the disk.
+_LONGEST_LOG_BYTES = 64_000_000
 # With less than this left, the disk is why: not even the log can say so then.
 _DISK_FULL_BYTES = 65_536
 
@@ -82,6 +85,15 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
         return GuestDied(subject, "cancelled", "the guest was cancelled")
     last = tail.strip().splitlines()[-1:] or ["its log is empty"]
     return GuestDied(subject, "no_status", f"the guest ended with {report.exit_code} without a status: {last[0]}")
+
+
+def check_log(subject: str, log: Path) -> None:
+    """Raise where a guest that still runs has printed too much."""
+    with contextlib.suppress(FileNotFoundError):
+        if log.stat().st_size > _LONGEST_LOG_BYTES:
+            what = f"the guest printed more than {_LONGEST_LOG_BYTES / 1e6:g} MB"
+            hint = "let its modules print less, as pr_info_ratelimited() does"
+            raise GuestDied(subject, "endless_log", what, hint)
 
 
 def _free_bytes(folder: Path) -> int:

@@ -28,7 +28,6 @@ _HOME_BYTES = 2**20
 _MININETS_FOLDERS = ("/tmp", "/var/tmp", "/sys")  # noqa: S108
 # A processor second is at most a wall second of the one processor that a guest has, and wall time is the guard's.
 _MOST_TRACE_BYTES = 8 * 2**30
-_MOST_LOG_BYTES = 64 * 2**20
 _MOST_DOCUMENT_BYTES = 64 * 2**20
 # Every process of a guest is one here; programs of iperf3 and shells of Mininet's nodes are the most there are.
 _PROCESSES = 64
@@ -79,11 +78,9 @@ class Fence:
             return
         self._next_look_s = now_s + _LOOK_EVERY_S
         check_size(self._guest, _MOST_TRACE_BYTES, self._run.experiment)
-        check_size(self._directory / "log.txt", _MOST_LOG_BYTES, self._run.experiment)
 
     def take_out(self, names: Sequence[str]) -> None:
         """Take these results out of the root of a guest that has ended."""
-        check_size(self._directory / "log.txt", _MOST_LOG_BYTES, self._run.experiment)
         try:
             for name in names:
                 most_bytes = _MOST_TRACE_BYTES if name == "trace.bin" else _MOST_DOCUMENT_BYTES

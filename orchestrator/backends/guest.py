@@ -17,14 +17,14 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.backends.base import Cost
 from orchestrator.backends.complaints import first_complaint
 from orchestrator.backends.cpus import claim_cpu
 from orchestrator.backends.crashes import explain
-from orchestrator.backends.deaths import RETRYABLE, name_death
+from orchestrator.backends.deaths import RETRYABLE, check_log, name_death
 from orchestrator.backends.fence import Fence, is_fenced, real_end
 from orchestrator.backends.originals import retain
 from orchestrator.backends.programs import LOG
@@ -138,9 +138,9 @@ class Guests:
             try:
                 trace = growing_traces(run, directory)[0]
                 set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
-                look = fence.look if fence else None
-                report = follow(run, trace, guard, self._settings, progress, set_up_s, look)
-                guard.close()
+                with log_left(guard):
+                    look = fence.look if fence else None
+                    report = follow(run, trace, guard, self._settings, progress, set_up_s, look)
                 self._collect(run, directory, report, fence)
             finally:
                 guard.close()
@@ -225,6 +225,7 @@ class Guests:
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
         try:
+            check_log(run.experiment, directory / "log.txt")
             check_end(run, directory, report)
         except (GuestDied, KernelComplained) as error:
             explain(error, run, directory / "log.txt", self._settings)
@@ -275,6 +276,24 @@ def make_root(directory: Path, agent: Path | None = None) -> Path:
     return guest
 
 
+@contextlib.contextmanager
+def log_left(guard: Guard) -> Iterator[None]:
+    """End the guest with the context. Its log stays also where it does not end by itself: its guard then removes its folder."""
+    log = guard.directory / "log.txt"
+    printed = b""
+    try:
+        yield
+    except (GuestDied, RunTimedOut):
+        with contextlib.suppress(OSError):
+            printed = log.read_bytes()
+        raise
+    finally:
+        guard.close()
+        if printed and not log.exists():
+            guard.directory.mkdir(exist_ok=True)
+            log.write_bytes(printed)
+
+
 def follow(
     run: Run,
     trace: Path,
@@ -291,9 +310,10 @@ def follow(
     # What reads traces takes as long to load as a short run; by now the guest is at work.
     from orchestrator.trace import TraceTail
 
-    tail = TraceTail(trace)
+    tail, log = TraceTail(trace), guard.directory / "log.txt"
     seen_ns, stall = -1, Stall(settings.stall_limit_s, set_up_s, time.monotonic())
     while (report := guard.wait(_LOOK_EVERY_S)) is None:
+        check_log(run.experiment, log)
         if look:
             look()
         now_ns = tail.virtual_ns()

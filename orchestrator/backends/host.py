@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.backends.base import Cost
-from orchestrator.backends.guest import check_status, follow, place, read_status
+from orchestrator.backends.guest import check_status, follow, log_left, place, read_status
 from orchestrator.backends.ownership import owned
 from orchestrator.errors import BackendError
 from orchestrator.installation import AGENT
@@ -84,10 +84,8 @@ def run_on_host(run: Run, directory: Path, words: list[str], settings: Settings,
     command = [str(AGENT), *guard, *words, str(directory), mark]
     with owned(mark):
         process = start_guard(command, directory / "log.txt", {"HOME": str(directory), "PATH": _PATH})
-        try:
+        with log_left(process):
             report = follow(run, directory / "trace.bin", process, settings, progress)
-        finally:
-            process.close()
     status = read_status(directory)
     if status is None:
         last = (directory / "log.txt").read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]

@@ -101,14 +101,14 @@ def with_code(mine: Path, function: str, code: str) -> int:
     return before.count("\n") + 3
 
 
-def run_mine(mine: Path, home: Path) -> CompletedProcess[str]:
+def run_mine(mine: Path, home: Path, **environment: str) -> CompletedProcess[str]:
     """The first two seconds of a flow that loses some packets."""
     file = mine.parent / "experiment.yaml"
     file.write_text(
         "experiment: mine\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms, loss: 5 %}\nmodules: [./mymodule]\n"
         "flows: [{name: one, cc: mine, params: {cwnd: 20 packets}}]\nduration: 2 s\n"
     )
-    return longhaul("run", str(file), home=home)
+    return longhaul("run", str(file), home=home, **environment)
 
 
 def test_a_crash_in_a_module_names_its_function_and_line(mine: Path, tmp_path: Path) -> None:
@@ -130,3 +130,22 @@ def test_what_a_module_prints_is_in_the_log_of_its_run(mine: Path, tmp_path: Pat
     run_mine(mine, tmp_path)
     (run,) = (folder.name for folder in (tmp_path / "runs").glob("*/*"))
     assert longhaul("log", run[:6], home=tmp_path).stdout.count("mine: a flow begins\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "limit_s", "found"),
+    [
+        ("for (;;) ;", "2", "no virtual progress in 2 s of its own processor time"),
+        ('for (;;) pr_info("mine: the same once more\\n");', "300", "the guest printed more than 64 MB"),
+    ],
+    ids=["computes", "prints"],
+)
+def test_a_module_that_never_ends_leaves_its_log(
+    mine: Path, tmp_path: Path, code: str, limit_s: str, found: str
+) -> None:
+    with_code(mine, "mine_ssthresh", f'pr_info("mine: a loss\\n"); {code}')
+    said = run_mine(mine, tmp_path, LONGHAUL_STALL_LIMIT_S=limit_s)
+    words = " ".join((said.stdout + said.stderr).split())
+    assert said.returncode == 4 and found in words
+    log = longhaul("log", words.partition("`longhaul log ")[2][:8], home=tmp_path).stdout
+    assert log.count("mine: a loss\n") == 1

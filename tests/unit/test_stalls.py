@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.backends.guest import follow
 from orchestrator.backends.stalls import Stall
-from orchestrator.errors import RunTimedOut
+from orchestrator.errors import GuestDied, RunTimedOut
 from orchestrator.process import Effort, Guard, GuardReport, effort_below
 from orchestrator.run import Run
 from orchestrator.settings import Settings
@@ -72,6 +72,8 @@ class Family:
         parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {program!r}])"
         self._process = subprocess.Popen([sys.executable, "-c", parent], start_new_session=True)
         self.until_s = float("inf")
+        # Its log would be there.
+        self.directory = Path()
         while not self.child:
             time.sleep(0.01)
 
@@ -113,6 +115,7 @@ def followed(family: Family, tmp_path: Path) -> GuardReport:
     """What comes of following it, with a limit of a second and no trace that would grow."""
     settings = cast("Settings", SimpleNamespace(stall_limit_s=_LIMIT_S, wall_limit_s=60))
     run = cast("Run", SimpleNamespace(experiment="x", clock="virtual"))
+    family.directory = tmp_path
     try:
         return follow(run, tmp_path / "trace.bin", cast("Guard", family), settings, lambda virtual_ns: None)
     finally:
@@ -137,6 +140,16 @@ def test_a_guest_that_hardly_gets_a_processor_lives(busy: int, tmp_path: Path) -
 def test_a_guest_that_spins_or_sleeps_for_ever_is_found(program: str, what: str, tmp_path: Path) -> None:
     with pytest.raises(RunTimedOut, match=f"no virtual progress in 1 s of .*{what}, at virtual 0.000 s"):
         followed(Family(program), tmp_path)
+
+
+def test_a_guest_that_prints_without_end_is_ended_before_it_fills_the_disk(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    family = Family(
+        f"with open({os.fspath(log)!r}, 'a') as log:\n while True: log.write('BUG: the same again\\n' * 10_000)"
+    )
+    with pytest.raises(GuestDied, match="the guest printed more than 64 MB") as died:
+        followed(family, tmp_path)
+    assert died.value.cause == "endless_log"
 
 
 def test_a_guest_that_is_stopped_for_good_is_found(tmp_path: Path) -> None:
