@@ -214,7 +214,7 @@ class Service(Part):
 
 
 def copy_of_cache(cache: Path, folder: Path) -> Path:
-    """The parts of a cache that runs are made of, without what is only needed to build them."""
+    """The parts of a cache that runs are made of. Never the whole of it: images of containers have a /dev/full, and a copy of that has no end."""
     folder.mkdir()
     for kind in ("kernels", "modules"):
         shutil.copytree(cache / kind, folder / kind, symlinks=True, ignore=shutil.ignore_patterns("tree", ".build*"))

@@ -22,6 +22,7 @@ from orchestrator.results.store import Store
 from orchestrator.settings import Settings, load_settings
 from tests.command import longhaul
 from tests.guest.conftest import experiment
+from tests.parts import copy_of_cache
 from tests.unit.test_damage import flip
 
 KMOD = Path(__file__).resolve().parents[2] / "kmod"
@@ -82,9 +83,7 @@ def test_a_run_is_made_again_with_the_agent_that_made_it(home: Settings, tmp_pat
     shutil.copy(AGENT, agent)
     with agent.open("ab") as file:
         file.write(b"\0\0\0\0")
-    # A cache of its own, in which nothing has to be built anew.
-    cache = tmp_path / "cache"
-    shutil.copytree(home.cache, cache, symlinks=True, ignore=shutil.ignore_patterns("tree", "artefacts", "sets", "own"))
+    cache = copy_of_cache(home.cache, tmp_path / "cache")
     today = replace(home, cache=cache)
     document = keep(replace(today, agent=agent))
     store = Store(today)
@@ -110,8 +109,7 @@ def test_a_run_is_made_again_with_the_agent_that_made_it(home: Settings, tmp_pat
 
 
 def test_an_agent_that_makes_a_run_is_kept_for_its_reruns(home: Settings, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    shutil.copytree(home.cache, cache, symlinks=True, ignore=shutil.ignore_patterns("tree", "artefacts", "sets", "own"))
+    cache = copy_of_cache(home.cache, tmp_path / "cache")
     document = keep(replace(home, cache=cache))
     kept = cache / "artefacts" / document["identity"]["agent"]
     assert kept.read_bytes() == AGENT.read_bytes()
