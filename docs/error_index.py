@@ -44,7 +44,6 @@ def error_index(table: Table) -> Iterator[str]:
         for cause, _, hint in CAUSES
     ]
     deaths += [
-        ("`disk_full`", "free some space, or set LONGHAUL_HOME to a larger disk"),
         ("`killed`", "somebody, or the kernel for want of memory, ended it: run it again if that was not meant"),
         ("`cancelled`", "it was asked to end"),
         ("`endless_log`", "let its modules print less: a log has at most 64 MB"),

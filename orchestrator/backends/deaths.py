@@ -23,10 +23,16 @@ _LOG_TAIL_BYTES = 16_384
 _LONGEST_LOG_BYTES = 64_000_000
 # With less than this left, the disk is why: not even the log can say so then.
 _DISK_FULL_BYTES = 65_536
+_MORE_ROOM = "free some space, or set LONGHAUL_HOME to a larger disk"
 
 # In this order: the first pattern found in the end of the log names the cause.
 CAUSES: tuple[tuple[str, str, str], ...] = (
     ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
+    (
+        "disk_full",
+        r"lh_trace: writing the trace failed with error (?:28|122)\b",
+        _MORE_ROOM,
+    ),
     (
         "trace_not_written",
         r"lh_trace: writing the trace failed with error \d+",
@@ -70,7 +76,7 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
             subject,
             "disk_full",
             f"the disk of {log.parent} is full",
-            "free some space, or set LONGHAUL_HOME to a larger disk",
+            _MORE_ROOM,
         )
     tail = _tail(log)
     for cause, pattern, hint in CAUSES:

@@ -27,6 +27,7 @@ def ended(code: int | None = 0, by: int | None = None, reason: str = "exited") -
     ("log", "report", "cause"),
     [
         ("guest_panic.txt", ended(None, signal.SIGABRT), "panic"),
+        ("disk_full.txt", ended(None, signal.SIGABRT), "disk_full"),
         ("host_memory_full.txt", ended(None, signal.SIGABRT), "host_memory_full"),
         ("no_personality.txt", ended(1), "no_personality"),
         ("empty.txt", ended(None, signal.SIGKILL), "killed"),
