@@ -14,6 +14,8 @@ from orchestrator.units import parse_packets, parse_size
 
 # The kernel keeps socket buffers in an int, to which the last packet is added before it is compared: below that by 16 MB.
 MOST_BUFFER_BYTES = 2**31 - 2**24
+# A program that waits to send is woken when no more of its buffer than this is taken, whatever it waited for.
+WOKEN_SHARE = 2 / 3
 # The largest window that TCP can offer.
 LARGEST_WINDOW_BYTES = 65_535 << 14
 _LEAST_WRITE_BYTES = 4_194_304
@@ -137,8 +139,8 @@ def window_bytes(flow: str, written: str, segment: int) -> int:
 
 
 def largest_window_bytes(mtu: int, mss_bytes: int) -> int:
-    """The most that one connection can have on its way: TCP's own window, or what full packets of this size leave of the buffers."""
-    return min(LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES // Pipe(0, mtu).skb_bytes * mss_bytes)
+    """What one connection can always have on its way: TCP's own window, or what full packets of this size take of a send buffer that is still filled in time."""
+    return min(LARGEST_WINDOW_BYTES, int(WOKEN_SHARE * MOST_BUFFER_BYTES) // Pipe(0, mtu).skb_bytes * mss_bytes)
 
 
 def kernel_sysctls() -> Sysctls:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from orchestrator.qdiscs import DCF
 from orchestrator.run import Flow, Run
-from orchestrator.stack import LARGEST_WINDOW_BYTES, Pipe
+from orchestrator.stack import LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES, WOKEN_SHARE, Pipe
 from orchestrator.trace import Records, Trace
 
 # Name, whether it holds, what was found.
@@ -51,7 +51,7 @@ class Held:
     # While its receiver still opened the window: all of that time, and what of it the window kept the sender from sending.
     opening_us: float
     opening_held_us: float
-    # By a window that no longer opened, and by one that cannot be larger.
+    # By a window that no longer opened, and by one or a send buffer that cannot be larger.
     window_us: float
     largest_us: float
     # While half its buffers or more held the packets behind one that was lost, and lost again.
@@ -88,7 +88,7 @@ def _buffers(run: Run, flow: Flow, fact: dict[str, Any], held: Held) -> Verdict:
     if held.opening_held_us:
         text += f", and {held.opening_held_us / 1000:.0f} ms while its first window opened"
     if held.largest_us:
-        text += f", and {held.largest_us / held.total_us:.2%} at TCP's largest window, 1 GiB"
+        text += f", and {held.largest_us / held.total_us:.2%} at the largest window or send buffer of TCP"
     if held.hole_us:
         text += f", and {held.hole_us / held.total_us:.2%} with half its buffers or more behind a packet that was lost again and again"
     return "not limited by buffers", share <= _BUFFERS_SHARE, text
@@ -163,19 +163,26 @@ def _flags(run: Run, flow: Flow, acks: Records, before_ns: int) -> tuple[tuple[F
     if free.any():
         free &= ~_paced(acks, free, t_ns, lasted_us, mss)
     offered = acks["snd_wnd"].astype(np.float64)
-    hole = (acks["state"] >= _STATE_RECOVERY) & (span >= _hole_packets(run, flow))
+    send_bytes = _send_buffer_bytes(run, flow)
+    # How many full packets it holds, at least.
+    buffered = send_bytes / Pipe(0, run.meaning.mtu).skb_bytes
+    hole = (acks["state"] >= _STATE_RECOVERY) & (span >= _HOLE_SHARE * buffered)
     free &= ~hole
     blocked = free & (next_bytes > offered)
     largest = blocked & (offered >= LARGEST_WINDOW_BYTES - 2 * mss)
+    if send_bytes == MOST_BUFFER_BYTES:
+        # A program that waits to send is woken when enough of the buffer is free again, and there is no larger one.
+        largest |= free & (span >= WOKEN_SHARE * buffered)
+        blocked &= ~largest
     opening = _opens(acks) & ~largest & ~hole
-    return (opening, blocked & opening, blocked & ~opening & ~largest, largest, hole, free & ~blocked), lasted_us
+    unnamed = free & ~blocked & ~largest
+    return (opening, blocked & opening, blocked & ~opening & ~largest, largest, hole, unnamed), lasted_us
 
 
-def _hole_packets(run: Run, flow: Flow) -> float:
-    """How many packets behind a hole take up a sender's buffer, which the plan made for eight pipes."""
+def _send_buffer_bytes(run: Run, flow: Flow) -> int:
+    """The buffer of a flow's sender, which the plan made for eight pipes."""
     sysctls = next(dict(node.sysctls) for node in run.nodes if node.name == flow.from_node)
-    most_bytes = int(sysctls["net/ipv4/tcp_wmem"].split()[-1])
-    return _HOLE_SHARE * most_bytes / Pipe(0, run.meaning.mtu).skb_bytes
+    return int(sysctls["net/ipv4/tcp_wmem"].split()[-1])
 
 
 def _paced(acks: Records, free: Flags, t_ns: Floats, lasted_us: Floats, mss: int) -> Flags:

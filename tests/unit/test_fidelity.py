@@ -15,9 +15,10 @@ from orchestrator.analysis.fidelity import check_fidelity
 from orchestrator.analysis.measures import summarise
 from orchestrator.analysis.offered import flying_bytes
 from orchestrator.analysis.remedies import REMEDIES, what_to_change
+from orchestrator.analysis.senders import what_held
 from orchestrator.analysis.series import of_flow
 from orchestrator.run import End, Module, Qdisc, Run, TraceOptions
-from orchestrator.stack import MOST_BUFFER_BYTES
+from orchestrator.stack import LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES
 from orchestrator.trace import Trace
 from tests.unit.recordings import recorded
 
@@ -318,6 +319,18 @@ def _largest(run: Run) -> Run:
     sizes = dict.fromkeys(("net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"), f"4096 {MOST_BUFFER_BYTES} {MOST_BUFFER_BYTES}")
     nodes = [replace(node, sysctls=tuple((dict(node.sysctls) | sizes).items())) for node in run.nodes]
     return replace(run, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize(("change", "named"), [(_largest, True), (lambda run: run, False)], ids=["largest", "smaller"])
+def test_the_largest_send_buffer_is_a_limit_with_a_name(change: Callable[[Run], Run], named: bool) -> None:
+    """A sender at 600,000 of its 2,000,000 packets, whose program is not woken: a third of 2 GiB is not free."""
+    run, trace, facts = recorded("lossy_pair")
+    run = change(run)
+    acks = trace.acks[trace.acks["id"] == run.flows[0].id].copy()
+    acks["cwnd"], acks["inflight"], acks["state"], acks["lost"] = 2_000_000, 600_000, 0, 0
+    acks["snd_wnd"], acks["pacing_Bps"] = LARGEST_WINDOW_BYTES, 2**40
+    held = what_held(run, run.flows[0], acks, facts["flows"][0])
+    assert (held.largest_us > 0.9 * held.total_us, held.unnamed_us > 0.9 * held.total_us) == (named, not named)
 
 
 def _with_own_module(run: Run) -> Run:
