@@ -79,6 +79,17 @@ def test_an_iperf3_that_is_not_told_to_begin_is_a_result(finish: Runner) -> None
     assert check(done, "iperf3 agrees") == ["short: its server told it nothing before its end"]
 
 
+def test_an_iperf3_that_waits_in_the_dark_is_a_result(finish: Runner) -> None:
+    """The path is cut within its handshake: it has its data connection, and asks for its server's word until the end."""
+    path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms"}
+    schedule = [{"at": "70 ms", "path": {"loss": "100 %"}}]
+    done = finish(
+        path=path, flows=[{"name": "one", "cc": "reno", "tool": "iperf3"}], schedule=schedule, duration="70 s"
+    )
+    assert done.document["flows"][0]["connected_s"] == pytest.approx(0.08, abs=0.005)
+    assert done.document["flows"][0]["goodput_bps"] == 0
+
+
 def test_tcp_that_gives_up_is_a_result(finish: Runner) -> None:
     """Six SYNs, and none after 127 s."""
     flows = [{"name": name, "cc": "reno", "tool": name, "start": "1 s"} for name in ("lh-flow", "iperf3")]
