@@ -52,6 +52,7 @@ COPY kmod kmod
 COPY topologies topologies
 COPY orchestrator orchestrator
 COPY api api
+COPY longhaul longhaul
 COPY playbooks/containers containers
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --no-deps -e . && containers/slim.sh .venv
 COPY --from=made /made/agent orchestrator/agent/build

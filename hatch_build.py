@@ -5,7 +5,7 @@
     PREFIX/share/doc/longhaul/                          where people look
 
 PREFIX is the environment that the wheel is installed into. What a build left in the working copy stays out, so that the same commit
-gives the same wheel; orchestrator/installation.py finds the files again.
+gives the same wheel; orchestrator/system/installation.py finds the files again.
 """
 
 from __future__ import annotations
@@ -38,9 +38,14 @@ class Files(BuildHookInterface[Any]):
     """Adds the files that no package holds."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """An editable installation has them where they are."""
+        """An editable installation has them where they are, and imports longhaul alone from there."""
         if version != "editable":
             build_data["shared_data"].update(shared_files(Path(self.root)))
+            return
+        link = Path(self.root, "build/import/longhaul")
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if not link.is_symlink():
+            link.symlink_to("../../longhaul")
 
 
 def shared_files(root: Path) -> dict[str, str]:

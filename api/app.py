@@ -13,19 +13,17 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request, Response
 from starlette_compress import CompressMiddleware, remove_compress_type
 
-from api import errors
-from api.answers import ROOT, NotChanged
-from api.auth import Door
-from api.dependencies import Lab
-from api.following import Hub
-from api.limits import Streams
-from api.measuring import Gauges
-from api.middleware import Requests
-from api.outward import Outward
-from api.page import BUILT, BelowPrefix
-from api.page import router as page
-from api.reference import reference
-from api.routes import (
+from longhaul.api import errors
+from longhaul.api.auth import Door
+from longhaul.api.http.limits import Streams
+from longhaul.api.http.middleware import Requests
+from longhaul.api.http.responses import ROOT, NotChanged
+from longhaul.api.http.threads import let_few_look_up
+from longhaul.api.lab import Lab
+from longhaul.api.metrics import Gauges
+from longhaul.api.openapi.document import reference
+from longhaul.api.redaction import Outward
+from longhaul.api.routes import (
     baselines,
     catalogue,
     comparisons,
@@ -44,10 +42,12 @@ from api.routes import (
     tokens,
     values,
 )
-from api.schemas import Problem
-from api.turns import let_few_look_up
-from api.watching import Watchers
-from orchestrator.settings import Settings, load_settings
+from longhaul.api.schemas.experiments import Problem
+from longhaul.api.static_page import BUILT, BelowPrefix
+from longhaul.api.static_page import router as page
+from longhaul.api.streams.events import Hub
+from longhaul.api.streams.live_run import Watchers
+from longhaul.orchestrator.system.settings import Settings, load_settings
 
 _ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux TCP out. See docs/service.md."
 # So that its schema is in the reference, which knows better which statuses there are.

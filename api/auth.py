@@ -23,8 +23,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from orchestrator.errors import AuthError, NotAllowed, RecordUnreachable
-from orchestrator.results.access import Access, Caller
+from longhaul.orchestrator.database.access import Access, Caller
+from longhaul.orchestrator.system.errors import AuthError, NotAllowed, RecordUnreachable
 
 SESSION_COOKIE = "longhaul_session"
 CSRF_HEADER = "X-CSRF-Token"

@@ -19,9 +19,16 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from api.outward import Outward
-from orchestrator.errors import FieldProblem, LonghaulError, OverLimit, RecordUnreachable, SpecError, nearest
-from orchestrator.sweep import below, part_of
+from longhaul.api.redaction import Outward
+from longhaul.orchestrator.spec.sweep import below, part_of
+from longhaul.orchestrator.system.errors import (
+    FieldProblem,
+    LonghaulError,
+    OverLimit,
+    RecordUnreachable,
+    SpecError,
+    nearest,
+)
 
 _LOG = logging.getLogger("longhaul.api")
 

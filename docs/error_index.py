@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.backends import open_backend
-from orchestrator.backends.deaths import CAUSES, RETRYABLE
-from orchestrator.errors import BackendUnavailable, LonghaulError, error_tree
-from orchestrator.plan import compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings, scheduler_address
-from orchestrator.spec import load_experiment
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.backends.deaths import CAUSES, RETRYABLE
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError, error_tree
+from longhaul.orchestrator.system.settings import load_settings, scheduler_address
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 

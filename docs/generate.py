@@ -14,38 +14,39 @@ import typer
 from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
-from api.app import create_app
-from api.reference_page import reference_page
 from dashboards.grafana.boards import BOARDS
 from docs.error_index import error_index
 from docs.manual import manual_page
-from orchestrator import experiment, settings
-from orchestrator.analysis.measures import FORMULAS, key_of
-from orchestrator.catalogues import CATALOGUES
-from orchestrator.cli import app
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.expectation import MEASURES
-from orchestrator.graph import Graph
-from orchestrator.metrics import RUN_METRICS, SERVICE_METRICS
-from orchestrator.picture import as_svg, as_text, picture_of
-from orchestrator.presets import ERAS, PRESETS
-from orchestrator.topology import build_graph
-from topologies import CATALOG
+from docs.reference_page import reference_page
+from longhaul.api.app import create_app
+from longhaul.cli.main import app
+from longhaul.orchestrator.analysis.measures import FORMULAS, key_of
+from longhaul.orchestrator.execution.catalogues import CATALOGUES
+from longhaul.orchestrator.live.metrics import RUN_METRICS, SERVICE_METRICS
+from longhaul.orchestrator.preview.topology_picture import as_svg, as_text, picture_of
+from longhaul.orchestrator.spec import model
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.graph import Graph
+from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.spec.presets import ERAS, PRESETS
+from longhaul.orchestrator.spec.topology import build_graph
+from longhaul.orchestrator.system import settings
+from longhaul.topologies import CATALOG
 
 DOCS = Path(__file__).parent
 
 PARTS = (
-    ("The whole file", experiment.Experiment),
-    ("path", experiment.Path),
-    ("path.one_way", experiment.OneWay),
-    ("path.burst", experiment.Burst),
-    ("links", experiment.Link),
-    ("flows", experiment.Flow),
-    ("flows.on_off", experiment.OnOff),
-    ("flows.web", experiment.Web),
-    ("schedule", experiment.Change),
-    ("schedule.flows", experiment.FlowSettings),
-    ("expect", experiment.Expected),
+    ("The whole file", model.Experiment),
+    ("path", model.Path),
+    ("path.one_way", model.OneWay),
+    ("path.burst", model.Burst),
+    ("links", model.Link),
+    ("flows", model.Flow),
+    ("flows.on_off", model.OnOff),
+    ("flows.web", model.Web),
+    ("schedule", model.Change),
+    ("schedule.flows", model.FlowSettings),
+    ("expect", model.Expected),
 )
 
 EXIT_CODES = (
@@ -140,7 +141,7 @@ def _experiment_format() -> Iterator[str]:
     yield "```\n"
     for title, part in PARTS:
         yield f"## {title}\n"
-        if part is not experiment.Experiment and part.__doc__:
+        if part is not model.Experiment and part.__doc__:
             yield f"{part.__doc__.strip()}\n"
         rows = [(f"`{name}`", _default(field), _meaning(field)) for name, field in part.model_fields.items()]
         yield from _table(("field", "default", "meaning"), rows)
@@ -149,9 +150,7 @@ def _experiment_format() -> Iterator[str]:
     yield _IPERF3
     yield "## What a schedule may change\n"
     yield (
-        "Of the path: "
-        + ", ".join(f"`{name}`" for name in experiment.PathNumbers.model_fields)
-        + ". A loss of 100 % is a"
+        "Of the path: " + ", ".join(f"`{name}`" for name in model.PathNumbers.model_fields) + ". A loss of 100 % is a"
     )
     yield "blackout; a run may begin in one, by `path.loss` or by a change at 0 s. A smaller `mtu` makes TCP send smaller segments at once; queues are made for frames of the start.\n"
     yield "Of a TCP flow: `cc` and `params`, judged by the congestion control that the flow has by then. A change before the"

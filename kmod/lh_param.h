@@ -5,7 +5,7 @@
  *	LH_PARAM(name, unit, default, low, high, "meaning");
  *
  * From it come the module parameter (writing a value outside its range is refused, at load and later), the text of
- * modinfo, and, because orchestrator/parameters.py reads the same line, everything Longhaul says and checks about it.
+ * modinfo, and, because orchestrator/spec/parameters.py reads the same line, everything Longhaul says and checks about it.
  * Units: number, switch, packets, us, ms, s, kbit_s, thousandths (1500 is 1.5).
  *
  * LH_SOCKET_PARAM declares one that belongs to a socket instead, and the socket option that carries it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * The layout of trace.bin, as written by lh_trace.c and read by orchestrator/trace.py.
+ * The layout of trace.bin, as written by lh_trace.c and read by orchestrator/trace/records.py.
  *
  *	0        4096            4160            4224
  *	| header | record 0      | record 1      | ...

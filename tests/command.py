@@ -3,7 +3,7 @@
     this process -- words, folder, environment, three pipes --> the warm one -- fork --> a waiting one -- fork --> the command
                  <------------------- output, messages, exit code -------------------------'------------------------'
 
-A forked command is what `python -m orchestrator.cli` is, but for the start of Python and the imports, which take longer than most
+A forked command is what `python -m longhaul.cli.main` is, but for the start of Python and the imports, which take longer than most
 verbs do. Tests of the start itself, and of what two processes of Python agree on, start theirs anew.
 """
 
@@ -24,13 +24,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
-_COMMAND = "orchestrator.cli"
+_COMMAND = "longhaul.cli.main"
 # What verbs import when they are called, and what that imports when it is used.
 _NEEDED = (
     *("alembic.command", "alembic.runtime.migration", "pyarrow.parquet", "sqlalchemy.dialects.sqlite"),
-    *("orchestrator.backends.sandbox", "orchestrator.capabilities", "orchestrator.cli_list", "orchestrator.cli_service"),
-    *("orchestrator.comparing", "orchestrator.pipeline", "orchestrator.remote", "orchestrator.reproduce", "orchestrator.results.catalog"),
-    *("orchestrator.results.traces", "orchestrator.seeking", "orchestrator.trial", "orchestrator.verbs"),
+    *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.doctor", "longhaul.cli.list", "longhaul.cli.service"),
+    *("longhaul.cli.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.remote", "longhaul.cli.reproduce", "longhaul.orchestrator.database.catalog"),
+    *("longhaul.orchestrator.results.traces", "longhaul.cli.search", "longhaul.orchestrator.spec.trial", "longhaul.cli.verbs"),
 )  # fmt: skip
 _MOST_BYTES = 128 * 1024
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from orchestrator.settings import Grafana
+from longhaul.orchestrator.system.settings import Grafana
 
 
 @dataclass

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.system.settings import load_settings
 
 _BIN = Path(sys.executable).parent
 _ANSWER_S = 120.0

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+if __name__ != "longhaul.topologies":
+    raise ImportError(f"import longhaul.topologies, not {__name__}: under two names one module would be loaded twice")
+
 COUNT, RATE, TIME, PACKETS = "count", "rate", "time", "packets"
 
 

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from api.auth import Reader, Runner
-from api.dependencies import Lab, TheLab
-from api.reading import Reading
-from api.schemas import Baseline, NewBaseline
-from orchestrator.errors import Conflict, NotAllowed, NotFound
-from orchestrator.results.access import Caller
-from orchestrator.results.ends import KEPT
+from longhaul.api.auth import Reader, Runner
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.lab import Lab
+from longhaul.api.schemas.experiments import Baseline, NewBaseline
+from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.system.errors import Conflict, NotAllowed, NotFound
 
 router = APIRouter(route_class=Reading, prefix="/baselines", tags=["baselines"])
 

@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import PlainTextResponse
 
-from api.answers import KnownTag, not_changed, tag
-from api.auth import Reader
-from api.dependencies import TheLab
-from api.reading import Reading
-from api.schemas import Problem
-from api.turns import takes_long
-from orchestrator.catalogues import CATALOGUES
-from orchestrator.experiment import KERNELS, Experiment
-from orchestrator.readiness import Place
-from orchestrator.spec import shipped_text
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import KnownTag, not_changed, tag
+from longhaul.api.http.threads import takes_long
+from longhaul.api.schemas.experiments import Problem
+from longhaul.orchestrator.execution.backend_status import Place
+from longhaul.orchestrator.execution.catalogues import CATALOGUES
+from longhaul.orchestrator.spec.load import shipped_text
+from longhaul.orchestrator.spec.model import KERNELS, Experiment
 
 router = APIRouter(route_class=Reading, prefix="/catalogue", tags=["catalogue"])
 

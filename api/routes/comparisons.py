@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from api.auth import Reader
-from api.dependencies import Lab, TheLab
-from api.reading import Reading
-from api.routes.runs import kept_run_id
-from api.turns import takes_long
-from orchestrator.analysis.comparison_text import as_json
-from orchestrator.comparing import compare_documents, planned
-from orchestrator.judging import readable, readable_all
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.threads import takes_long
+from longhaul.api.lab import Lab
+from longhaul.api.routes.runs import kept_run_id
+from longhaul.orchestrator.analysis.gates import compare_documents
+from longhaul.orchestrator.analysis.report.comparison_text import as_json
+from longhaul.orchestrator.execution.evaluation import readable, readable_all
 
 router = APIRouter(route_class=Reading, prefix="/comparisons", tags=["comparisons"])
 
@@ -50,7 +50,7 @@ def compare(
 ) -> dict[str, Any]:
     """What `longhaul compare A B --json` prints: each measure with its change, its interval and what that means."""
     sides = a, _documents(lab, a), b, _documents(lab, b)
-    return as_json(compare_documents(*sides, gate or [], min_effect, partial(planned, lab.store)))
+    return as_json(compare_documents(*sides, gate or [], min_effect, lab.store.run_document))
 
 
 def _documents(lab: Lab, key: str) -> list[dict[str, Any]]:

@@ -9,11 +9,9 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, EventStream, KnownTag, LastEvent, not_changed, rendered, tag
-from api.auth import Reader, Runner, still_welcome
-from api.dependencies import Lab, TheHub, TheLab
-from api.following import stream
-from api.paging import (
+from longhaul.api.auth import Reader, Runner, still_welcome
+from longhaul.api.dependencies import TheHub, TheLab
+from longhaul.api.http.cursors import (
     CursorQuery,
     ExperimentFilter,
     LimitQuery,
@@ -24,16 +22,30 @@ from api.paging import (
     page,
     read_cursor,
 )
-from api.reading import EXPERIMENT_FILE, Reading
-from api.schemas import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
-from api.turns import looks_up, takes_long
-from orchestrator.analysis.aggregate import summarise_repeats
-from orchestrator.analysis.junit import junit_xml
-from orchestrator.errors import Conflict, NotAllowed
-from orchestrator.exporting import with_grafana
-from orchestrator.judging import kept_run, measured_by, readable_all
-from orchestrator.results.access import Caller
-from orchestrator.results.filters import Filter
+from longhaul.api.http.request_body import EXPERIMENT_FILE, Reading
+from longhaul.api.http.responses import (
+    EVENT_STREAM,
+    LIVE,
+    MADE,
+    ROOT,
+    EventStream,
+    KnownTag,
+    LastEvent,
+    not_changed,
+    rendered,
+    tag,
+)
+from longhaul.api.http.threads import looks_up, takes_long
+from longhaul.api.lab import Lab
+from longhaul.api.schemas.experiments import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
+from longhaul.api.streams.events import stream
+from longhaul.orchestrator.analysis.aggregate import summarise_repeats
+from longhaul.orchestrator.analysis.report.junit import junit_xml
+from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.execution.evaluation import kept_run, measured_by, readable_all
+from longhaul.orchestrator.live.export_run import with_grafana
+from longhaul.orchestrator.system.errors import Conflict, NotAllowed
 
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 
@@ -197,7 +209,7 @@ def report(
     if len(kept) > _MOST_REPORTED:
         hint = "take its summary, or ask for a page of some runs with `longhaul report`"
         raise Conflict("reporting experiment", key, f"it has {len(kept)} runs, a page shows {_MOST_REPORTED}", hint)
-    from orchestrator.analysis.page import report_page
+    from longhaul.orchestrator.analysis.report.page import report_page
 
     # Figures are drawn by a library that knows one thread.
     with lab.drawing:

@@ -12,15 +12,15 @@ from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from api.answers import tag
-from api.auth import Reader
-from api.dependencies import TheLab
-from api.reading import Reading
-from api.routes.runs import RunId, kept_run_id
-from api.turns import takes_long
-from orchestrator.results.downloads import SOURCES
-from orchestrator.results.guest_logs import LOG
-from orchestrator.results.partial import partial_stamp
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import tag
+from longhaul.api.http.threads import takes_long
+from longhaul.api.routes.runs import RunId, kept_run_id
+from longhaul.orchestrator.results.downloads import SOURCES
+from longhaul.orchestrator.results.guest_logs import LOG
+from longhaul.orchestrator.results.partial_runs import partial_stamp
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 

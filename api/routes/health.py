@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from api.dependencies import TheHub, TheLab
-from api.measuring import Gauges
-from api.reading import Reading
+from longhaul.api.dependencies import TheHub, TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.metrics import Gauges
 
 router = APIRouter(route_class=Reading, tags=["health"])
 

@@ -7,15 +7,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
-from api.auth import Reader, Runner
-from api.dependencies import Lab, TheLab
-from api.host_schemas import AskedLease, Host, HostUse, Lease, StopHosts, Stopped
-from api.reading import Reading
-from api.schemas import Problem
-from orchestrator.errors import HostBusy, NotFound
-from orchestrator.lab_hosts import host_row, policy_if_any, stop_in_record
-from orchestrator.policy import Policy
-from orchestrator.results.leases import root_slot
+from longhaul.api.auth import Reader, Runner
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.lab import Lab
+from longhaul.api.schemas.experiments import Problem
+from longhaul.api.schemas.hosts import AskedLease, Host, HostUse, Lease, StopHosts, Stopped
+from longhaul.orchestrator.database.leases import root_slot
+from longhaul.orchestrator.execution.hosts import host_row, policy_if_any, stop_in_record
+from longhaul.orchestrator.spec.host_policy import Policy
+from longhaul.orchestrator.system.errors import HostBusy, NotFound
 
 router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
 

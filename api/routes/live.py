@@ -8,12 +8,12 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, EventStream
-from api.auth import Reader, still_welcome
-from api.dependencies import TheHub, TheLab
-from api.reading import Reading
-from api.routes.runs import RunId, find_run
-from api.watching import TheWatchers, stream
+from longhaul.api.auth import Reader, still_welcome
+from longhaul.api.dependencies import TheHub, TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import EVENT_STREAM, EventStream
+from longhaul.api.routes.runs import RunId, find_run
+from longhaul.api.streams.live_run import TheWatchers, stream
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api.answers import MADE, ROOT
-from api.auth import Admin, Reader, Runner
-from api.dependencies import TheLab
-from api.lab_schemas import Module, Trial
-from api.reading import Reading
-from api.routes.experiments import experiment_document
-from api.schemas import Experiment, ModuleFiles, OwnModule
-from orchestrator.catalogues import modules
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.errors import NotFound
-from orchestrator.own_modules import reference
-from orchestrator.toolchain import built_modules, known_kernels
-from orchestrator.trial import trial_name, trial_of
+from longhaul.api.auth import Admin, Reader, Runner
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import MADE, ROOT
+from longhaul.api.routes.experiments import experiment_document
+from longhaul.api.schemas.experiments import Experiment, ModuleFiles, OwnModule
+from longhaul.api.schemas.lab import Module, Trial
+from longhaul.orchestrator.execution.catalogues import modules
+from longhaul.orchestrator.kernels.build import built_modules, known_kernels
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.trial import trial_name, trial_of
+from longhaul.orchestrator.spec.user_modules import reference
+from longhaul.orchestrator.system.errors import NotFound
 
 router = APIRouter(route_class=Reading, prefix="/modules", tags=["modules"])
 
@@ -29,7 +29,7 @@ Source = Annotated[
     str,
     Path(
         pattern=r"^[0-9a-f]{32}$",
-        description="The hash of the content, as own_modules.py makes it.",
+        description="The hash of the content, as user_modules.py makes it.",
         examples=["3837a6c3d9901167b9c7bcc85370ca33"],
     ),
 ]

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic_core import from_json
 
-from api.answers import ROOT
-from api.auth import Reader
-from api.dependencies import TheHub, TheLab
-from api.lab_schemas import About, Change, Changes, Disk, Kernel, Queue, Share, Task, Worker
-from api.reading import Reading
-from orchestrator.results import waiting
-from orchestrator.results.workers import Workers
-from orchestrator.toolchain import built_kernels
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheHub, TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import ROOT
+from longhaul.api.schemas.lab import About, Change, Changes, Disk, Kernel, Queue, Share, Task, Worker
+from longhaul.orchestrator.database import queue_view
+from longhaul.orchestrator.database.workers import Workers
+from longhaul.orchestrator.kernels.build import built_kernels
 
 router = APIRouter(route_class=Reading, tags=["lab"])
 
@@ -35,7 +35,7 @@ def read_queue(
 ) -> Queue:
     """What runs, what comes next, who has how much of it, and the workers there are."""
     now_s = time.time()
-    queue = waiting.read_queue(lab.store.database, now_s, limit)
+    queue = queue_view.read_queue(lab.store.database, now_s, limit)
     return Queue(
         waiting=queue.waiting,
         oldest_s=0.0 if queue.first_s is None else max(0.0, now_s - queue.first_s),

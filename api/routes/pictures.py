@@ -11,16 +11,17 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
-from api.answers import KnownTag, not_changed, tag
-from api.auth import Reader
-from api.dependencies import Lab, TheLab
-from api.picture_schemas import Distribution, Outline, Timelines
-from api.reading import Reading
-from api.remembered import Remembered
-from api.routes.runs import RunId, outline_of, run_with_trace
-from api.routes.series import BeginQuery, EndQuery, PointsQuery
-from orchestrator.charting import kept_distribution, kept_timelines
-from orchestrator.run import FORMAT
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.cache import Remembered
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import KnownTag, not_changed, tag
+from longhaul.api.lab import Lab
+from longhaul.api.routes.runs import RunId, outline_of, run_with_trace
+from longhaul.api.routes.series import BeginQuery, EndQuery, PointsQuery
+from longhaul.api.schemas.pictures import Distribution, Outline, Timelines
+from longhaul.orchestrator.analysis.kept_series import kept_distribution, kept_timelines
+from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
@@ -142,7 +143,7 @@ def _row(kind: str, one: Any) -> dict[str, Any]:
 
 
 def _distribution(lab: Lab, key: str, measure: str) -> bytes:
-    from orchestrator.analysis.distributions import DISTRIBUTIONS
+    from longhaul.orchestrator.analysis.distributions import DISTRIBUTIONS
 
     curves = kept_distribution(lab.store, key, measure)
     rows = [{"of": one.label, "value": one.ms.tolist(), "share": one.share.tolist()} for one in curves]

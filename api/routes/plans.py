@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.auth import Reader
-from api.dependencies import TheLab
-from api.reading import EXPERIMENT_FILE, Reading
-from api.schemas import AskedFor, Plan, Preview
-from orchestrator.cost import wall_estimate_s
-from orchestrator.describe import describe_plan
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import EXPERIMENT_FILE, Reading
+from longhaul.api.schemas.experiments import AskedFor, Plan, Preview
+from longhaul.orchestrator.plan.cost import wall_estimate_s
+from longhaul.orchestrator.preview.describe import describe_plan
 
 router = APIRouter(route_class=Reading, tags=["plans"])
 

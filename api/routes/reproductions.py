@@ -7,18 +7,18 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 from pydantic_core import to_json
 
-from api.answers import MADE, ROOT, KnownTag, not_changed, tag
-from api.auth import Reader, Runner
-from api.dependencies import TheLab
-from api.lab_schemas import Claim, Extent, Figure, FigureRow, PaperRow, Picture, Reproduction, Submitted
-from api.reading import Reading
-from api.remembered import Remembered
-from api.turns import takes_long
-from orchestrator.analysis.verdicts import Verdict
-from orchestrator.errors import NotFound, PlanError
-from orchestrator.judging import measured_by
-from orchestrator.papers import experiment_name, find_figures, load_paper, published_papers
-from orchestrator.standing import Standing
+from longhaul.api.auth import Reader, Runner
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.cache import Remembered
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import MADE, ROOT, KnownTag, not_changed, tag
+from longhaul.api.http.threads import takes_long
+from longhaul.api.schemas.lab import Claim, Extent, Figure, FigureRow, PaperRow, Picture, Reproduction, Submitted
+from longhaul.orchestrator.execution.evaluation import measured_by
+from longhaul.orchestrator.execution.reproduction_status import Standing
+from longhaul.orchestrator.papers.load import experiment_name, find_figures, load_paper, published_papers
+from longhaul.orchestrator.papers.verdicts import Verdict
+from longhaul.orchestrator.system.errors import NotFound, PlanError
 
 router = APIRouter(route_class=Reading, prefix="/reproductions", tags=["papers"])
 

@@ -13,11 +13,9 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 
-from api.answers import EVENT_STREAM, LIVE, MADE, ROOT, EventStream, KnownTag, LastEvent, not_changed, rendered, tag
-from api.auth import Reader, Runner, still_welcome
-from api.dependencies import Lab, TheHub, TheLab
-from api.following import stream
-from api.paging import (
+from longhaul.api.auth import Reader, Runner, still_welcome
+from longhaul.api.dependencies import TheHub, TheLab
+from longhaul.api.http.cursors import (
     CursorQuery,
     LimitQuery,
     NameQuery,
@@ -28,22 +26,36 @@ from api.paging import (
     page,
     read_cursor,
 )
-from api.picture_schemas import Outline
-from api.reading import Reading
-from api.routes.experiments import experiment_document
-from api.schemas import Experiment, Run, RunRow, Runs, Verification
-from api.turns import looks_up, takes_long
-from orchestrator.charting import as_outline, run_of
-from orchestrator.errors import Conflict, NotAllowed, NotFound, ResultsError
-from orchestrator.exporting import grafana_link
-from orchestrator.results.access import Caller
-from orchestrator.results.ends import KEPT
-from orchestrator.results.filters import Filter
-from orchestrator.results.guest_logs import LOG
-from orchestrator.results.partial import partial_stamp
-from orchestrator.results.tables import RUNS
-from orchestrator.run import Run as PlannedRun
-from orchestrator.verifying import verified
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import (
+    EVENT_STREAM,
+    LIVE,
+    MADE,
+    ROOT,
+    EventStream,
+    KnownTag,
+    LastEvent,
+    not_changed,
+    rendered,
+    tag,
+)
+from longhaul.api.http.threads import looks_up, takes_long
+from longhaul.api.lab import Lab
+from longhaul.api.routes.experiments import experiment_document
+from longhaul.api.schemas.experiments import Experiment, Run, RunRow, Runs, Verification
+from longhaul.api.schemas.pictures import Outline
+from longhaul.api.streams.events import stream
+from longhaul.orchestrator.analysis.kept_series import as_outline, run_of
+from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.database.tables import RUNS
+from longhaul.orchestrator.live.export_run import grafana_link
+from longhaul.orchestrator.plan.run import Run as PlannedRun
+from longhaul.orchestrator.results.guest_logs import LOG
+from longhaul.orchestrator.results.partial_runs import partial_stamp
+from longhaul.orchestrator.results.verification import verification
+from longhaul.orchestrator.system.errors import Conflict, NotAllowed, NotFound, ResultsError
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
@@ -144,7 +156,7 @@ def verify(key: RunId, lab: TheLab, caller: Reader) -> Verification:
     row = find_run(lab, key)
     if not _keeps_files(row):
         raise NotFound("verifying run", key, f"it is {row['status']}, and keeps no files", "see GET /runs/{id}")
-    return Verification(**verified(lab.store, key))
+    return Verification(**verification(key, lab.store.states(key)))
 
 
 @router.get(

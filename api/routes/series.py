@@ -7,16 +7,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic_core import to_json
 
-from api.answers import KnownTag, not_changed, tag
-from api.auth import Reader
-from api.dependencies import Lab, TheLab
-from api.reading import Reading
-from api.remembered import Remembered
-from api.routes.runs import RunId, run_with_trace
-from api.schemas import Series
-from orchestrator.analysis.thinning import LEAST_POINTS
-from orchestrator.charting import kept_timeline
-from orchestrator.run import FORMAT
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.cache import Remembered
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import KnownTag, not_changed, tag
+from longhaul.api.lab import Lab
+from longhaul.api.routes.runs import RunId, run_with_trace
+from longhaul.api.schemas.experiments import Series
+from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.orchestrator.analysis.thinning import LEAST_POINTS
+from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from api.answers import MADE, ROOT
-from api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
-from api.dependencies import TheLab
-from api.reading import Reading
-from api.schemas import TOKEN_NAME, Login, NewToken, Session, ShownToken, Token
-from api.turns import in_long_thread
-from orchestrator.results.access import SESSION_S
+from longhaul.api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import MADE, ROOT
+from longhaul.api.http.threads import in_long_thread
+from longhaul.api.schemas.experiments import TOKEN_NAME, Login, NewToken, Session, ShownToken, Token
+from longhaul.orchestrator.database.access import SESSION_S
 
 router = APIRouter(route_class=Reading, tags=["access"])
 

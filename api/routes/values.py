@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic_core import from_json
 
-from api.answers import rendered
-from api.auth import Reader
-from api.dependencies import TheLab
-from api.picture_schemas import Values
-from api.reading import Reading
-from api.routes.experiments import ExperimentId
-from api.turns import takes_long
+from longhaul.api.auth import Reader
+from longhaul.api.dependencies import TheLab
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import rendered
+from longhaul.api.http.threads import takes_long
+from longhaul.api.routes.experiments import ExperimentId
+from longhaul.api.schemas.pictures import Values
 
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 

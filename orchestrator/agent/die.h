@@ -1,5 +1,5 @@
 /*
- * How the agent fails: one shape, the same as orchestrator/errors.py. Every fatal error says what
+ * How the agent fails: one shape, the same as orchestrator/system/errors.py. Every fatal error says what
  * was attempted, on which thing, what happened and what to do. In a run it becomes a line of the log
  * and status.json in the current folder, and a guest powers off; elsewhere it is a line and exit code 1.
  */

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, key_of, value_of
-from orchestrator.analysis.series import Floats
-from orchestrator.expectation import UNPHASED
+from longhaul.orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, key_of, value_of
+from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.spec.measures import UNPHASED
 
 _RESAMPLES = 2000
 _INTERVAL = (2.5, 97.5)

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.aggregate import measured_places
-from orchestrator.analysis.intervals import count_to_resolve, mean_interval
-from orchestrator.analysis.measures import value_of
-from orchestrator.analysis.pairing import Differing, Document, Pair, Pairing
-from orchestrator.analysis.series import Floats
-from orchestrator.expectation import HIGHER_IS_BETTER, LOWER_IS_BETTER
+from longhaul.orchestrator.analysis.aggregate import measured_places
+from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval
+from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.analysis.pairing import Differing, Document, Pair, Pairing
+from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.spec.measures import HIGHER_IS_BETTER, LOWER_IS_BETTER
 
 SAME, NO_DIFFERENCE, BETTER, WORSE, CHANGED = "same", "no difference", "better", "worse", "changed"
 UNCLEAR, MISSING, NO_VERDICT = "unclear", "missing", "no verdict"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.analysis.panels import MOST_QUEUES, flow_label
-from orchestrator.analysis.raw_series import Raw, Span, goodput, queue_delays, round_trips
-from orchestrator.analysis.series import Floats, queue_delays_ms, round_trips_ms
-from orchestrator.run import Run
-from orchestrator.trace import ColumnSource, Trace
+from longhaul.orchestrator.analysis.panels import MOST_QUEUES, flow_label
+from longhaul.orchestrator.analysis.raw_series import Raw, Span, goodput, queue_delays, round_trips
+from longhaul.orchestrator.analysis.series import Floats, queue_delays_ms, round_trips_ms
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
 # A curve goes through so many shares, evenly spaced.
 _SHARES = 401

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from orchestrator.analysis.measures import value_of
-from orchestrator.run import Expectation
+from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.plan.run import Expectation
 
 
 def evaluate(expectations: Sequence[Expectation], document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -22,6 +22,6 @@ def _verdict(expectation: Expectation, document: dict[str, Any]) -> dict[str, An
         expectation.high is None or value <= expectation.high
     )
     # The experiment's form takes long to load: a run that expects nothing does without.
-    from orchestrator.expectation import say_amount
+    from longhaul.orchestrator.spec.measures import say_amount
 
     return {"ok": ok, "text": f"{expectation.text}: {say_amount(expectation.measure, value)}", "value": value}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.analysis.series import Floats, app_bytes, of_flow, ticks_s
-from orchestrator.run import Flow, Run
-from orchestrator.trace import Trace
+from longhaul.orchestrator.analysis.series import Floats, app_bytes, of_flow, ticks_s
+from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.trace.records import Trace
 
 # Every flow within this share of the mean, for this many round trips of the slowest flow, is called converged.
 _NEAR = 0.10

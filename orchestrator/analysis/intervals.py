@@ -12,8 +12,8 @@ import math
 from functools import cache
 from statistics import NormalDist
 
-from orchestrator.analysis.aggregate import with_interval
-from orchestrator.analysis.series import Floats
+from longhaul.orchestrator.analysis.aggregate import with_interval
+from longhaul.orchestrator.analysis.series import Floats
 
 _ALPHA = 0.05
 _Z = NormalDist().inv_cdf(1 - _ALPHA / 2)

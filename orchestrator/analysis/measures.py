@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
-from orchestrator.analysis.series import (
+from longhaul.orchestrator.analysis.cwnd import backoff, peak_s, regrowth_s, window_packets
+from longhaul.orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
+from longhaul.orchestrator.analysis.series import (
     Floats,
     app_bytes,
     bins_s,
@@ -27,9 +28,8 @@ from orchestrator.analysis.series import (
     rises,
     ticks_within_s,
 )
-from orchestrator.analysis.windows import backoff, peak_s, regrowth_s, window_packets
-from orchestrator.run import Flow, Link, Run
-from orchestrator.trace import DROP_QUEUE, Records, Trace
+from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
 Document = dict[str, Any]
 

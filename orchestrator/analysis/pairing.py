@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis.aggregate import point_key
-from orchestrator.analysis.readings import without
-from orchestrator.errors import PlanError
-from orchestrator.units import format_duration, format_rate
+from longhaul.orchestrator.analysis.aggregate import point_key
+from longhaul.orchestrator.spec.sweep import without
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.units import format_duration, format_rate
 
 Document = dict[str, Any]
 Pair = tuple[Document, Document]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchestrator.analysis.series import Floats
-from orchestrator.analysis.timelines import POINTS, timeline
-from orchestrator.run import Flow, Run
-from orchestrator.trace import Trace
+from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.analysis.timelines import POINTS, timeline
+from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.trace.records import Trace
 
 # More goodputs than this are a band, not a line.
 _MOST_BINS = 200

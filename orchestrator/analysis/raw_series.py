@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.analysis.series import (
+from longhaul.orchestrator.analysis.series import (
     Counter,
     Floats,
     bins_s,
@@ -29,8 +29,8 @@ from orchestrator.analysis.series import (
     rtt_field,
     ticks_within_s,
 )
-from orchestrator.run import Flow, Link, Run
-from orchestrator.trace import EVER, Columns, ColumnSource, SpanNs
+from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.trace.records import EVER, Columns, ColumnSource, SpanNs
 
 # What TCP says where it has no slow start threshold yet, and where nothing limits its pacing.
 NO_SSTHRESH, NO_PACING = 2**31 - 1, 2**64 - 1

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.run import Flow, Link, Run
-from orchestrator.trace import Columns, Records, Trace
+from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.trace.records import Columns, Records, Trace
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from orchestrator.analysis.raw_series import (
+from longhaul.orchestrator.analysis.raw_series import (
     NO_PACING,
     NO_SSTHRESH,
     FlowReader,
@@ -32,11 +32,11 @@ from orchestrator.analysis.raw_series import (
     received_bytes,
     round_trips,
 )
-from orchestrator.analysis.series import Floats
-from orchestrator.analysis.thinning import thin
-from orchestrator.errors import NotFound, nearest
-from orchestrator.run import Run
-from orchestrator.trace import ColumnSource
+from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.analysis.thinning import thin
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import NotFound, nearest
+from longhaul.orchestrator.trace.records import ColumnSource
 
 POINTS = 2000
 

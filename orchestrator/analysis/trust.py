@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.intervals import mean_interval
-from orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.analysis.intervals import mean_interval
+from longhaul.orchestrator.analysis.measures import value_of
 
 # Of every flow, of the path, of the run; a difference is a share of the reference, or of what stands beside it as it is.
 _FLOW_MEASURES = ("goodput", "rtt_min", "rtt_p50", "cwnd_mean", "retransmits")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestrator.errors import PlanError
+from longhaul.orchestrator.system.errors import PlanError
 
 if TYPE_CHECKING:
-    from orchestrator.backends.base import Backend
-    from orchestrator.backends.hosts import HostsBackend
-    from orchestrator.backends.mininet import MininetBackend
-    from orchestrator.backends.sandbox import Sandbox
-    from orchestrator.settings import Settings
+    from longhaul.orchestrator.backends.base import Backend
+    from longhaul.orchestrator.backends.hosts.backend import HostsBackend
+    from longhaul.orchestrator.backends.mininet import MininetBackend
+    from longhaul.orchestrator.backends.sandbox import Sandbox
+    from longhaul.orchestrator.system.settings import Settings
 
 BACKENDS = ("sandbox", "mininet", "hosts")
 
@@ -23,15 +23,15 @@ def backend_class(name: str) -> type[Sandbox | MininetBackend | HostsBackend]:
     """The backend of that name, or an error with the known names."""
     match name:
         case "sandbox":
-            from orchestrator.backends.sandbox import Sandbox
+            from longhaul.orchestrator.backends.sandbox import Sandbox
 
             return Sandbox
         case "mininet":
-            from orchestrator.backends.mininet import MininetBackend
+            from longhaul.orchestrator.backends.mininet import MininetBackend
 
             return MininetBackend
         case "hosts":
-            from orchestrator.backends.hosts import HostsBackend
+            from longhaul.orchestrator.backends.hosts.backend import HostsBackend
 
             return HostsBackend
     raise PlanError("choosing the backend", name, "no such backend", f"known: {', '.join(sorted(BACKENDS))}")

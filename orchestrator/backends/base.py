@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from orchestrator.run import Progress, Run
+from longhaul.orchestrator.plan.run import Progress, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from orchestrator.backends.complaints import first_complaint
-from orchestrator.backends.cpus import claim_cpu
-from orchestrator.backends.deaths import name_death
-from orchestrator.backends.guest import Guests, check_status, make_root, place, read_status
-from orchestrator.backends.mininet import NET
-from orchestrator.backends.programs import FILES, PYTHON, SHARED, ask_for, terminal
-from orchestrator.errors import KernelComplained, RunTimedOut
-from orchestrator.installation import AGENT
-from orchestrator.process import Guard, GuardReport
-from orchestrator.run import Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends.cpus import claim_cpu
+from longhaul.orchestrator.backends.deaths import name_death
+from longhaul.orchestrator.backends.guest import Guests, check_status, make_root, place, read_status
+from longhaul.orchestrator.backends.kernel_log import first_complaint
+from longhaul.orchestrator.backends.mininet import NET
+from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, ask_for, terminal
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.process import Guard, GuardReport
+from longhaul.orchestrator.system.settings import Settings
 
 _MEMORY_MB = 1024
 _LOOK_EVERY_S = 0.05

@@ -12,8 +12,8 @@ import re
 import signal
 from pathlib import Path
 
-from orchestrator.errors import GuestDied
-from orchestrator.process import GuardReport
+from longhaul.orchestrator.system.errors import GuestDied
+from longhaul.orchestrator.system.process import GuardReport
 
 # Deaths that say nothing about the experiment: a known, rare fault of time travel itself.
 RETRYABLE = frozenset({"time_went_backwards"})

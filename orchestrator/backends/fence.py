@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.confinement import Limits, View, confined
-from orchestrator.custody import check_size, discard, hand_over, take_out
-from orchestrator.errors import BackendError
-from orchestrator.process import GuardReport
-from orchestrator.run import Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.confinement import Limits, View, confined
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.process import GuardReport
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.system.untrusted_folder import check_size, discard, hand_over, take_out
 
 # What a guest's kernel takes beside the guest's RAM.
 _MORE_MEMORY_BYTES = 2**30

@@ -20,22 +20,28 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from orchestrator.backends.base import Cost
-from orchestrator.backends.complaints import first_complaint
-from orchestrator.backends.cpus import claim_cpu
-from orchestrator.backends.crashes import explain
-from orchestrator.backends.deaths import RETRYABLE, check_log, name_death
-from orchestrator.backends.fence import Fence, is_fenced, real_end
-from orchestrator.backends.originals import retain
-from orchestrator.backends.programs import LOG
-from orchestrator.backends.stalls import Stall
-from orchestrator.errors import BackendError, BackendUnavailable, GuestDied, KernelComplained, RunTimedOut
-from orchestrator.installation import AGENT
-from orchestrator.iperf3 import IPERF3
-from orchestrator.process import Guard, GuardReport, start_guard
-from orchestrator.run import Module, Progress, Run
-from orchestrator.settings import Settings
-from orchestrator.toolchain import own_module
+from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.backends.cpus import claim_cpu
+from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log, name_death
+from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end
+from longhaul.orchestrator.backends.kernel_log import first_complaint
+from longhaul.orchestrator.backends.module_crashes import explain
+from longhaul.orchestrator.backends.originals import retain
+from longhaul.orchestrator.backends.programs import LOG
+from longhaul.orchestrator.backends.stalls import Stall
+from longhaul.orchestrator.kernels.build import own_module
+from longhaul.orchestrator.plan.run import Module, Progress, Run
+from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.system.errors import (
+    BackendError,
+    BackendUnavailable,
+    GuestDied,
+    KernelComplained,
+    RunTimedOut,
+)
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.process import Guard, GuardReport, start_guard
+from longhaul.orchestrator.system.settings import Settings
 
 # An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
 _EPOCH_NS = 1_700_000_000_000_000_000
@@ -179,7 +185,7 @@ class Guests:
             *consoles,
             "ssl=null",
             "quiet",
-            # Down to warnings: what the kernel reports about itself must reach the log (complaints.py).
+            # Down to warnings: what the kernel reports about itself must reach the log (kernel_log.py).
             "loglevel=5",
             "panic=-1",
         ]
@@ -308,7 +314,7 @@ def follow(
     It has `set_up_s` more before its first record; `look` is called again and again, and ends the run by raising.
     """
     # What reads traces takes as long to load as a short run; by now the guest is at work.
-    from orchestrator.trace import TraceTail
+    from longhaul.orchestrator.trace.records import TraceTail
 
     tail, log = TraceTail(trace), guard.directory / "log.txt"
     seen_ns, stall = -1, Stall(settings.stall_limit_s, set_up_s, time.monotonic())

@@ -12,15 +12,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from orchestrator.backends.base import Cost
-from orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
-from orchestrator.backends.host import furnish, missing_on_host, run_on_host
-from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
-from orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
-from orchestrator.errors import BackendUnavailable
-from orchestrator.installation import AGENT
-from orchestrator.run import Progress, Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
+from longhaul.orchestrator.backends.guest_iperf3 import MISSING as IPERF3_MISSING
+from longhaul.orchestrator.backends.mininet_host import furnish, missing_on_host, run_on_host
+from longhaul.orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
+from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.system.errors import BackendUnavailable
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import Settings
 
 NET = Path(__file__).resolve().parent / "mininet_net.py"
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.backends import open_backend
-from orchestrator.backends.artefacts import Artefacts, hashes
-from orchestrator.backends.base import Backend
-from orchestrator.errors import BackendError, BackendUnavailable
-from orchestrator.installation import AGENT
-from orchestrator.run import Module, Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.backends.base import Backend
+from longhaul.orchestrator.kernels.artefacts import Artefacts, hashes
+from longhaul.orchestrator.plan.run import Module, Run
+from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import Settings
 
 # What an identity has besides modules: the rest are programs of this machine.
 _KERNEL, _AGENT, _PROBE = "kernel", "agent", "lh_trace"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.backends.base import Cost
-from orchestrator.backends.guest import Guests, growing_traces, has_iperf3
-from orchestrator.backends.iperf3 import MISSING as IPERF3_MISSING
-from orchestrator.backends.iperf3 import Iperf3, find_iperf3
-from orchestrator.errors import BackendUnavailable
-from orchestrator.run import Progress, Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.backends.guest import Guests, growing_traces, has_iperf3
+from longhaul.orchestrator.backends.guest_iperf3 import MISSING as IPERF3_MISSING
+from longhaul.orchestrator.backends.guest_iperf3 import Iperf3, find_iperf3
+from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.system.errors import BackendUnavailable
+from longhaul.orchestrator.system.settings import Settings
 
 
 class Sandbox:

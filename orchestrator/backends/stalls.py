@@ -7,7 +7,7 @@ it would like    nothing counts
 
 from __future__ import annotations
 
-from orchestrator.process import Effort
+from longhaul.orchestrator.system.process import Effort
 
 # No look is so late, unless this process was held up as well: then nobody knows what the guest did.
 _LONGEST_LOOK_S = 1.0

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.live.moments import STALE, START, Moments
-from orchestrator.live.readings import COUNTS, INFO, STATES, Floats, Rate, Reading, labels, rates, without_sack
-from orchestrator.run import Run
-from orchestrator.trace import Records, Trace
+from longhaul.orchestrator.live.moments import STALE, START, Moments
+from longhaul.orchestrator.live.readings import COUNTS, INFO, STATES, Floats, Rate, Reading, labels, rates, without_sack
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.trace.records import Records, Trace
 
 CELL_MS = 10
 

@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import ResultsError
-from orchestrator.live.remote_write import Answer, RemoteWriter, Request, Verdict
-from orchestrator.live.spool import Spool, Spooled
-from orchestrator.live.stream import Stream, calm
-from orchestrator.run import Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.live.remote_write import Answer, RemoteWriter, Request, Verdict
+from longhaul.orchestrator.live.spool import Spool, Spooled
+from longhaul.orchestrator.live.stream import Stream, calm
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.settings import Settings
 
 _LOG = logging.getLogger("longhaul.live")
 

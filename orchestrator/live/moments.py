@@ -15,9 +15,9 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.changes import run_marks
-from orchestrator.run import Run
-from orchestrator.trace import (
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.trace.records import (
     EVENT_COMPLETED,
     EVENT_CONNECTED,
     EVENT_FLOW_CHANGE,

@@ -1,4 +1,4 @@
-"""Which records each metric of a run is read from, and the labels of its series; the names are those of orchestrator/metrics.py.
+"""Which records each metric of a run is read from, and the labels of its series; the names are those of orchestrator/live/metrics.py.
 
 STATES   a field as it stood: of each cell of time its lowest and its highest value
 COUNTS   a counter: of each cell its last value
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.analysis.raw_series import NO_PACING, NO_SSTHRESH
-from orchestrator.analysis.series import frame_bytes
-from orchestrator.changes import run_marks
-from orchestrator.live.moments import CHANGE
-from orchestrator.metrics import BY_NAME
-from orchestrator.run import Flow, Run
+from longhaul.orchestrator.analysis.raw_series import NO_PACING, NO_SSTHRESH
+from longhaul.orchestrator.analysis.series import frame_bytes
+from longhaul.orchestrator.live.metrics import BY_NAME
+from longhaul.orchestrator.live.moments import CHANGE
+from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.preview.changes import run_marks
 
 Floats = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ import cramjam
 import httpx
 import numpy as np
 
-from orchestrator.errors import ServiceUnavailable
-from orchestrator.live.downsampling import Bits, Ints
-from orchestrator.settings import Prometheus
+from longhaul.orchestrator.live.downsampling import Bits, Ints
+from longhaul.orchestrator.system.errors import ServiceUnavailable
+from longhaul.orchestrator.system.settings import Prometheus
 
 # A request's size: an answer takes milliseconds, and of what is sent again little had arrived.
 MOST_SAMPLES = 10_000

@@ -15,17 +15,17 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from orchestrator.errors import ExportError, PlanError, ServiceUnavailable
-from orchestrator.live.downsampling import CELL_MS, Downsampler, Key, Samples, joined
-from orchestrator.live.moments import STALE
-from orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
-from orchestrator.metrics import BY_NAME, COUNTER
-from orchestrator.outputs import whole
-from orchestrator.results.spans import Span, Spans, earliest_ms
-from orchestrator.results.store import Store
-from orchestrator.run import Run
-from orchestrator.settings import Prometheus
-from orchestrator.trace import Trace
+from longhaul.orchestrator.database.prometheus_spans import Span, Spans, earliest_ms
+from longhaul.orchestrator.live.downsampling import CELL_MS, Downsampler, Key, Samples, joined
+from longhaul.orchestrator.live.metrics import BY_NAME, COUNTER
+from longhaul.orchestrator.live.moments import STALE
+from longhaul.orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import ExportError, PlanError, ServiceUnavailable
+from longhaul.orchestrator.system.files import whole
+from longhaul.orchestrator.system.settings import Prometheus
+from longhaul.orchestrator.trace.records import Trace
 
 # So much of a run at a time: what is made of it, and not all of it at once, is in memory.
 _PIECE_NS = 5_000_000_000

@@ -19,8 +19,8 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.live.remote_write import Request
-from orchestrator.locks import locked, take
+from longhaul.orchestrator.live.remote_write import Request
+from longhaul.orchestrator.system.locks import locked, take
 
 _SUFFIX = ".rw"
 _NAME = re.compile(r"[0-9]+-([0-9]+)-([0-9]+)-([0-9a-f]+)\.rw")

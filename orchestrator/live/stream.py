@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import ExportError, LonghaulError
-from orchestrator.live.downsampling import Downsampler, Key, Samples
-from orchestrator.live.growing import GrowingTrace
-from orchestrator.live.remote_write import Request, label_block, requests
-from orchestrator.results.spans import Span
-from orchestrator.run import Run
-from orchestrator.trace import Trace
+from longhaul.orchestrator.database.prometheus_spans import Span
+from longhaul.orchestrator.live.downsampling import Downsampler, Key, Samples
+from longhaul.orchestrator.live.remote_write import Request, label_block, requests
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import ExportError, LonghaulError
+from longhaul.orchestrator.trace.records import Trace
+from longhaul.orchestrator.trace.tail import GrowingTrace
 
 _LOG = logging.getLogger("longhaul.live")
 

@@ -1,6 +1,6 @@
 """A run that goes on, read for whoever looks at it: from its folder among those in the making, as its trace grows.
 
-    staging/*/<run>-*/      found -- GrowingTrace -- Downsampler --> Told (told.py)
+    staging/*/<run>-*/      found -- GrowingTrace -- Downsampler --> Told (live_series.py)
                             gone     moved to where runs are kept, or its process has died and it is made again elsewhere
 
 It only reads, and only while somebody looks: a run costs nothing more for being one that could be looked at. Runs of other machines have no
@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.backends import open_backend
-from orchestrator.live.downsampling import Downsampler
-from orchestrator.live.growing import GrowingTrace
-from orchestrator.live.told import SAME_AGAIN, Told, cell_of
-from orchestrator.run import Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.live.downsampling import Downsampler
+from longhaul.orchestrator.live.live_series import SAME_AGAIN, Told, cell_of
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.trace.tail import GrowingTrace
 
 # In virtual time records come in their order, but for those of a tick; real clocks are read one after the other.
 _SLACK_NS = {"virtual": 20_000_000, "real": 500_000_000}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow.csv
 
-from orchestrator.results.seals import check_file
-from orchestrator.results.traces import FAULTS, opened, unreadable
+from longhaul.orchestrator.results.seals import check_file
+from longhaul.orchestrator.results.traces import FAULTS, opened, unreadable
 
 _BATCH_ROWS = 65_536
 

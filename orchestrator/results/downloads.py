@@ -11,11 +11,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from orchestrator.errors import ResultsError, remedy
-from orchestrator.locks import locked
-from orchestrator.results.conversion import convert
-from orchestrator.results.seals import check_file
-from orchestrator.results.traces import FILE_NAMES
+from longhaul.orchestrator.results.conversion import convert
+from longhaul.orchestrator.results.seals import check_file
+from longhaul.orchestrator.results.traces import FILE_NAMES
+from longhaul.orchestrator.system.errors import ResultsError, remedy
+from longhaul.orchestrator.system.locks import locked
 
 # Of a file to download: the name of the kept file that it is, or is made from.
 SOURCES: dict[str, str] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.errors import ResultsError, remedy
-from orchestrator.results.conversion import convert
-from orchestrator.results.store import Store
+from longhaul.orchestrator.results.conversion import convert
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import ResultsError, remedy
 
 
 def export_trace(store: Store, run: str, to: str, folder: Path) -> list[Path]:

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.errors import NotFound
+from longhaul.orchestrator.system.errors import NotFound
 
 if TYPE_CHECKING:
-    from orchestrator.results.store import Store
+    from longhaul.orchestrator.results.store import Store
 
 LOG = "log.txt"
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Settings
 
 if TYPE_CHECKING:
-    from orchestrator.run import Run
-    from orchestrator.trace import Trace
+    from longhaul.orchestrator.plan.run import Run
+    from longhaul.orchestrator.trace.records import Trace
 
 
 class Outbox(Store):

@@ -9,19 +9,22 @@ Runs that were kept before manifests had hashes have no seal: they can be read, 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
+import os
 import re
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.errors import LonghaulError, ResultsError, RunDamaged, remedy
+from longhaul.orchestrator.system.errors import LonghaulError, ResultsError, RunDamaged, remedy
 
 MANIFEST = "manifest.json"
-# The folder of a home for what cancelled runs had simulated: sealed as kept runs are, with less in their manifests (partial.py).
+# The folder of a home for what cancelled runs had simulated: sealed as kept runs are, with less in their manifests (partial_runs.py).
 PARTIAL = "partial"
 _SEAL = re.compile(rb', "sha256": "([0-9a-f]{64})"}$')
 _NEEDED_OF_ALL = ("run_id", "spec", "run")
@@ -49,6 +52,20 @@ def sealed_text(manifest: Mapping[str, Any]) -> str:
     if "files" not in manifest:
         return text
     return f'{text[:-1]}, "sha256": "{hashlib.sha256(text.encode()).hexdigest()}"}}'
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Put another manifest in the place of a kept run's, whole or not at all."""
+    file = folder / MANIFEST
+    beside = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
+    try:
+        beside.write_text(sealed_text(manifest))
+        beside.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        hint = remedy(error) or "see whether the run is kept"
+        raise ResultsError("revising the manifest", str(file), error.strerror or str(error), hint) from error
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -87,7 +104,7 @@ def check_file(folder: Path, name: str) -> None:
     files = _files(folder)
     if files is None or name not in files:
         return
-    state = _state(folder, name, files[name])
+    state = state_of(folder, name, files[name])
     if state != "whole":
         raise damaged(folder, name, "it is gone" if state == "missing" else _CHANGED)
 
@@ -97,7 +114,7 @@ def is_whole(folder: Path, name: str) -> bool:
     _hash.cache_clear()
     try:
         files = _files(folder) or {}
-        return name in files and _state(folder, name, files[name]) == "whole"
+        return name in files and state_of(folder, name, files[name]) == "whole"
     except RunDamaged:
         return False
 
@@ -115,24 +132,9 @@ def check_quickly(folder: Path) -> None:
             raise damaged(folder, name, f"it has {size} bytes, and {known['bytes']} were kept")
 
 
-def examine(folder: Path) -> dict[str, State]:
-    """The state of every file of a kept run, read anew."""
-    try:
-        files = read_manifest(folder).get("files")
-    except RunDamaged:
-        # Which files there should be, and what they held, is known by nobody else.
-        return {MANIFEST: "damaged" if (folder / MANIFEST).is_file() else "missing"}
-    if files is None:
-        from orchestrator.results.traces import FILE_NAMES, unsealed_fault
-
-        found: dict[str, State] = {MANIFEST: "unsealed"}
-        for name in FILE_NAMES.values():
-            there = (folder / name).is_file()
-            found[name] = "missing" if not there else "damaged" if unsealed_fault(folder, name) else "unsealed"
-        return found
+def forget_hashes() -> None:
+    """Read every file anew when it is asked about next."""
     _hash.cache_clear()
-    states: dict[str, State] = {MANIFEST: "whole"}
-    return states | {name: _state(folder, name, known) for name, known in files.items()}
 
 
 def damaged(folder: Path, name: str, what: str) -> RunDamaged:
@@ -168,7 +170,8 @@ def _files_then(folder: Path, _: _Stamp) -> Files | None:
     return files
 
 
-def _state(folder: Path, name: str, known: Mapping[str, Any]) -> State:
+def state_of(folder: Path, name: str, known: Mapping[str, Any]) -> State:
+    """The state of a file, by what the manifest holds for it."""
     file = folder / name
     try:
         found = _hash(file, _stamp(file))

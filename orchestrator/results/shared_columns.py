@@ -18,9 +18,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.results.seals import check_file
-from orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
-from orchestrator.trace import EVER, Columns, SpanNs
+from longhaul.orchestrator.results.seals import check_file
+from longhaul.orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
+from longhaul.orchestrator.trace.records import EVER, Columns, SpanNs
 
 # Some 250 MB while a picture is made.
 _MOST_ROWS = 8_000_000

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from orchestrator.errors import ResultsError
-from orchestrator.locks import locked, take
+from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.locks import locked, take
 
 # A guest that is killed is gone long before.
 _DYING_S = 5.0

@@ -3,7 +3,7 @@
     <home>/runs/<first two of id>/<id>/   manifest.json log.txt, of each kind of record a file: acks.parquet flows.parquet ...
     <home>/derived/<first two>/<id>/      acks.csv ...: made of the above when asked for, can be made again
     <home>/catalogue.sqlite               the database of record, unless LONGHAUL_DATABASE names another
-    <home>/partial/<first two>/<id>/      of a cancelled run what it had simulated by then, which is no result (partial.py)
+    <home>/partial/<first two>/<id>/      of a cancelled run what it had simulated by then, which is no result (partial_runs.py)
     <home>/logs/<id>.txt                  what the guest of a failed run said last
 
 A run's folder appears by rename when it is complete, its row after it. A process killed between the two leaves a folder
@@ -15,38 +15,37 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
-import threading
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.errors import NotFound, ResultsError, RunDamaged, TraceError, remedy
-from orchestrator.results.guest_logs import LOG, failed_log, receive_log
-from orchestrator.results.partial import discard_partial, is_partial, partial_folder
-from orchestrator.results.seals import (
+from longhaul.orchestrator.results.guest_logs import LOG, failed_log, receive_log
+from longhaul.orchestrator.results.partial_runs import discard_partial, is_partial, partial_folder
+from longhaul.orchestrator.results.seals import (
     MANIFEST,
     State,
     check_quickly,
     damaged,
-    examine,
     manifest_of,
     read_manifest,
     sealed_files,
     sealed_text,
+    write_manifest,
 )
-from orchestrator.settings import Settings
+from longhaul.orchestrator.results.verification import examine
+from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunDamaged, TraceError, remedy
+from longhaul.orchestrator.system.settings import Settings
 
 if TYPE_CHECKING:
-    from orchestrator.results.catalog import Catalog
-    from orchestrator.results.database import Database
-    from orchestrator.results.shared_columns import SharedColumns
-    from orchestrator.results.staging import Staging
-    from orchestrator.run import Run
-    from orchestrator.trace import ColumnSource, Trace
+    from longhaul.orchestrator.database.catalog import Catalog
+    from longhaul.orchestrator.database.connection import Database
+    from longhaul.orchestrator.plan.run import Run
+    from longhaul.orchestrator.results.shared_columns import SharedColumns
+    from longhaul.orchestrator.results.staging import Staging
+    from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
 # What iperf3 said of its own flows stays beside their traces.
 _OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
@@ -68,22 +67,22 @@ class Store:
     @cached_property
     def database(self) -> Database:
         """The record that this home's runs are in."""
-        from orchestrator.results.database import Database
+        from longhaul.orchestrator.database.connection import Database
 
         return Database(self._database_url, **self._patience)
 
     @cached_property
     def catalog(self) -> Catalog:
         """Its runs."""
-        from orchestrator.results.catalog import Catalog
+        from longhaul.orchestrator.database.catalog import Catalog
 
         return Catalog(self.database)
 
     @staticmethod
     def make_ready() -> None:
         """Load the libraries that keeping needs."""
-        import orchestrator.results.catalog
-        import orchestrator.results.traces  # noqa: F401
+        import longhaul.orchestrator.database.catalog
+        import longhaul.orchestrator.results.traces  # noqa: F401
 
     def keep(
         self,
@@ -111,7 +110,7 @@ class Store:
         trace: Trace,
     ) -> None:
         """Give a run directory the form in which runs are kept."""
-        from orchestrator.results.traces import write_traces
+        from longhaul.orchestrator.results.traces import write_traces
 
         write_traces(directory, trace)
         manifest = {
@@ -134,7 +133,7 @@ class Store:
 
         Refuses what is not exactly this run, whole. Keeping the same run twice keeps the first.
         """
-        from orchestrator.results.traces import FILE_NAMES
+        from longhaul.orchestrator.results.traces import FILE_NAMES
 
         whole = {MANIFEST, "log.txt", *FILE_NAMES.values()}
         odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} ^ whole)
@@ -218,26 +217,13 @@ class Store:
     def seal(self, run_id: str) -> None:
         """Give a run from before manifests had hashes those of its files, once it is known that they are right."""
         folder = self.directory(run_id)
-        self._write_manifest(folder, self.manifest(run_id) | {"files": sealed_files(folder)})
+        write_manifest(folder, self.manifest(run_id) | {"files": sealed_files(folder)})
 
     def revise(self, document: Mapping[str, Any]) -> None:
         """Put another document in the place of a kept run's."""
         folder = self.directory(document["run"])
-        self._write_manifest(folder, self.manifest(document["run"]) | {"document": dict(document)})
+        write_manifest(folder, self.manifest(document["run"]) | {"document": dict(document)})
         self.catalog.revise(document["run"], document)
-
-    @staticmethod
-    def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-        file = folder / MANIFEST
-        beside = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
-        try:
-            beside.write_text(sealed_text(manifest))
-            beside.replace(file)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
-            hint = remedy(error) or "see whether the run is kept"
-            raise ResultsError("revising the manifest", str(file), error.strerror or str(error), hint) from error
 
     def keep_log(self, directory: Path, run_id: str) -> str:
         """Keep what a dead guest said, for people; a sentence that says how to read it, or nothing where there is nothing."""
@@ -252,7 +238,7 @@ class Store:
 
     def count_death(self) -> None:
         """A guest died; a record that cannot be reached now does not hear of it."""
-        from orchestrator.results.counts import Counts
+        from longhaul.orchestrator.database.counters import Counts
 
         with contextlib.suppress(ResultsError):
             Counts(self.database).add(guest_deaths=1)
@@ -305,9 +291,14 @@ class Store:
         """Whether a run was cancelled, and what it had simulated by then is there."""
         return is_partial(self.home, run_id)
 
+    def run_document(self, run_id: str) -> Mapping[str, Any] | None:
+        """The run.json of a kept run; None of one that is not kept."""
+        found: Mapping[str, Any] | None = self.manifest(run_id)["run"] if self.is_kept(run_id) else None
+        return found
+
     def planned(self, run_id: str) -> Run:
         """A run of which there is a trace, as it was planned; TraceError where another version of Longhaul wrote it in another way."""
-        from orchestrator.run import Run
+        from longhaul.orchestrator.plan.run import Run
 
         try:
             return Run.from_json(self._manifest_of_trace(run_id)["run"])
@@ -340,25 +331,25 @@ class Store:
 
     def trace(self, run_id: str) -> Trace:
         """The trace of a kept run."""
-        from orchestrator.results.traces import read_traces
+        from longhaul.orchestrator.results.traces import read_traces
 
         return read_traces(self.directory(run_id))
 
     def columns(self, run_id: str) -> ColumnSource:
         """The trace of a kept run as its columns, read when asked for; or what there is of a cancelled one."""
-        from orchestrator.results.traces import read_columns
+        from longhaul.orchestrator.results.traces import read_columns
 
         return partial(read_columns, self._traced(run_id))
 
     def shared_columns(self, run_id: str) -> SharedColumns:
         """The same for a picture of many series, to be closed when it is made."""
-        from orchestrator.results.shared_columns import SharedColumns
+        from longhaul.orchestrator.results.shared_columns import SharedColumns
 
         return SharedColumns(self._traced(run_id))
 
     def file(self, run_id: str, name: str) -> Path:
         """A file of a kept run to download, by a name of `downloads.SOURCES`; of one that failed, its log."""
-        from orchestrator.results.downloads import SOURCES, file_of
+        from longhaul.orchestrator.results.downloads import SOURCES, file_of
 
         if name == LOG and self.has_failed_log(run_id):
             return failed_log(self.home, run_id)

@@ -20,9 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from orchestrator.errors import TraceError
-from orchestrator.results.seals import check_file, damaged, is_whole
-from orchestrator.trace import EVER, KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Columns, Records, SpanNs, Trace
+from longhaul.orchestrator.results.seals import check_file, damaged, is_whole
+from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.trace.records import (
+    EVER,
+    KIND_NUMBERS,
+    RECORD_BYTES,
+    TRACE_KINDS,
+    Columns,
+    Records,
+    SpanNs,
+    Trace,
+)
 
 # Written in full for every run, so that readers need no special cases: an empty kind is a file without rows.
 FILE_NAMES = {kind: f"{kind}s.parquet" for kind in TRACE_KINDS}

@@ -13,6 +13,6 @@ rm -rf "$packages"/pyarrow/{include,src} "$packages"/numpy/*/include
 rm -f "$packages"/pyarrow/{libarrow_flight,libarrow_python_flight,libarrow_s3}.* "$packages"/pyarrow/_{flight,s3fs}.*
 find "$packages" \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pyi' \) -delete
 # Too much would be noticed here.
-"$1"/bin/python -c 'import api.app, matplotlib.pyplot, optuna, pyarrow.csv, pyarrow.parquet, orchestrator.cli, orchestrator.cluster.executor, psycopg'
+"$1"/bin/python -c 'import longhaul.api.app, matplotlib.pyplot, optuna, pyarrow.csv, pyarrow.parquet, longhaul.cli.main, longhaul.orchestrator.execution.cluster.executor, psycopg'
 # The root file system is read-only: what is not compiled now is compiled at every start.
-"$1"/bin/python -m compileall -q "$packages" "$1"/../{api,orchestrator,topologies} >/dev/null
+"$1"/bin/python -m compileall -q "$packages" "$1"/../{longhaul,api,orchestrator,topologies} >/dev/null

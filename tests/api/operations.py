@@ -14,9 +14,9 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.routing import compile_path
 
-from api.app import create_app
-from api.reading import JSON, needed_scope
-from orchestrator.settings import Settings
+from longhaul.api.app import create_app
+from longhaul.api.http.request_body import JSON, needed_scope
+from longhaul.orchestrator.system.settings import Settings
 from tests.api.serving import Service
 
 Json = dict[str, Any]

@@ -19,11 +19,11 @@ from typing import Any
 
 import httpx
 
-from api.client import Client
+from longhaul.client.client import Client
 
 ROOT = "/api/v1"
 SCOPES = ("read", "run", "gate", "admin")
-LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
+LONGHAUL = [sys.executable, "-m", "longhaul.cli.main"]
 # A guest boots and runs ten virtual seconds; beside a busy machine's other work.
 _PATIENCE_S = 300
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
 
-from api.reading import Reading
+from longhaul.api.http.request_body import Reading
 from tests.api.hostile import PROBLEM
 from tests.api.operations import Operation, ids_of, operations, the_app
 from tests.api.serving import ROOT, SCOPES, Service, served
@@ -135,7 +135,7 @@ def test_a_scope_opens_what_it_covers_and_nothing_else(
 @pytest.mark.parametrize("path", sorted({one.path for one in operations()}))
 def test_a_method_that_is_not_there_is_405_and_says_which_are(path: str, service: Service) -> None:
     known = {one.method for one in operations() if one.path == path}
-    # A host might be called so, and be read; none is (orchestrator/policy.py).
+    # A host might be called so, and be read; none is (orchestrator/spec/host_policy.py).
     elsewhere = {"GET"} if path == f"{ROOT}/hosts/stop" else set()
     place = path.replace("{id}", "0" * 16).replace("{name}", "x").replace("{noun}", "measures")
     with service.client() as client:

@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from api.client import Event
-from orchestrator.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
+from longhaul.client.client import Event
+from longhaul.orchestrator.system.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
 from tests.api.serving import Service, served
 from tests.command import longhaul
 from tests.waiting import wait_for
@@ -165,7 +165,7 @@ def test_a_job_that_is_stopped_cancels_its_experiment(
     file = tmp_path / "long.json"
     file.write_text(json.dumps(written(f"long-{code}", duration="3600 s", repeats=20, sample="1 s")))
     job = subprocess.Popen(
-        [sys.executable, "-m", "orchestrator.cli", "run", str(file)],
+        [sys.executable, "-m", "longhaul.cli.main", "run", str(file)],
         env={**os.environ, **service.command()},
         stderr=subprocess.PIPE,
         text=True,
@@ -223,7 +223,7 @@ def progressed(statuses: list[str]) -> bool:
 def test_the_same_key_submits_once_and_pages_hold_every_run_once(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.client._PAGE", 3)
+    monkeypatch.setattr("longhaul.client.client._PAGE", 3)
     with service.programs_client() as client:
         made = client.submit(written("keyed", repeats=8), key="one")
         assert client.submit(written("keyed", repeats=8), key="one").id == made.id

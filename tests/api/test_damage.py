@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunDamaged
+from longhaul.orchestrator.system.errors import RunDamaged
 from tests.api.hostile import PROBLEM
 from tests.api.serving import ROOT, Service
 from tests.unit.test_damage import flip

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 from fastapi import Request
 
-from api import following
-from api.auth import still_welcome
-from api.following import Hub, stream
-from orchestrator.errors import AuthError, RecordUnreachable
-from orchestrator.results.database import Database
-from orchestrator.results.events import EventLog, Row, say
+from longhaul.api.auth import still_welcome
+from longhaul.api.streams import events as following
+from longhaul.api.streams.events import Hub, stream
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.events import EventLog, Row, say
+from longhaul.orchestrator.system.errors import AuthError, RecordUnreachable
 
 RUN = "0" * 20
 AT_ONCE = 50

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from api.middleware import MOST_BODY_BYTES
-from orchestrator.errors import RunDamaged
+from longhaul.api.http.middleware import MOST_BODY_BYTES
+from longhaul.orchestrator.system.errors import RunDamaged
 from tests.api.hostile import BASE, PROBLEM
 from tests.api.operations import Operation, documented, ids_of
 from tests.api.serving import ROOT, Service

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.middleware import MOST_BODY_BYTES
+from longhaul.api.http.middleware import MOST_BODY_BYTES
 from tests.api.hostile import BASE, PROBLEM
 from tests.api.serving import ROOT
 

@@ -18,8 +18,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from api.app import create_app
-from api.routes.files import _wanted
+from longhaul.api.app import create_app
+from longhaul.api.routes.files import _wanted
 from tests.api.hostile import BASE, PROBLEM
 from tests.api.operations import settings
 from tests.api.serving import ROOT, Service
@@ -166,7 +166,7 @@ def ended(tmp_path: Path) -> Iterator[tuple[FastAPI, str, dict[str, str]]]:
     """A service in this process where nobody may have two streams open, an experiment of its that has ended, and a token."""
     from dataclasses import replace
 
-    from orchestrator.results.work import Wanted
+    from longhaul.orchestrator.database.work import Wanted
     from tests.unit.test_work import RUN, Lab
 
     app = create_app(replace(settings(tmp_path), most_streams=1))

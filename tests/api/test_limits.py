@@ -16,12 +16,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from api.app import create_app
-from api.limits import Buckets, Limits
-from orchestrator.results import access
-from orchestrator.results.access import Access
-from orchestrator.results.events import EventLog
-from orchestrator.results.work import Wanted
+from longhaul.api.app import create_app
+from longhaul.api.http.limits import Buckets, Limits
+from longhaul.orchestrator.database import access
+from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.work import Wanted
 from tests.api.hostile import PROBLEM
 from tests.api.operations import documented, ids_of, settings
 from tests.api.serving import ROOT, Service
@@ -50,7 +50,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("api.limits.time", made)
+    monkeypatch.setattr("longhaul.api.http.limits.time", made)
     return made
 
 
@@ -328,8 +328,8 @@ def test_what_changed_something_is_in_the_log_of_changes(service: Service) -> No
 def test_a_token_is_compared_the_same_way_whether_its_id_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from orchestrator.errors import AuthError
-    from orchestrator.results.database import Database
+    from longhaul.orchestrator.database.connection import Database
+    from longhaul.orchestrator.system.errors import AuthError
 
     database = Database(f"sqlite:///{tmp_path / 'record.sqlite'}")
     kept = Access(database)
@@ -346,7 +346,7 @@ def test_a_token_is_compared_the_same_way_whether_its_id_is_known(
         hashed.append(len(secret))
         return real_digest(secret)
 
-    monkeypatch.setattr("orchestrator.results.access.hmac.compare_digest", compare)
+    monkeypatch.setattr("longhaul.orchestrator.database.access.hmac.compare_digest", compare)
     monkeypatch.setattr(access, "_digest", digest)
     wrong = "A" * 43
     for said in (f"lh_{row['id']}_{wrong}", f"lh_{'0' * 12}_{wrong}", token):

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends.artefacts import hashes
-from orchestrator.installation import AGENT
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.kernels.artefacts import hashes
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import load_settings
 from tests.api.serving import ROOT, Service, served
 from tests.command import longhaul
 from tests.unit.test_identities import KEY, OLD

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import Conflict, LonghaulError, NotAllowed, PlanError, SpecError
-from orchestrator.own_modules import content_files, content_hash
-from orchestrator.own_sources import read_sources
+from longhaul.orchestrator.spec.module_sources import read_sources
+from longhaul.orchestrator.spec.user_modules import content_files, content_hash
+from longhaul.orchestrator.system.errors import Conflict, LonghaulError, NotAllowed, PlanError, SpecError
 from tests.api.serving import Service, served
 from tests.command import longhaul
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.app import create_app
-from orchestrator.errors import PlanError
-from orchestrator.results.events import EventLog
+from longhaul.api.app import create_app
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.system.errors import PlanError
 from tests.api.hostile import BASE
 from tests.api.operations import settings
 from tests.api.serving import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.app import create_app
+from longhaul.api.app import create_app
 from tests.api.operations import settings
 
 INDEX = "<!doctype html><title>Longhaul</title>" + " " * 2000

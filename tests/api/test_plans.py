@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from api.schemas import QUICK
-from orchestrator.experiment import Experiment
-from orchestrator.spec import load_experiment, shipped_experiments
+from longhaul.api.schemas.experiments import QUICK
+from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
+from longhaul.orchestrator.spec.model import Experiment
 from tests.api.serving import ROOT, Service
 
 Json = dict[str, Any]

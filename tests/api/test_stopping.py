@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.locks import locked, owned
+from longhaul.orchestrator.system.locks import locked, owned
 from tests.api.serving import LONGHAUL, Service
 from tests.waiting import wait_for
 
@@ -62,7 +62,7 @@ def test_a_dispatcher_that_waits_for_another_one_hears_that_it_is_to_stop(
     log = tmp_path / "log"
     environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path)}
     with locked(tmp_path / "dispatch.lock"), log.open("w") as output:
-        argv = [sys.executable, "-m", "orchestrator.dispatch"]
+        argv = [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"]
         with subprocess.Popen(argv, stderr=output, env=environment) as waiting:
             try:
                 wait_for(lambda: "waiting for its end" in log.read_text())

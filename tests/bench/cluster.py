@@ -17,11 +17,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.request import Request
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
-from orchestrator.submission import Desk
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import load_settings
 from tests.parts import DaskScheduler, DaskWorker, Part
 
 # About a second of one processor: a run of the kind that fills a sweep, and not one that is over at once.
@@ -63,7 +63,9 @@ class Lab:
         store = Store(self._settings)
         self._desk, self._experiments = Desk(self._settings, store), Experiments(store.database)
         environment = {"LONGHAUL_HOME": str(self._settings.home), "LONGHAUL_DASK": self._settings.dask}
-        self._dispatcher = Part("dispatcher", [sys.executable, "-m", "orchestrator.dispatch"], folder, environment)
+        self._dispatcher = Part(
+            "dispatcher", [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"], folder, environment
+        )
         self._start(self._dispatcher)
         self._seed = 0
         self._workers: list[DaskWorker] = []

@@ -10,9 +10,9 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from orchestrator.charting import kept_timeline
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.cases import SEGMENT_BYTES, Bench, Row
 from tests.bench.longhaul_side import Measured, one_flow, run_longhaul, run_process
 

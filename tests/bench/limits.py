@@ -13,13 +13,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.backends import open_backend
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.settings import load_settings
 
 _RATES_MBPS = (400, 1000, 10_000, 40_000, 100_000)
 _RTTS_MS = (1, 10, 100, 1000, 10_000)

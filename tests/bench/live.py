@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.live.exporter import Exporter
-from orchestrator.metrics import RUN_METRICS
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.settings import Prometheus, load_settings
-from orchestrator.spec import parse_experiment
-from orchestrator.trace import KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Records, trace_header
+from longhaul.orchestrator.live.exporter import Exporter
+from longhaul.orchestrator.live.metrics import RUN_METRICS
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.settings import Prometheus, load_settings
+from longhaul.orchestrator.trace.records import KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, Records, trace_header
 from tests.live.prometheus import PrometheusServer
 
 RUN_ID = "bbbbbbbbbbbbbbbbbbbb"

@@ -11,10 +11,10 @@ from statistics import median
 
 import numpy as np
 
-from orchestrator.analysis.thinning import thin
-from orchestrator.charting import kept_timeline
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.orchestrator.analysis.thinning import thin
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.cases import Bench, Row
 from tests.bench.longhaul_side import run_longhaul
 

@@ -28,10 +28,10 @@ from typing import Any
 
 import httpx
 
-from orchestrator.results.database import insert_new
-from orchestrator.results.store import Store
-from orchestrator.results.tables import DOCUMENTS, RUNS
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.database.connection import insert_new
+from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import load_settings
 from tests.api.serving import LONGHAUL, served
 
 # What an every-ACK trace of a long run comes to: a hundred thousand ACKs.

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.trust import Difference, differences
-from orchestrator.backends import open_backend
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
-from orchestrator.spec import load_experiment, shipped_experiments
+from longhaul.orchestrator.analysis.trust import Difference, differences
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
+from longhaul.orchestrator.system.settings import load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
 GUIDE = PAGE.with_name("trust.intro.md")

@@ -26,7 +26,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from api.page import BUILT
+from longhaul.api.static_page import BUILT
 from tests.api.serving import ROOT, Service, served
 from tests.bench.web_first import first_content
 from tests.browser.visitor import CHROMIUM

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from api.page import BUILT
+from longhaul.api.static_page import BUILT
 from tests.api.serving import Service, served
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
 

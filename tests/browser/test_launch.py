@@ -9,7 +9,7 @@ import pytest
 import yaml
 from playwright.sync_api import Locator, Page, expect
 
-from orchestrator.spec import shipped_text
+from longhaul.orchestrator.spec.load import shipped_text
 from tests.api.serving import ROOT, Service
 from tests.browser.visitor import Visitor
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import uvicorn
 
-from api.app import create_app
-from api.page import BUILT
+from longhaul.api.app import create_app
+from longhaul.api.static_page import BUILT
 from tests.api.operations import settings
 
 

@@ -23,18 +23,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends import open_backend
-from orchestrator.errors import ResultsError
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.access import Access
-from orchestrator.results.events import EventLog
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.store import Store
-from orchestrator.results.traces import FILE_NAMES
-from orchestrator.results.work import Work
-from orchestrator.settings import Settings, load_settings
-from orchestrator.spec import load_experiment
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.work import Work
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.results.traces import FILE_NAMES
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.parts import DaskScheduler, DaskWorker, Part, Postgres, Service
 
 # Runs of one submission.

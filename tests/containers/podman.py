@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.system.settings import load_settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "dashboards/web/dist"

@@ -18,13 +18,13 @@ NEWER = "longhaul-test-newer"
 _OLD_RUN = "a" * 20
 # A record of the first version that kept one, with a run in it.
 _OLD_RECORD = f"""
-import orchestrator.results
+import longhaul.orchestrator.database
 from alembic import command
 from alembic.config import Config
 from pathlib import Path
 from sqlalchemy import create_engine, text
 config = Config()
-config.set_main_option("script_location", str(Path(orchestrator.results.__file__).parent / "migrations"))
+config.set_main_option("script_location", str(Path(longhaul.orchestrator.database.__file__).parent / "migrations"))
 with create_engine("sqlite:////var/longhaul/home/catalogue.sqlite").begin() as connection:
     config.attributes["connection"] = connection
     command.upgrade(config, "0001")

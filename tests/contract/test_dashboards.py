@@ -16,8 +16,8 @@ from grafana_foundation_sdk.models import units
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from dashboards.grafana.boards import texts
-from orchestrator import grafana
-from orchestrator.metrics import BY_NAME, HISTOGRAM, RUN_METRICS, SERVICE_METRICS, Metric
+from longhaul.orchestrator.live import grafana_links
+from longhaul.orchestrator.live.metrics import BY_NAME, HISTOGRAM, RUN_METRICS, SERVICE_METRICS, Metric
 from tests.boards import (
     FILES,
     PROVISIONED,
@@ -160,11 +160,11 @@ def test_a_metric_of_the_service_is_shown(metric: Metric) -> None:
 
 def test_uids_are_unique_and_those_that_links_go_to() -> None:
     assert len(UIDS) == len(BOARDS)
-    assert set(UIDS) == {value for name, value in vars(grafana).items() if name.endswith("_BOARD")}
+    assert set(UIDS) == {value for name, value in vars(grafana_links).items() if name.endswith("_BOARD")}
 
 
 def test_every_query_goes_to_the_data_source_that_is_provisioned() -> None:
-    assert PROVISIONED["uid"] == grafana.DATASOURCE_UID
+    assert PROVISIONED["uid"] == grafana_links.DATASOURCE_UID
 
     def sources(part: Any) -> Iterator[Mapping[str, str]]:
         if isinstance(part, dict):
@@ -213,7 +213,7 @@ def test_no_time_that_is_shown_asks_prometheus_for_more_points_than_it_gives(ask
 
 
 def test_a_minute_is_shown_at_the_resolution_of_the_export() -> None:
-    (cwnd,) = [one for one in panel_queries(UIDS[grafana.RUN_BOARD]) if one.where == "Congestion window A"]
+    (cwnd,) = [one for one in panel_queries(UIDS[grafana_links.RUN_BOARD]) if one.where == "Congestion window A"]
     assert Filled({}, 0, 60).step_ms(cwnd) == 10
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli import app
+from longhaul.cli.main import app
 from tests.pages import PAGES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ def test_make_targets_and_verbs_that_are_named_exist(page: Path) -> None:
 
 def test_every_fidelity_check_is_documented() -> None:
     told = (REPOSITORY / "docs" / "fidelity.md").read_text()
-    code = (REPOSITORY / "orchestrator" / "analysis" / "fidelity.py").read_text()
+    code = (REPOSITORY / "orchestrator" / "analysis" / "fidelity" / "checks.py").read_text()
     for name in set(re.findall(r'Check\(\s*"([^"]+)"', code)) - {"flow"}:
         assert f"| {name} |" in told, name
 
@@ -54,7 +54,7 @@ def test_every_folder_of_the_pages_sources_is_documented() -> None:
 
 
 def test_every_setting_is_documented_where_it_is_read() -> None:
-    code = (REPOSITORY / "orchestrator" / "settings.py").read_text()
+    code = (REPOSITORY / "orchestrator" / "system" / "settings.py").read_text()
     told, _, body = code.partition('"""\n\nfrom __future__')
     for name in set(re.findall(r"LONGHAUL_[A-Z_]+", body)):
         assert name in told

@@ -26,29 +26,33 @@ PYTHON = [file for file in TRACKED if file.suffix == ".py" and "tests" not in fi
 # Where a third party may be imported: everywhere else the module that wraps it is used.
 CONFINED = {
     "subprocess": {
-        "orchestrator/process.py",
+        "orchestrator/system/process.py",
         "orchestrator/backends/mininet_net.py",
         # It travels to hosts alone.
         "playbooks/module_utils/longhaul_host.py",
     },
-    "os.environ": {"orchestrator/settings.py", "orchestrator/process.py"},
-    "sqlalchemy": {"orchestrator/results"},
+    "os.environ": {"orchestrator/system/settings.py", "orchestrator/system/process.py"},
+    "sqlalchemy": {"orchestrator/database"},
     "pyarrow": {
         "orchestrator/results/traces.py",
         "orchestrator/results/shared_columns.py",
         "orchestrator/results/conversion.py",
-        "orchestrator/analysis/drawings/drawn.py",
+        "orchestrator/papers/drawings/drawn.py",
     },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
-    "optuna": {"orchestrator/sampling.py"},
-    "distributed": {"orchestrator/cluster"},
-    "dask": {"orchestrator/cluster"},
+    "optuna": {"orchestrator/analysis/search/sampling.py"},
+    "distributed": {"orchestrator/execution/cluster"},
+    "dask": {"orchestrator/execution/cluster"},
     "ansible": {"playbooks/library"},
-    "ansible_runner": {"orchestrator/deployment.py"},
-    "httpx": {"api/connection.py", "orchestrator/live/remote_write.py", "orchestrator/annotations.py"},
+    "ansible_runner": {"orchestrator/execution/deployment.py"},
+    "httpx": {
+        "longhaul/client/connection.py",
+        "orchestrator/live/remote_write.py",
+        "orchestrator/live/grafana_annotations.py",
+    },
     "cramjam": {"orchestrator/live/remote_write.py"},
     "grafana_foundation_sdk": {"dashboards/grafana/boards"},
-    "matplotlib": {"orchestrator/analysis/figure.py", "orchestrator/analysis/drawings"},
+    "matplotlib": {"orchestrator/analysis/report/figure.py", "orchestrator/papers/drawings"},
 }
 
 

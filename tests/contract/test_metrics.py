@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.dependencies import Lab
-from api.following import Hub
-from api.measuring import Gauges
-from orchestrator.metrics import BY_NAME, COUNTER, HISTOGRAM, RUN_METRICS, SERVICE_METRICS
-from orchestrator.settings import load_settings
+from longhaul.api.lab import Lab
+from longhaul.api.metrics import Gauges
+from longhaul.api.streams.events import Hub
+from longhaul.orchestrator.live.metrics import BY_NAME, COUNTER, HISTOGRAM, RUN_METRICS, SERVICE_METRICS
+from longhaul.orchestrator.system.settings import load_settings
 from tests.rules import rules
 
 # What users build dashboards on. It is written here once more so that changing it takes two hands.

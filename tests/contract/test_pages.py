@@ -13,12 +13,12 @@ import yaml
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli import app
-from orchestrator.spec import load_experiment
+from longhaul.cli.main import app
+from longhaul.orchestrator.spec.load import load_experiment
 from tests.pages import PAGES, REPOSITORY, Block, blocks, words_of_longhaul
 
 ROOT = get_command(app)
-STARTING = REPOSITORY / "orchestrator" / "starting" / "tcp_newcc.c"
+STARTING = REPOSITORY / "longhaul" / "cli" / "new_module_files" / "tcp_newcc.c"
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 

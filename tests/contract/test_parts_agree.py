@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import struct
 import subprocess
@@ -9,24 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import airtime, judging, plan, rules
-from orchestrator.analysis.aggregate import AGGREGATES
-from orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
-from orchestrator.backends import BACKENDS, backend_class
-from orchestrator.catalogues import CATALOGUES
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.expectation import MEASURES
-from orchestrator.experiment import AGGREGATES as WRITTEN_AGGREGATES
-from orchestrator.experiment import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
-from orchestrator.installation import AGENT
-from orchestrator.needs import ALWAYS, NEEDS
-from orchestrator.plan import compile_plan
-from orchestrator.results.database import Database
-from orchestrator.results.tables import HEAD, METADATA
-from orchestrator.settings import load_settings
-from orchestrator.spec import load_experiment, shipped_experiments
-from orchestrator.toolchain import known_kernels
-from orchestrator.trace import HEADER_BYTES, TRACE_KINDS, trace_header
+from longhaul.cli.system_packages import ALWAYS, NEEDS
+from longhaul.orchestrator.analysis.aggregate import AGGREGATES
+from longhaul.orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
+from longhaul.orchestrator.backends import BACKENDS, backend_class
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.tables import HEAD, METADATA
+from longhaul.orchestrator.execution import evaluation
+from longhaul.orchestrator.execution.catalogues import CATALOGUES
+from longhaul.orchestrator.kernels.build import known_kernels
+from longhaul.orchestrator.plan import compile as plan
+from longhaul.orchestrator.plan import wifi_airtime
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec import rules
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
+from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
+from longhaul.orchestrator.spec.model import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KMOD = REPOSITORY / "kmod"
@@ -86,12 +90,12 @@ def test_the_channels_constants_are_the_modules() -> None:
     names = {"SLOT_NS": "SLOT_US", "SIFS_NS": "SIFS_US", "DIFS_NS": "DIFS_US"}
     assert {names.get(name, name): int(number) for name, number in written.items()} == {
         name: value
-        for name, value in vars(airtime).items()
+        for name, value in vars(wifi_airtime).items()
         if name.isupper() and name[0] != "_" and name != "OVERHEAD_BYTES"
     }
     default = re.search(r"#define OVERHEAD_BYTES (\d+)", (KMOD / "sch_lh_dcf.c").read_text())
     assert default is not None
-    assert int(default[1]) == airtime.OVERHEAD_BYTES
+    assert int(default[1]) == wifi_airtime.OVERHEAD_BYTES
 
 
 def test_the_channels_statistics_are_documented() -> None:
@@ -107,16 +111,25 @@ def test_measures_are_the_same_everywhere() -> None:
 
 def test_formulas_are_all_that_judging_calls() -> None:
     """A module left out could change what a kept run's numbers are, and no kept run would be measured again."""
-    called, found = (
-        ["orchestrator.analysis.expect", "orchestrator.analysis.fidelity", "orchestrator.analysis.measures"],
-        set(),
-    )
+    analysis = "longhaul.orchestrator.analysis"
+    called, found = [f"{analysis}.expect", f"{analysis}.fidelity.checks", f"{analysis}.measures"], set()
     while called:
         found.add(name := called.pop())
-        text = (REPOSITORY / name.replace(".", "/")).with_suffix(".py").read_text()
-        imported = re.findall(r"^from (orchestrator\.(?:airtime|analysis\.\w+)) import", text, re.MULTILINE)
-        called += [one for one in imported if one not in found]
-    assert {module.__name__ for module in judging.FORMULAS} == found
+        tree = ast.parse((REPOSITORY / name.replace(".", "/")).with_suffix(".py").read_text())
+        imported = [
+            one
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module
+            for one in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        ]
+        called += [
+            one
+            for one in imported
+            if one.startswith((analysis, "longhaul.orchestrator.plan.wifi_airtime"))
+            and (REPOSITORY / one.replace(".", "/")).with_suffix(".py").is_file()
+            and one not in found
+        ]
+    assert {module.__name__ for module in evaluation.FORMULAS} == found
 
 
 def test_what_the_probe_follows_is_what_a_plan_may_have() -> None:
@@ -159,7 +172,7 @@ def test_every_shipped_experiment_compiles(name: str) -> None:
 
 
 def test_the_newest_migration_is_the_catalogues() -> None:
-    versions = REPOSITORY / "orchestrator" / "results" / "migrations" / "versions"
+    versions = REPOSITORY / "orchestrator" / "database" / "migrations" / "versions"
     assert max(file.stem.partition("_")[0] for file in versions.glob("[0-9]*.py")) == HEAD
 
 

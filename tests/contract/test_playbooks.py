@@ -13,8 +13,8 @@ import yaml
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli import app
-from orchestrator.policy import limits_of, read_policy
+from longhaul.cli.main import app
+from longhaul.orchestrator.spec.host_policy import limits_of, read_policy
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLAYBOOKS = REPOSITORY / "playbooks"
@@ -71,7 +71,7 @@ def test_what_the_service_is_told_is_what_it_reads() -> None:
         "controller_grafana": "g",
     }
     written = jinja2.Template(template, undefined=jinja2.StrictUndefined).render(given)
-    known = (REPOSITORY / "orchestrator/settings.py").read_text()
+    known = (REPOSITORY / "orchestrator/system/settings.py").read_text()
     for line in written.splitlines():
         if not line.startswith("#"):
             assert f"{line.split('=')[0]} " in known, line

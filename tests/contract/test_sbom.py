@@ -11,7 +11,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from docs.sbom import bill
-from orchestrator.toolchain import known_kernels
+from longhaul.orchestrator.kernels.build import known_kernels
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BILL = bill("2026-01-01T00:00:00+00:00")

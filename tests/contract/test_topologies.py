@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.topology import build_graph, read_parameter, show
-from topologies import CATALOG, COUNT, Topology
+from longhaul.orchestrator.spec.topology import build_graph, read_parameter, show
+from longhaul.topologies import CATALOG, COUNT, Topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from orchestrator.errors import ResultsError
-from orchestrator.results.database import Database
-from orchestrator.results.events import EventLog, say
-from orchestrator.results.leases import Leases
-from orchestrator.results.waiting import Queue, read_queue
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.events import EventLog, say
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.database.queue_view import Queue, read_queue
+from longhaul.orchestrator.system.errors import ResultsError
 from tests.unit.test_work import RUN, Lab, document
 
 _PROCESSES, _THREADS = 3, 3

@@ -15,15 +15,15 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-import orchestrator.results
-from orchestrator.results.catalog import Catalog
-from orchestrator.results.database import Database
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.filters import Filter
-from orchestrator.results.tables import HEAD, METADATA
+import longhaul.orchestrator.database
+from longhaul.orchestrator.database.catalog import Catalog
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.tables import HEAD, METADATA
 from tests.unit.test_work import RUN, Lab, document, numbers
 
-_SCRIPTS = Path(orchestrator.results.__file__).parent / "migrations"
+_SCRIPTS = Path(longhaul.orchestrator.database.__file__).parent / "migrations"
 
 
 def _config() -> Config:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.results import access as access_module
-from orchestrator.results.access import Access
-from orchestrator.results.events import EventLog
-from orchestrator.results.tables import RUNS
+from longhaul.orchestrator.database import access as access_module
+from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.tables import RUNS
 from tests.unit.test_work import Lab
 
 _LARGEST_SEED, _LARGEST_ASKED = 2**32 - 1, 2**62

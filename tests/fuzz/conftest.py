@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.settings import Settings, load_settings
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.fuzz.lab import Lab
 
 

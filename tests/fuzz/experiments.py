@@ -11,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.parameters import Parameter
-from orchestrator.units import format_duration, format_rate, parse_duration
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.parameters import Parameter
+from longhaul.orchestrator.system.units import format_duration, format_rate, parse_duration
 
 Written = dict[str, Any]
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.analysis.fidelity import check_fidelity
-from orchestrator.analysis.series import of_flow
-from orchestrator.run import Flow, Qdisc, Run
-from orchestrator.trace import Records, Trace
+from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
+from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.plan.run import Flow, Qdisc, Run
+from longhaul.orchestrator.trace.records import Records, Trace
 from tests.fuzz.lab import Finished
 
 _PROMISED = ("trace complete", "sysctls", "no frame above the MTU", "conservation")

@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from orchestrator.backends.sandbox import Sandbox
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.settings import Settings
-from orchestrator.spec import parse_experiment
-from orchestrator.trace import Trace, read_trace
+from longhaul.orchestrator.backends.sandbox import Sandbox
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.trace.records import Trace, read_trace
 
 # Wall time of a run of seconds that hangs.
 _WALL_LIMIT_S = 300

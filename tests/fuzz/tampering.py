@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
-from orchestrator.installation import AGENT_SOURCES, FILES
-from orchestrator.run import DeviceChange, End, Flow, Option, Qdisc, Run
+from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, Option, Qdisc, Run
+from longhaul.orchestrator.system.installation import AGENT_SOURCES, FILES
 
 Options = Mapping[str, Option]
 # The changed run; None where there is nothing to change.

@@ -13,15 +13,15 @@ from shutil import copytree
 
 import pytest
 
-from orchestrator.backends.sandbox import Sandbox
-from orchestrator.errors import KernelComplained
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.results.guest_logs import find_log
-from orchestrator.results.store import Store
-from orchestrator.run import Module
-from orchestrator.settings import Settings
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.backends.sandbox import Sandbox
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.run import Module
+from longhaul.orchestrator.results.guest_logs import find_log
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import KernelComplained
+from longhaul.orchestrator.system.settings import Settings
 from tests.fuzz.lab import Lab
 
 SOURCE = Path(__file__).parent.parent / "data" / "deliberate"

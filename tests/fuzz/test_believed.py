@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.analysis.fidelity import broken_text, check_fidelity
-from orchestrator.errors import LonghaulError, PlanError
-from orchestrator.run import Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.analysis.fidelity.checks import broken_text, check_fidelity
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import LonghaulError, PlanError
+from longhaul.orchestrator.system.settings import Settings
 from tests.fuzz.lab import Finished, Lab
 from tests.fuzz.realistic import Written, realistic
 from tests.fuzz.tampering import KINDS, agent_with_offloads, tampered

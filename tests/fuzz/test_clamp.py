@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.series import of_flow
-from orchestrator.run import Node, Run
+from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.plan.run import Node, Run
 from tests.fuzz.experiments import COMPANIONS, PROJECT_CONTROLS
 from tests.fuzz.lab import Lab
 

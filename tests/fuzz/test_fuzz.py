@@ -18,9 +18,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
 
-from orchestrator.errors import LonghaulError, PlanError
-from orchestrator.experiment import DEBUG_KERNELS
-from orchestrator.settings import Settings
+from longhaul.orchestrator.spec.model import DEBUG_KERNELS
+from longhaul.orchestrator.system.errors import LonghaulError, PlanError
+from longhaul.orchestrator.system.settings import Settings
 from tests.fuzz.experiments import Budget, Written, experiments
 from tests.fuzz.invariants import violations
 from tests.fuzz.lab import Lab

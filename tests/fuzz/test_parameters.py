@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.errors import BackendError, SpecError
-from orchestrator.parameters import Parameter
-from orchestrator.run import Module, Run
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.plan.run import Module, Run
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.parameters import Parameter
+from longhaul.orchestrator.system.errors import BackendError, SpecError
 from tests.fuzz.experiments import PROJECT_CONTROLS, values_of
 from tests.fuzz.lab import Lab
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends import open_backend
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, Run, compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings
-from orchestrator.spec import Experiment, parse_experiment
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import Plan, Run, compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import Experiment, parse_experiment
+from longhaul.orchestrator.system.settings import Settings, load_settings
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.capabilities import capabilities
-from orchestrator.needs import NEEDS
-from orchestrator.settings import load_settings
+from longhaul.cli.doctor import capabilities
+from longhaul.cli.system_packages import NEEDS
+from longhaul.orchestrator.system.settings import load_settings
 
 _PATH = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])
 

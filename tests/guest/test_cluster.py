@@ -16,22 +16,22 @@ from typing import Any
 
 import pytest
 
-from orchestrator import dispatch
-from orchestrator.backends import open_backend
-from orchestrator.cluster.executor import DaskCluster
-from orchestrator.companions import Stop
-from orchestrator.dispatch import serve_dispatcher
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.request import Request
-from orchestrator.results.events import EventLog
-from orchestrator.results.experiments import Experiments, Submission
-from orchestrator.results.store import Store
-from orchestrator.results.work import Wanted
-from orchestrator.results.workers import Workers
-from orchestrator.settings import Settings
-from orchestrator.spec import load_experiment
-from orchestrator.submission import Desk
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments, Submission
+from longhaul.orchestrator.database.work import Wanted
+from longhaul.orchestrator.database.workers import Workers
+from longhaul.orchestrator.execution import dispatch
+from longhaul.orchestrator.execution.cluster.executor import DaskCluster
+from longhaul.orchestrator.execution.dispatch import serve_dispatcher
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.system.supervise import Stop
 from tests.parts import DaskScheduler, DaskWorker, Part
 from tests.waiting import wait_for
 
@@ -212,7 +212,9 @@ def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
 def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_nothing(lab: Lab) -> None:
     lab.worker()
     environment = {"LONGHAUL_HOME": str(lab.settings.home), "LONGHAUL_DASK": lab.scheduler.address}
-    dispatcher = Part("dispatcher", [sys.executable, "-m", "orchestrator.dispatch"], lab.folder, environment)
+    dispatcher = Part(
+        "dispatcher", [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"], lab.folder, environment
+    )
     experiment = lab.submit(*LONG)
     dispatcher.start()
     try:

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import own_objects
-from orchestrator.backends import open_backend
-from orchestrator.confinement import STRANGER, Limits
-from orchestrator.errors import GuestDied, PlanError, RunTimedOut
-from orchestrator.own_modules import adopt
-from orchestrator.own_objects import build_objects
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.kernels import build_user_modules
+from longhaul.orchestrator.kernels.build_user_modules import build_objects
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.user_modules import adopt
+from longhaul.orchestrator.system.confinement import STRANGER, Limits
+from longhaul.orchestrator.system.errors import GuestDied, PlanError, RunTimedOut
+from longhaul.orchestrator.system.settings import Settings
 from tests.guest.conftest import experiment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -81,8 +81,8 @@ def test_a_source_cannot_include_a_file_of_the_store(
 def test_a_compile_without_an_end_is_ended(
     settings: Settings, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_objects, "_LONGEST_S", 10)
-    monkeypatch.setattr(own_objects, "_LIMITS", Limits(5, 2**24, 64, 2**29))
+    monkeypatch.setattr(build_user_modules, "_LONGEST_S", 10)
+    monkeypatch.setattr(build_user_modules, "_LIMITS", Limits(5, 2**24, 64, 2**29))
     with pytest.raises(PlanError, match=r"building the module tcp_bad for 6\.12: "):
         build(settings, tmp_path / "bad", text)
 

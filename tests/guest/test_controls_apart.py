@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from orchestrator.congestion import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from tests.guest.conftest import Finished, Runner
 from tests.guest.windows import Reduction, at, between, reductions
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends import guest, sandbox
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.installation import AGENT
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.backends import guest, sandbox
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import load_settings
 from tests.guest.conftest import experiment
 
 RERUNS = 20

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from api.page import BUILT
-from orchestrator.installation import AGENT
-from orchestrator.needs import NEEDS
-from orchestrator.settings import load_settings
+from longhaul.api.static_page import BUILT
+from longhaul.cli.system_packages import NEEDS
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import load_settings
 from tests.command import longhaul
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ def doctor(
     if not before and forbidden is None:
         return longhaul("doctor", "--json", home=home, **environment)
     return subprocess.run(
-        [*(before or []), sys.executable, "-m", "orchestrator.cli", "doctor", "--json"],
+        [*(before or []), sys.executable, "-m", "longhaul.cli.main", "doctor", "--json"],
         env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
         cwd=REPOSITORY,
         capture_output=True,

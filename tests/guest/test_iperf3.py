@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.series import of_flow
-from orchestrator.backends.iperf3 import MISSING
-from orchestrator.backends.sandbox import Sandbox
-from orchestrator.errors import BackendUnavailable
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.settings import Settings
-from orchestrator.trace import EVENT_STOPPED
+from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.backends.guest_iperf3 import MISSING
+from longhaul.orchestrator.backends.sandbox import Sandbox
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.system.errors import BackendUnavailable
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.trace.records import EVENT_STOPPED
 from tests.guest.conftest import Finished, Runner, experiment
 from tests.guest.test_determinism import RERUNS, traces
 

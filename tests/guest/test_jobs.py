@@ -6,13 +6,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from orchestrator.backends.base import Cost
-from orchestrator.backends.sandbox import Sandbox
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.store import Store
-from orchestrator.run import Progress, Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.backends.sandbox import Sandbox
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Settings
 from tests.guest.conftest import experiment
 
 # More than a guest of a second takes on the busiest machine.

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orchestrator import cost
-from orchestrator.plan import compile_plan
-from orchestrator.spec import at_point, load_experiment, shipped_experiments
-from orchestrator.sweep import expand
+from longhaul.orchestrator.plan import cost
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.load import at_point, load_experiment, shipped_experiments
+from longhaul.orchestrator.spec.sweep import expand
 from tests import command
 
 SHORT = ["--set", "duration=3 s"]

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends import open_backend
-from orchestrator.backends.artefacts import Artefacts
-from orchestrator.backends.originals import original_backend
-from orchestrator.backup import back_up, restore
-from orchestrator.errors import BackendUnavailable
-from orchestrator.installation import AGENT
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.backends.originals import original_backend
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.kernels.artefacts import Artefacts
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.backup import back_up, restore
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendUnavailable
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.parts import copy_of_cache

@@ -9,10 +9,10 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from orchestrator.errors import PlanError
-from orchestrator.plan import compile_plan
-from orchestrator.settings import Settings
-from orchestrator.toolchain import own_module
+from longhaul.orchestrator.kernels.build import own_module
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.settings import Settings
 from tests.command import longhaul
 from tests.guest.conftest import Runner, experiment
 from tests.guest.windows import acks_of

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.system.settings import load_settings
 from tests.api.serving import Service, served
 from tests.command import longhaul
 from tests.pages import PAGES, REPOSITORY, Block, blocks

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.series import of_flow
-from orchestrator.congestion import CONGESTION_CONTROLS
-from orchestrator.experiment import ORDINARY_KERNELS
-from orchestrator.trace import DROP_RANDOM
+from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
+from longhaul.orchestrator.trace.records import DROP_RANDOM
 from tests.guest.conftest import Runner
 
 SMALL = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.offered import flying_bytes
-from orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.analysis.fidelity.offered import flying_bytes
+from longhaul.orchestrator.analysis.series import of_flow
 from tests.guest.conftest import Finished, Runner
 
 MSS = 1448

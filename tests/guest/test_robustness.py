@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.guest_logs import find_log
-from orchestrator.settings import Settings
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.guest_logs import find_log
+from longhaul.orchestrator.system.settings import Settings
 from tests.guest.conftest import experiment
 from tests.waiting import wait_for
 
@@ -48,7 +48,7 @@ def longhaul() -> Iterator[Command]:
 
     def start(file: Path, home: Path, **environment: str) -> subprocess.Popen[str]:
         command = subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", "run", str(file), "--json"],
+            [sys.executable, "-m", "longhaul.cli.main", "run", str(file), "--json"],
             env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

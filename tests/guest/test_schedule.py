@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.congestion import CONGESTION_CONTROLS, CongestionControl
-from orchestrator.experiment import ORDINARY_KERNELS
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.trace import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS, CongestionControl
+from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
+from longhaul.orchestrator.trace.records import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
 from tests.guest.conftest import Finished, Runner, experiment
 
 SMALL = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}

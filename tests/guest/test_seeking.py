@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from orchestrator.spec import load_experiment
+from longhaul.orchestrator.spec.load import load_experiment
 from tests.command import longhaul
 
 FAST_LOSSY = """

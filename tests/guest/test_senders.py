@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import FidelityBroken, sentence
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.run import Run
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import FidelityBroken, sentence
 from tests.bench.limits import CONTROLS, held_up
 from tests.guest.conftest import Runner, experiment
 

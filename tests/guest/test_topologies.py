@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.series import counter, of_flow
-from orchestrator.topology import build_graph
+from longhaul.orchestrator.analysis.series import counter, of_flow
+from longhaul.orchestrator.spec.topology import build_graph
+from longhaul.topologies import CATALOG
 from tests.guest.conftest import Runner
-from topologies import CATALOG
 
 HEADER_SHARE = 1448 / 1514
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.airtime import CW_MIN, DIFS_US, SLOT_US, Channel, mean_backoff_us
-from orchestrator.errors import BackendError
-from orchestrator.experiment import ORDINARY_KERNELS
-from orchestrator.qdiscs import DCF_MODULE, Impairment, netem
-from orchestrator.run import DeviceChange, Module, Run
-from orchestrator.settings import Settings
-from orchestrator.trace import trace_sha256
+from longhaul.orchestrator.plan.qdiscs import DCF_MODULE, Impairment, netem
+from longhaul.orchestrator.plan.run import DeviceChange, Module, Run
+from longhaul.orchestrator.plan.wifi_airtime import CW_MIN, DIFS_US, SLOT_US, Channel, mean_backoff_us
+from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.trace.records import trace_sha256
 from tests.guest.conftest import Finished, Runner
 from tests.guest.wireless import (
     HEADERS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.trace import Records, Trace
+from longhaul.orchestrator.trace.records import Records, Trace
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.airtime import Channel
-from orchestrator.backends import open_backend
-from orchestrator.judging import judge
-from orchestrator.plan import compile_plan
-from orchestrator.qdiscs import DCF_MODULE, RATE, Medium, dcf
-from orchestrator.run import End, Flow, FlowOptions, Link, Module, Neighbour, Node, Qdisc, Route, Run, Wire
-from orchestrator.seeds import derive_seed
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.evaluation import judge
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.qdiscs import DCF_MODULE, RATE, Medium, dcf
+from longhaul.orchestrator.plan.run import (
+    End,
+    Flow,
+    FlowOptions,
+    Link,
+    Module,
+    Neighbour,
+    Node,
+    Qdisc,
+    Route,
+    Run,
+    Wire,
+)
+from longhaul.orchestrator.plan.seeds import derive_seed
+from longhaul.orchestrator.plan.wifi_airtime import Channel
+from longhaul.orchestrator.system.settings import Settings
 from tests.guest.conftest import Finished, experiment
 
 MTU = 1052  # 1000 bytes of payload, with timestamps

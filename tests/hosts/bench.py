@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.locks import locked
-from orchestrator.process import run_script
+from longhaul.orchestrator.system.locks import locked
+from longhaul.orchestrator.system.process import run_script
 from tests.hosts.files import KERNEL
 from tests.hosts.standins import REPOSITORY, Lab
 

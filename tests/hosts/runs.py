@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.locks import locked
-from orchestrator.policy import limits_of, read_policy
-from orchestrator.settings import Settings, load_settings
+from longhaul.orchestrator.spec.host_policy import limits_of, read_policy
+from longhaul.orchestrator.system.locks import locked
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.hosts.bench import QUIET, Bench
 from tests.hosts.standins import Conditions
 

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from orchestrator.installation import AGENT
-from orchestrator.locks import locked, take
-from orchestrator.process import Guard, run_script, start_guard
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.locks import locked, take
+from longhaul.orchestrator.system.process import Guard, run_script, start_guard
+from longhaul.orchestrator.system.settings import load_settings
 from tests.hosts import wires
 from tests.hosts.files import KERNEL, host_keys, setup_script, ssh_config, write_disk
 
@@ -245,7 +245,7 @@ class Lab:
     def set_path(self, path: Conditions) -> None:
         """Change what the router does, in both directions, and read it back: delay first, then rate and buffer.
 
-        Its timers are late on a machine that has other work; a limiter without credit for that would lose rate (venue.py).
+        Its timers are late on a machine that has other work; a limiter without credit for that would lose rate (target.py).
         """
         burst = 3200 + path.rate_bps * _LATENESS_MS // 8000
         for i in range(1, len(self.hosts) + 1):

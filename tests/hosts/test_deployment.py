@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.policy import limits_of, read_policy
+from longhaul.orchestrator.spec.host_policy import limits_of, read_policy
 from tests.hosts.bench import Bench
 
 pytestmark = pytest.mark.usefixtures("as_found")

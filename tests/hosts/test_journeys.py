@@ -14,23 +14,23 @@ from typing import Any
 
 import pytest
 
-from orchestrator.allowance import not_allowed
-from orchestrator.companions import Stop
-from orchestrator.dispatch import serve_dispatcher
-from orchestrator.endpoints.channel import Channel
-from orchestrator.errors import BackendError
-from orchestrator.locks import locked
-from orchestrator.plan import compile_plan
-from orchestrator.policy import read_policy
-from orchestrator.request import Request
-from orchestrator.results.events import EventLog
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.leases import Leases
-from orchestrator.results.store import Store
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
-from orchestrator.submission import Desk
-from orchestrator.trace import TraceTail
+from longhaul.orchestrator.backends.hosts.ssh_channel import Channel
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.execution.dispatch import serve_dispatcher
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.plan.authorization import not_allowed
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.host_policy import read_policy
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.locks import locked
+from longhaul.orchestrator.system.supervise import Stop
+from longhaul.orchestrator.trace.records import TraceTail
 from tests.hosts.bench import QUIET, measured
 from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
 from tests.live.prometheus import PrometheusServer

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.endpoints.channel import Channel
-from orchestrator.errors import BackendError
-from orchestrator.policy import read_policy
+from longhaul.orchestrator.backends.hosts.ssh_channel import Channel
+from longhaul.orchestrator.spec.host_policy import read_policy
+from longhaul.orchestrator.system.errors import BackendError
 from tests.hosts.bench import Bench, measured
 from tests.hosts.runs import PATH, Runner, experiment, only_run, wait_until
 from tests.hosts.standins import ROUTER

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
-from orchestrator.lab_hosts import STOPPED_S
-from orchestrator.results.leases import Leases
-from orchestrator.results.store import Store
-from orchestrator.results.tables import LEASES
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.database.tables import LEASES
+from longhaul.orchestrator.execution.hosts import STOPPED_S
+from longhaul.orchestrator.results.store import Store
 from tests.hosts.bench import measured
 from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
 

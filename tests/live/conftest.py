@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.live.downsampling import Downsampler, joined
-from orchestrator.live.moments import STALE
-from orchestrator.live.replay import samples_of
-from orchestrator.results.store import Store
-from orchestrator.run import Run
-from orchestrator.settings import Prometheus, Settings
-from orchestrator.trace import Trace
+from longhaul.orchestrator.live.downsampling import Downsampler, joined
+from longhaul.orchestrator.live.moments import STALE
+from longhaul.orchestrator.live.replay import samples_of
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Prometheus, Settings
+from longhaul.orchestrator.trace.records import Trace
 from tests.guest.conftest import settings
 from tests.live.prometheus import PrometheusServer, Stored
 

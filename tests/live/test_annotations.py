@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.annotations import end_of, start_of
-from orchestrator.backends import open_backend
-from orchestrator.errors import RunCancelled
-from orchestrator.live.beside import open_live
-from orchestrator.pipeline import Pipeline, Watcher
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.results.spans import Spans
-from orchestrator.results.store import Store
-from orchestrator.settings import Grafana, Settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.prometheus_spans import Spans
+from longhaul.orchestrator.execution.pipeline import Pipeline, Watcher
+from longhaul.orchestrator.live.grafana_annotations import end_of, start_of
+from longhaul.orchestrator.live.run_export import open_live
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import RunCancelled
+from longhaul.orchestrator.system.settings import Grafana, Settings
 from tests.guest.conftest import experiment
 from tests.listener import Heard, listening
 

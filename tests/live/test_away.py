@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.errors import ExportError, ServiceUnavailable
-from orchestrator.live import replay
-from orchestrator.live.beside import note, open_live
-from orchestrator.live.exporter import Exporter
-from orchestrator.live.fitness import lacking
-from orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
-from orchestrator.live.replay import send, write_openmetrics
-from orchestrator.live.spool import Spool
-from orchestrator.plan import compile_plan
-from orchestrator.results.counts import Counts
-from orchestrator.results.spans import Span, Spans
-from orchestrator.results.store import Store
-from orchestrator.settings import Prometheus, Settings
+from longhaul.orchestrator.database.counters import Counts
+from longhaul.orchestrator.database.prometheus_spans import Span, Spans
+from longhaul.orchestrator.live import replay
+from longhaul.orchestrator.live.exporter import Exporter
+from longhaul.orchestrator.live.prometheus_checks import lacking
+from longhaul.orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
+from longhaul.orchestrator.live.replay import send, write_openmetrics
+from longhaul.orchestrator.live.run_export import note, open_live
+from longhaul.orchestrator.live.spool import Spool
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import ExportError, ServiceUnavailable
+from longhaul.orchestrator.system.settings import Prometheus, Settings
 from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.live.conftest import expected
@@ -193,8 +193,8 @@ def test_the_command_line_exports_and_says_where(lab: Settings, prometheus: Prom
 
 
 def test_a_run_from_before_is_given_a_place_and_keeps_it(lab: Settings, prometheus: PrometheusServer) -> None:
-    from orchestrator.backends import open_backend
-    from orchestrator.pipeline import Pipeline
+    from longhaul.orchestrator.backends import open_backend
+    from longhaul.orchestrator.execution.pipeline import Pipeline
 
     store = Store(lab)
     (document,) = Pipeline(open_backend("sandbox", lab), store).execute(PLAN)

@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from orchestrator.grafana import COMPARE_BOARD, EXPERIMENT_BOARD, LAB_BOARD, RUN_BOARD
-from orchestrator.results.leases import root_slot
+from longhaul.orchestrator.database.leases import root_slot
+from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, LAB_BOARD, RUN_BOARD
 from tests.api.serving import ROOT, Service, served
 from tests.boards import FILES, Filled, Json, marks, panel_queries, read, variables
 from tests.grafana import Reader, choices, opened

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from api.dependencies import Lab
-from api.following import Hub
-from api.measuring import Gauges
-from orchestrator.settings import Settings
+from longhaul.api.lab import Lab
+from longhaul.api.metrics import Gauges
+from longhaul.api.streams.events import Hub
+from longhaul.orchestrator.system.settings import Settings
 from tests.live.prometheus import CONFIG
 from tests.rules import RULES, rules
 

@@ -15,26 +15,26 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends import open_backend
-from orchestrator.companions import Stop
-from orchestrator.dispatch import serve_dispatcher
-from orchestrator.installation import AGENT
-from orchestrator.live.beside import open_live
-from orchestrator.live.moments import CHANGE
-from orchestrator.metrics import RUN_METRICS
-from orchestrator.pipeline import Pipeline, Watcher
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.request import Request
-from orchestrator.results.counts import Counts, Export
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.spans import Spans
-from orchestrator.results.store import Store
-from orchestrator.results.traces import read_traces, write_traces
-from orchestrator.run import Run
-from orchestrator.settings import Settings
-from orchestrator.submission import Desk
-from orchestrator.trace import read_trace
-from orchestrator.twins import run_twin
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.counters import Counts, Export
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.prometheus_spans import Spans
+from longhaul.orchestrator.execution.dispatch import serve_dispatcher
+from longhaul.orchestrator.execution.path_twin import run_twin
+from longhaul.orchestrator.execution.pipeline import Pipeline, Watcher
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.live.metrics import RUN_METRICS
+from longhaul.orchestrator.live.moments import CHANGE
+from longhaul.orchestrator.live.run_export import open_live
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.results.traces import read_traces, write_traces
+from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.system.supervise import Stop
+from longhaul.orchestrator.trace.records import read_trace
 from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.live.conftest import expected, samples_in

@@ -10,10 +10,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.backends import open_backend
-from orchestrator.plan import Run, compile_plan
-from orchestrator.run import End, Qdisc, Wire
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.plan.compile import Run, compile_plan
+from longhaul.orchestrator.plan.run import End, Qdisc, Wire
+from longhaul.orchestrator.system.settings import load_settings
 from tests.guest.conftest import experiment
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends import open_backend
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Settings
 from tests.guest.conftest import experiment, settings
 
 __all__ = ["settings"]

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.mininet import MininetBackend
-from orchestrator.backends.ownership import NETS, owned
-from orchestrator.plan import compile_plan
-from orchestrator.settings import load_settings
-from orchestrator.trace import read_trace
+from longhaul.orchestrator.backends.mininet import MininetBackend
+from longhaul.orchestrator.backends.namespaces import NETS, owned
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.records import read_trace
 from tests.command import longhaul
 from tests.guest.conftest import experiment
 from tests.mininet.bare import bare_run, carry_out

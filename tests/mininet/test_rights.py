@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends import guest, host, mininet
-from orchestrator.pipeline import Pipeline
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings
+from longhaul.orchestrator.backends import guest, mininet, mininet_host
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.guest.conftest import experiment, kernel_caches
 from tests.guest.test_determinism import NOBODY, place_of_nobody
 from tests.mininet.conftest import Carry
@@ -43,7 +43,7 @@ def _run_as_nobody(plan: Plan, place: Path) -> None:
     os.setgid(NOBODY)
     os.setuid(NOBODY)
     os.chdir(place)
-    for module in (guest, mininet, host):
+    for module in (guest, mininet, mininet_host):
         vars(module)["AGENT"] = place / "agent"
     mininet.NET = place / mininet.NET.name
     settings = replace(load_settings(), home=place / "home", cache=place / "cache")

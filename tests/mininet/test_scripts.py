@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import topologies
-from orchestrator.plan import compile_plan
-from orchestrator.spec import load_experiment
-from topologies import CATALOG
+from longhaul import topologies
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.topologies import CATALOG
 
 RERUNS = 20
 
@@ -47,7 +47,7 @@ sys.exit(7)
 
 def mininet(*words: str, folder: Path, typed: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "orchestrator.cli", "mininet", *words],
+        [sys.executable, "-m", "longhaul.cli.main", "mininet", *words],
         cwd=folder,
         env={**os.environ, "LONGHAUL_HOME": str(folder / "home")},
         input=typed,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.installation import AGENT, FILES, PAGE
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.system.installation import AGENT, FILES, PAGE
+from longhaul.orchestrator.system.settings import load_settings
 
 # Any time will do that is the same for everybody who builds.
 _EPOCH = "1700000000"

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import httpx
 
-from orchestrator.installation import AGENT, PAGE
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.system.installation import AGENT, PAGE
+from longhaul.orchestrator.system.settings import load_settings
 from tests.api.serving import Service
 from tests.command import longhaul
 from tests.packaging.conftest import Environment, start
 
 
 def test_nothing_comes_from_the_working_copy(environment: Environment) -> None:
-    code = "import api, orchestrator.installation as own, topologies; print(api.__file__, own.__file__, topologies.__file__, own.FILES, sep='\\n')"
+    code = "import longhaul.api as api, longhaul.orchestrator.system.installation as own, longhaul.topologies as topologies; print(api.__file__, own.__file__, topologies.__file__, own.FILES, sep='\\n')"
     for place in environment.run("python", "-c", code).splitlines():
         assert Path(place).is_relative_to(environment.folder), place
 
@@ -65,7 +65,7 @@ def test_the_page_is_served(environment: Environment) -> None:
 
 
 def test_modules_for_hosts_are_packed_from_it(environment: Environment, tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from orchestrator import deployment as d; print(d._packed_sources(Path(sys.argv[1])).name, (d.PLAYBOOKS / 'endpoints.yml').is_file())"
+    code = "import sys; from pathlib import Path; from longhaul.orchestrator.execution import deployment as d; print(d._packed_sources(Path(sys.argv[1])).name, (d.PLAYBOOKS / 'endpoints.yml').is_file())"
     version = environment.run("longhaul", "--version").removeprefix("longhaul ")
     assert environment.run("python", "-c", code, tmp_path) == f"longhaul-{version}.tar True"
 

@@ -10,7 +10,7 @@ from email.parser import Parser
 from pathlib import Path
 
 from hatch_build import shared_files
-from orchestrator.installation import FILES
+from longhaul.orchestrator.system.installation import FILES
 from tests.packaging.conftest import build_wheel, start
 
 _WEB = Path("dashboards/web")
@@ -34,9 +34,14 @@ def test_it_holds_what_programs_need_and_can_start_what_they_start(wheel: Path) 
 
 def test_it_holds_every_module_and_every_experiment(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
-    needed = [name for name in _tracked("api", "orchestrator", "topologies") if "orchestrator/agent/" not in name]
-    assert set(needed) <= inside
-    assert not [name for name in inside if name.startswith(("tests/", "docs/", "orchestrator/agent/"))]
+    rooms = [f"longhaul/{name}" for name in _tracked("api", "orchestrator", "topologies")]
+    assert {name for name in (*rooms, *_tracked("longhaul")) if "orchestrator/agent/" not in name} <= inside
+
+
+def test_nothing_but_longhaul_can_be_imported_from_it(wheel: Path) -> None:
+    inside = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0] for name in inside if ".d" not in name.partition("/")[0]} == {"longhaul"}
+    assert not [name for name in inside if name.startswith("longhaul/orchestrator/agent/")]
 
 
 def test_nothing_that_a_build_leaves_behind_gets_in(wheel: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
-from orchestrator.trace import KIND_NUMBERS, TRACE_KINDS, Records, Trace, read_trace
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.trace.records import KIND_NUMBERS, TRACE_KINDS, Records, Trace, read_trace
 
 RUNS = Path(__file__).parent.parent / "data" / "runs"
 

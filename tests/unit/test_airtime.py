@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.airtime import Channel, frame_us, mean_backoff_us, window
-from orchestrator.analysis.wireless import judge_media
-from orchestrator.plan import compile_plan
-from orchestrator.qdiscs import Medium, dcf, tc_command
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.analysis.fidelity.wireless import judge_media
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.qdiscs import Medium, dcf, tc_command
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.wifi_airtime import Channel, frame_us, mean_backoff_us, window
+from longhaul.orchestrator.spec.load import parse_experiment
 
 MEGABIT = Channel(1_000_000, 1_000_000, rts=True)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.annotations import Mark, Teller, end_of, start_of
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.settings import Grafana
-from orchestrator.spec import load_experiment
+from longhaul.orchestrator.live.grafana_annotations import Mark, Teller, end_of, start_of
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.settings import Grafana
 from tests.listener import Heard, listening
 
 BEGIN_MS = 1_700_000_000_000

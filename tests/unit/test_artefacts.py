@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.artefacts import Artefacts, hashes
-from orchestrator.errors import BackendError, PlanError, ResultsError
-from orchestrator.results.guest_logs import receive_log
-from orchestrator.results.outbox import Outbox
-from orchestrator.results.seals import sealed_text
-from orchestrator.results.staging import Staging
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings, scheduler_address
+from longhaul.orchestrator.kernels.artefacts import Artefacts, hashes
+from longhaul.orchestrator.results.guest_logs import receive_log
+from longhaul.orchestrator.results.outbox import Outbox
+from longhaul.orchestrator.results.seals import sealed_text
+from longhaul.orchestrator.results.staging import Staging
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendError, PlanError, ResultsError
+from longhaul.orchestrator.system.settings import Settings, load_settings, scheduler_address
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_results import document
 
@@ -75,7 +75,7 @@ def test_what_a_killed_process_left_in_the_making_is_swept(artefacts: Artefacts,
     making = """
 import os, sys
 from pathlib import Path
-from orchestrator.backends import artefacts
+from longhaul.orchestrator.kernels import artefacts
 def killed(*whatever):
     os.kill(os.getpid(), 9)
 {kill}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.channels import find_channels
-from orchestrator.errors import PlanError
-from orchestrator.graph import Graph
-from orchestrator.plan import compile_plan
-from orchestrator.run import DeviceChange, Qdisc, Run
-from orchestrator.spec import parse_experiment
-from orchestrator.topology import build_graph
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import DeviceChange, Qdisc, Run
+from longhaul.orchestrator.plan.wifi_channels import find_channels
+from longhaul.orchestrator.spec.graph import Graph
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.topology import build_graph
+from longhaul.orchestrator.system.errors import PlanError
 
 HEAD = "from mininet.topo import Topo\nclass Lab(Topo):\n    def build(self):\n"
 

@@ -12,7 +12,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli import app
+from longhaul.cli.main import app
 from tests.command import longhaul, longhaul_anew
 
 ROOT = get_command(app)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from api.client import Client, Event
-from orchestrator.errors import (
+from longhaul.client.client import Client, Event
+from longhaul.orchestrator.system.errors import (
     BackendUnavailable,
     GuestDied,
     LonghaulError,

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestrator import companions
-from orchestrator.companions import Stop, keep_going
+from longhaul.orchestrator.system import supervise
+from longhaul.orchestrator.system.supervise import Stop, keep_going
 
 _LOG = logging.getLogger("test")
 
@@ -66,7 +66,7 @@ class Child:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(companions, "time", SimpleNamespace(monotonic=found.monotonic, sleep=found.sleep))
+    monkeypatch.setattr(supervise, "time", SimpleNamespace(monotonic=found.monotonic, sleep=found.sleep))
     return found
 
 
@@ -82,7 +82,7 @@ def kept_going(
             stop.set()
         return children[-1]
 
-    monkeypatch.setattr(companions, "start_companion", start)
+    monkeypatch.setattr(supervise, "start_companion", start)
     keep_going(["x"], stop, _LOG, "x")
     return children
 
@@ -109,12 +109,12 @@ def test_what_does_not_hear_a_stop_is_killed_in_the_end(clock: Clock, monkeypatc
     (child,) = kept_going(clock, monkeypatch, Stop(), [1e9])
     assert child.returncode == -signal.SIGKILL
     # Later than it would have ended by itself, sooner than a supervisor kills the service.
-    assert companions.ORDERLY_S < clock.now_s < 50
+    assert supervise.ORDERLY_S < clock.now_s < 50
 
 
 _HANGING = """
 import sys, time
-from orchestrator import companions
+from longhaul.orchestrator.system import supervise as companions
 companions.ORDERLY_S = 0.3
 companions.when_asked_to_stop(lambda: None)
 print("ready", flush=True)

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from orchestrator.analysis.compare import Comparison, Row, better_way, compare, measure_of_runs
-from orchestrator.analysis.comparison_text import as_json, gate_line, markdown, notes, verdict_line
-from orchestrator.analysis.intervals import count_to_resolve, mean_interval, student_quantile
-from orchestrator.analysis.junit import comparison_xml
-from orchestrator.analysis.pairing import Document, differing, pair_runs, split_by
-from orchestrator.errors import PlanError
-from orchestrator.expectation import HIGHER_IS_BETTER, LOWER_IS_BETTER, MEASURES
+from longhaul.orchestrator.analysis.compare import Comparison, Row, better_way, compare, measure_of_runs
+from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval, student_quantile
+from longhaul.orchestrator.analysis.pairing import Document, differing, pair_runs, split_by
+from longhaul.orchestrator.analysis.report.comparison_text import as_json, gate_line, markdown, notes, verdict_line
+from longhaul.orchestrator.analysis.report.junit import comparison_xml
+from longhaul.orchestrator.spec.measures import HIGHER_IS_BETTER, LOWER_IS_BETTER, MEASURES
+from longhaul.orchestrator.system.errors import PlanError
 from tests.command import longhaul
 
 GOODPUT = measure_of_runs("goodput", "app")

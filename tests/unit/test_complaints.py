@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.complaints import first_complaint
+from longhaul.orchestrator.backends.kernel_log import first_complaint
 
 LOGS = Path(__file__).parent.parent / "data" / "logs"
 

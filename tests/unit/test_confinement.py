@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import confinement, topology
-from orchestrator.confinement import Limits, View, confined
-from orchestrator.custody import discard, hand_over, take_out
-from orchestrator.errors import BackendError, BackendUnavailable, PlanError
-from orchestrator.process import ask_stranger
-from orchestrator.settings import load_settings
-from orchestrator.syscalls import call_filter
-from orchestrator.topology import build_graph
+from longhaul.orchestrator.spec import topology
+from longhaul.orchestrator.spec.topology import build_graph
+from longhaul.orchestrator.system import confinement
+from longhaul.orchestrator.system.confinement import Limits, View, confined
+from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, PlanError
+from longhaul.orchestrator.system.process import ask_stranger
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.system.syscalls import call_filter
+from longhaul.orchestrator.system.untrusted_folder import discard, hand_over, take_out
 
 SECRET = "the-secret-of-the-store"
 
@@ -208,7 +209,7 @@ def test_where_nothing_can_be_confined_it_is_refused(lab: Callable[[str], str], 
     marker = tmp_path / "lab" / "ran"
     written = lab(f"open({str(marker)!r}, 'w')\n" + in_build("self.addHost('h')"))
     program = (
-        "from orchestrator.topology import build_graph\nfrom orchestrator.errors import BackendUnavailable\n"
+        "from longhaul.orchestrator.spec.topology import build_graph\nfrom longhaul.orchestrator.system.errors import BackendUnavailable\n"
         f"try: build_graph({written!r}, {{}})\nexcept BackendUnavailable as error: print(error)"
     )
     words = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'

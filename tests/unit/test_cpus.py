@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from orchestrator.backends.cpus import UNPINNED, claim_cpu
+from longhaul.orchestrator.backends.cpus import UNPINNED, claim_cpu
 
 
 def test_each_processor_has_one_holder_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backup import back_up
-from orchestrator.errors import ResultsError, SpecError, visible
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.results.backup import back_up
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import ResultsError, SpecError, visible
+from longhaul.orchestrator.system.settings import load_settings
 from tests.command import longhaul
 from tests.unit.test_damage import keep
 
-HERE = [sys.executable, "-m", "orchestrator"]
+HERE = [sys.executable, "-m", "longhaul"]
 
 
 @pytest.fixture

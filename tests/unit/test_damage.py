@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.timelines import FLOW_SERIES
-from orchestrator.backup import back_up, restore
-from orchestrator.charting import kept_timeline, kept_timelines
-from orchestrator.errors import NotFound, ResultsError, RunCancelled, RunDamaged, TraceError
-from orchestrator.results.downloads import SOURCES
-from orchestrator.results.export import export_trace
-from orchestrator.results.outbox import Outbox
-from orchestrator.results.partial import Part, discard_partial, partial_folder
-from orchestrator.results.seals import MANIFEST, read_manifest
-from orchestrator.results.staging import Staging
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
-from orchestrator.trace import EVER, TRACE_KINDS
+from longhaul.orchestrator.analysis.kept_series import kept_timeline, kept_timelines
+from longhaul.orchestrator.analysis.timelines import FLOW_SERIES
+from longhaul.orchestrator.results.backup import back_up, restore
+from longhaul.orchestrator.results.downloads import SOURCES
+from longhaul.orchestrator.results.export import export_trace
+from longhaul.orchestrator.results.outbox import Outbox
+from longhaul.orchestrator.results.partial_runs import Part, discard_partial, partial_folder
+from longhaul.orchestrator.results.seals import MANIFEST, read_manifest
+from longhaul.orchestrator.results.staging import Staging
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunCancelled, RunDamaged, TraceError
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.records import EVER, TRACE_KINDS
 from tests.command import longhaul
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_results import document
@@ -177,8 +177,8 @@ def test_what_this_process_may_not_read_is_not_damaged(store: Store) -> None:
     store.database.close()
     script = f"""
 import os, resource
-from orchestrator.results.seals import check_file, read_manifest
-from orchestrator.errors import ResultsError, RunDamaged
+from longhaul.orchestrator.results.seals import check_file, read_manifest
+from longhaul.orchestrator.system.errors import ResultsError, RunDamaged
 from pathlib import Path
 folder = Path({str(store.directory(key))!r})
 resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, 64))

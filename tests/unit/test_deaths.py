@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends import crashes
-from orchestrator.backends.deaths import RETRYABLE, name_death
-from orchestrator.own_objects import Place
-from orchestrator.process import GuardReport
-from orchestrator.run import Module
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.backends import module_crashes
+from longhaul.orchestrator.backends.deaths import RETRYABLE, name_death
+from longhaul.orchestrator.kernels.build_user_modules import Place
+from longhaul.orchestrator.plan.run import Module
+from longhaul.orchestrator.system.process import GuardReport
+from longhaul.orchestrator.system.settings import load_settings
 from tests.unit.recordings import plain_run
 
 LOGS = Path(__file__).parent.parent / "data" / "logs"
@@ -60,10 +60,10 @@ def test_a_crash_of_a_users_module_is_told_by_function_and_line(
     log.write_bytes((LOGS / "module_crash.txt").read_bytes())
     place = Place("tcp_mine", "mine_ssthresh", 0x10)
     known = {place: [("lh_share", "lh_increase.h:20"), ("mine_ssthresh", "tcp_mine.c:58")]}
-    monkeypatch.setattr(crashes, "find_lines", lambda *asked: {one: known[one] for one in asked[3]})
+    monkeypatch.setattr(module_crashes, "find_lines", lambda *asked: {one: known[one] for one in asked[3]})
     run = replace(plain_run(), modules=(Module("tcp_mine", {}, source="0" * 32),))
     death = name_death("demo", ended(None, signal.SIGABRT), log)
-    crashes.explain(death, run, log, load_settings())
+    module_crashes.explain(death, run, log, load_settings())
     assert death.what.endswith("Segfault with no mm, in lh_share of lh_increase.h:20")
     assert "report" not in death.hint
     assert "6.12-debug" in death.hint
@@ -80,7 +80,7 @@ def test_a_crash_without_a_users_module_is_left_as_it_was(tmp_path: Path) -> Non
     log.write_bytes((LOGS / "module_crash.txt").read_bytes())
     death = name_death("demo", ended(None, signal.SIGABRT), log)
     before = str(death)
-    crashes.explain(death, plain_run(), log, load_settings())
+    module_crashes.explain(death, plain_run(), log, load_settings())
     assert str(death) == before
     assert log.read_bytes() == (LOGS / "module_crash.txt").read_bytes()
 
@@ -98,7 +98,7 @@ def test_a_report_without_a_place_says_what_is_known(tmp_path: Path, lines: str,
     log = tmp_path / "log.txt"
     log.write_text(lines)
     death = name_death("demo", ended(None, signal.SIGABRT), log)
-    crashes.explain(
+    module_crashes.explain(
         death, replace(plain_run(), modules=(Module("tcp_mine", {}, source="0" * 32),)), log, load_settings()
     )
     assert says in str(death)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator import deployment
-from orchestrator.cli_deploy import _exit_code
-from orchestrator.deployment import HostOutcome
-from orchestrator.installation import PLAYBOOKS
+from longhaul.cli.deploy import _exit_code
+from longhaul.orchestrator.execution import deployment
+from longhaul.orchestrator.execution.deployment import HostOutcome
+from longhaul.orchestrator.system.installation import PLAYBOOKS
 
 HOST = runpy.run_path(str(PLAYBOOKS / "module_utils/longhaul_host.py"), run_name="longhaul_host")
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.results.store import Store
-from orchestrator.results.workers import Workers
-from orchestrator.settings import load_settings
-from orchestrator.slots import LocalSlots
+from longhaul.orchestrator.database.workers import Workers
+from longhaul.orchestrator.execution.local_executor import LocalSlots
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import load_settings
 
 _PATIENCE_S = 60
 
@@ -25,7 +25,9 @@ def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path
     # When a service is killed, the end of each of its threads sends one.
     environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path)}
     with (tmp_path / "log").open("w") as log:
-        dispatcher = subprocess.Popen([sys.executable, "-m", "orchestrator.dispatch"], env=environment, stderr=log)
+        dispatcher = subprocess.Popen(
+            [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"], env=environment, stderr=log
+        )
     try:
         # It tells who works once it is at work.
         workers = Workers(Store(replace(load_settings(), home=tmp_path)).database)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.live.downsampling import Downsampler, Key, Samples, joined
-from orchestrator.live.moments import ACTIVE, CHANGE, LINK_RATE, STALE, START
-from orchestrator.live.readings import COUNTS, FLOW_THROUGHPUT, GOODPUT, INFO, LINK_THROUGHPUT, STATES, labels
-from orchestrator.live.replay import samples_of
-from orchestrator.metrics import RUN_METRICS
-from orchestrator.run import Run
-from orchestrator.trace import HEADER_BYTES, RECORD_BYTES, Trace, split_records
+from longhaul.orchestrator.live.downsampling import Downsampler, Key, Samples, joined
+from longhaul.orchestrator.live.metrics import RUN_METRICS
+from longhaul.orchestrator.live.moments import ACTIVE, CHANGE, LINK_RATE, STALE, START
+from longhaul.orchestrator.live.readings import COUNTS, FLOW_THROUGHPUT, GOODPUT, INFO, LINK_THROUGHPUT, STATES, labels
+from longhaul.orchestrator.live.replay import samples_of
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, Trace, split_records
 from tests.unit.recordings import RUNS, plain_run, recorded, steady, trace_of
 
 RUN_ID = "0123456789abcdef0123"

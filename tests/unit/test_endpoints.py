@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.endpoints import findings
-from orchestrator.endpoints.clocks import Reading, drift_ppm, read_time, start_for
-from orchestrator.endpoints.conduct import Conduct
-from orchestrator.endpoints.greeting import greet
-from orchestrator.endpoints.health import read_health
-from orchestrator.endpoints.merging import WAIT_NS, MergedTrace
-from orchestrator.endpoints.path_probe import IdlePath, probe_path
-from orchestrator.errors import BackendError, BackendUnavailable, HostBusy, LeaseLost, TraceError
-from orchestrator.holding import held_hosts
-from orchestrator.results.leases import Leases
-from orchestrator.results.store import Store
-from orchestrator.run import Run
-from orchestrator.settings import load_settings
-from orchestrator.trace import RECORD_BYTES, read_trace, trace_header
+from longhaul.orchestrator.backends.hosts import findings
+from longhaul.orchestrator.backends.hosts.clocks import Reading, drift_ppm, read_time, start_for
+from longhaul.orchestrator.backends.hosts.handshake import greet
+from longhaul.orchestrator.backends.hosts.health import read_health
+from longhaul.orchestrator.backends.hosts.path_probe import IdlePath, probe_path
+from longhaul.orchestrator.backends.hosts.run_on_hosts import Conduct
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.execution.host_leases import held_hosts
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, HostBusy, LeaseLost, TraceError
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.merge import WAIT_NS, MergedTrace
+from longhaul.orchestrator.trace.records import RECORD_BYTES, read_trace, trace_header
 from tests.unit.test_policy import SPEC, lab, planned, policy
 
 __all__ = ["lab"]

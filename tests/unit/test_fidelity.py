@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.fidelity import check_fidelity
-from orchestrator.analysis.measures import summarise
-from orchestrator.analysis.offered import flying_bytes
-from orchestrator.analysis.remedies import REMEDIES, what_to_change
-from orchestrator.analysis.senders import what_held
-from orchestrator.analysis.series import of_flow
-from orchestrator.run import End, Module, Qdisc, Run, TraceOptions
-from orchestrator.stack import LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES
-from orchestrator.trace import Trace
+from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
+from longhaul.orchestrator.analysis.fidelity.offered import flying_bytes
+from longhaul.orchestrator.analysis.fidelity.remedies import REMEDIES, what_to_change
+from longhaul.orchestrator.analysis.fidelity.senders import what_held
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.plan.run import End, Module, Qdisc, Run, TraceOptions
+from longhaul.orchestrator.plan.tcp_settings import LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES
+from longhaul.orchestrator.trace.records import Trace
 from tests.unit.recordings import recorded
 
 Recording = tuple[Run, Trace, dict[str, Any]]

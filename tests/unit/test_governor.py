@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.installation import AGENT_SOURCES, KMOD
+from longhaul.orchestrator.system.installation import AGENT_SOURCES, KMOD
 
 # Time goes on by a microsecond whenever somebody asks for it, and the second flow gets its share somewhere in that.
 HARNESS = r"""

@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from orchestrator.errors import PlanError
-from orchestrator.exporting import grafana_link, with_grafana
-from orchestrator.grafana import RUN_BOARD, experiment_on_service, run_in_grafana, run_on_service
-from orchestrator.results.spans import Span, Spans
-from orchestrator.results.store import Store
-from orchestrator.settings import Grafana, load_settings
+from longhaul.orchestrator.database.prometheus_spans import Span, Spans
+from longhaul.orchestrator.live.export_run import grafana_link, with_grafana
+from longhaul.orchestrator.live.grafana_links import RUN_BOARD, experiment_on_service, run_in_grafana, run_on_service
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.settings import Grafana, load_settings
 
 RUN_ID = "0123456789abcdef0123"
 BEGIN_MS, END_MS = 1_700_000_000_000, 1_700_000_060_010

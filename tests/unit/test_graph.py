@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator import topology
-from orchestrator.errors import PlanError
-from orchestrator.graph import Carriage, Graph
-from orchestrator.topology import build_graph
+from longhaul.orchestrator.spec import topology
+from longhaul.orchestrator.spec.graph import Carriage, Graph
+from longhaul.orchestrator.spec.topology import build_graph
+from longhaul.orchestrator.system.errors import PlanError
 
 HEAD = "from mininet.topo import Topo\nfrom mininet.link import TCLink\nfrom mininet.node import CPULimitedHost\nclass Lab(Topo):\n"
 
@@ -111,7 +111,7 @@ def test_a_parameter_that_the_class_does_not_take_is_named(tmp_path: Path) -> No
 
 
 def test_a_topo_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.topology._LONGEST_S", 1)
+    monkeypatch.setattr("longhaul.orchestrator.spec.topology._LONGEST_S", 1)
     with pytest.raises(PlanError, match=r"not done after 1 s|ended with -"):
         lab(tmp_path, "while True: pass")
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.errors import TraceError
-from orchestrator.live.downsampling import Downsampler, joined
-from orchestrator.live.growing import GrowingTrace
-from orchestrator.trace import HEADER_BYTES, RECORD_BYTES, split_records
+from longhaul.orchestrator.live.downsampling import Downsampler, joined
+from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, split_records
+from longhaul.orchestrator.trace.tail import GrowingTrace
 from tests.unit.recordings import RUNS, plain_run, recorded
 
 WHOLE = (RUNS / "lossy_pair" / "trace.bin").read_bytes()

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backup import back_up, restore
-from orchestrator.errors import PlanError, ResultsError
-from orchestrator.locks import locked
-from orchestrator.pruning import prune
-from orchestrator.results.access import Access
-from orchestrator.results.events import EventLog
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.store import Store
-from orchestrator.results.work import Work
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.work import Work
+from longhaul.orchestrator.results.backup import back_up, restore
+from longhaul.orchestrator.results.pruning import prune
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import PlanError, ResultsError
+from longhaul.orchestrator.system.locks import locked
+from longhaul.orchestrator.system.settings import load_settings
 from tests.command import longhaul
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_work import Lab, document
@@ -191,7 +191,7 @@ def test_what_a_killed_restore_left_is_swept_by_the_next(store: Store, tmp_path:
 
 
 def test_a_record_of_another_version_is_refused(store: Store, tmp_path: Path) -> None:
-    from orchestrator.results.dump import load
+    from longhaul.orchestrator.database.dump import load
 
     line = json.dumps({"table": "runs", "revision": "0001"})
     with pytest.raises(ResultsError, match="revision 0001"):

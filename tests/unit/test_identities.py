@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.comparison_text import as_json
-from orchestrator.backends.artefacts import hashes
-from orchestrator.backends.originals import original_backend
-from orchestrator.backends.sandbox import Sandbox
-from orchestrator.catalogues import baseline_rows, kept_runs
-from orchestrator.charting import kept_timeline
-from orchestrator.comparing import compare_documents
-from orchestrator.errors import BackendUnavailable, TraceError
-from orchestrator.judging import readable, readable_all
-from orchestrator.other_programs import OtherPrograms
-from orchestrator.pruning import prune
-from orchestrator.results.seals import MANIFEST
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings
+from longhaul.orchestrator.analysis.gates import compare_documents
+from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.orchestrator.analysis.report.comparison_text import as_json
+from longhaul.orchestrator.backends.originals import original_backend
+from longhaul.orchestrator.backends.sandbox import Sandbox
+from longhaul.orchestrator.execution.catalogues import baseline_rows, kept_runs
+from longhaul.orchestrator.execution.evaluation import readable, readable_all
+from longhaul.orchestrator.execution.other_programs import OtherPrograms
+from longhaul.orchestrator.kernels.artefacts import hashes
+from longhaul.orchestrator.results.pruning import prune
+from longhaul.orchestrator.results.seals import MANIFEST
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendUnavailable, TraceError
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.command import longhaul
 from tests.unit.test_work import Lab
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.trace import Records
+from longhaul.orchestrator.trace.records import Records
 from tests.fuzz.invariants import blackouts, silences, violations
 from tests.fuzz.lab import Finished
 from tests.unit.recordings import plain_run, recorded, steady, trace_of

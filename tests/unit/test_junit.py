@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from orchestrator.analysis.junit import junit_xml
+from longhaul.orchestrator.analysis.report.junit import junit_xml
 
 
 def test_missed_and_failed_runs_are_told_apart() -> None:

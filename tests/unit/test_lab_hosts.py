@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.endpoints.health import note_health, read_health
-from orchestrator.errors import PlanError
-from orchestrator.lab_hosts import host_rows, policy_if_any, stop_in_record
-from orchestrator.policy import read_policy
-from orchestrator.request import Request
-from orchestrator.results.experiments import Experiments
-from orchestrator.results.leases import Leases
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings
-from orchestrator.submission import Desk
+from longhaul.orchestrator.backends.hosts.health import note_health, read_health
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.execution.hosts import host_rows, policy_if_any, stop_in_record
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.host_policy import read_policy
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.unit.test_policy import POLICY, SPEC, lab
 
 __all__ = ["lab"]

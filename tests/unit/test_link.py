@@ -8,8 +8,8 @@ from typing import Any, Self
 import pytest
 from distributed.client import ClosedClientError
 
-from orchestrator.cluster import link
-from orchestrator.cluster.link import SchedulerLink
+from longhaul.orchestrator.execution.cluster import scheduler_link
+from longhaul.orchestrator.execution.cluster.scheduler_link import SchedulerLink
 
 
 class Client:
@@ -40,7 +40,7 @@ class Client:
 
 
 def test_a_scheduler_that_goes_away_while_it_is_set_up_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "Client", Client)
+    monkeypatch.setattr(scheduler_link, "Client", Client)
     lost: list[int] = []
     one = SchedulerLink("tcp://nowhere:1", "topic", lambda message: None, lambda: lost.append(Client.opened))
     one.open()

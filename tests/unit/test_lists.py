@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.results.filters import Filter
-from orchestrator.results.identities import Identities
-from orchestrator.results.traits import line_of, normal, run_traits
-from orchestrator.results.waiting import read_queue
-from orchestrator.results.work import Wanted
-from orchestrator.results.workers import GONE_S, Worker, Workers
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.identities import Identities
+from longhaul.orchestrator.database.queue_view import read_queue
+from longhaul.orchestrator.database.search_fields import line_of, normal, run_traits
+from longhaul.orchestrator.database.work import Wanted
+from longhaul.orchestrator.database.workers import GONE_S, Worker, Workers
 from tests.unit.test_work import RUN, Lab, document
 from tests.unit.test_work import on_sqlite as on_sqlite
 
@@ -210,7 +210,7 @@ def test_workers_are_those_that_their_dispatcher_told_of_last(lab: Lab, monkeypa
     ]
     assert {row["name"]: row["since_s"] for row in workers.all()}.items() <= begun.items()
     later = time.time() + GONE_S + 1
-    monkeypatch.setattr("orchestrator.results.workers.time.time", lambda: later)
+    monkeypatch.setattr("longhaul.orchestrator.database.workers.time.time", lambda: later)
     assert [row["there"] for row in workers.all()] == [False, False]
     workers.tell("lab", [two], "1.0")
     row = workers.all()[0]

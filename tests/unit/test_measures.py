@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, with_interval
-from orchestrator.analysis.expect import evaluate
-from orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
-from orchestrator.analysis.measures import summarise, value_of
-from orchestrator.expectation import say_amount
-from orchestrator.run import Expectation, Run
+from longhaul.orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, with_interval
+from longhaul.orchestrator.analysis.expect import evaluate
+from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
+from longhaul.orchestrator.analysis.measures import summarise, value_of
+from longhaul.orchestrator.plan.run import Expectation, Run
+from longhaul.orchestrator.spec.measures import say_amount
 from tests.unit.recordings import plain_run, recorded, steady, trace_of
 
 

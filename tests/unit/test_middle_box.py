@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.allowance import not_allowed
-from orchestrator.analysis.real_paths import judge_emulation
-from orchestrator.errors import PlanError, SpecError
-from orchestrator.plan import compile_plan
-from orchestrator.policy import Policy, limits_of, read_policy
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_emulation
+from longhaul.orchestrator.plan.authorization import not_allowed
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.host_policy import Policy, limits_of, read_policy
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import PlanError, SpecError
 from tests.unit.test_policy import HOST, POLICY, SPEC, put_in_force
 
 BOX = {

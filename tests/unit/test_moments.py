@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.live.downsampling import Samples
-from orchestrator.live.moments import ACTIVE, CHANGE, EVERY_MS, LINK_RATE, STALE, START, Moments
-from orchestrator.live.readings import labels
-from orchestrator.plan import compile_plan
-from orchestrator.spec import load_experiment
-from orchestrator.trace import (
+from longhaul.orchestrator.live.downsampling import Samples
+from longhaul.orchestrator.live.moments import ACTIVE, CHANGE, EVERY_MS, LINK_RATE, STALE, START, Moments
+from longhaul.orchestrator.live.readings import labels
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.trace.records import (
     EVENT_COMPLETED,
     EVENT_CONNECTED,
     EVENT_END,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import PlanError
-from orchestrator.plan import compile_plan
-from orchestrator.run import End, Run
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import End, Run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import PlanError
 
 
 def compiled(topology: str, params: dict[str, Any] | None = None, **changes: Any) -> Run:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import PlanError
-from orchestrator.objective import read_claim, read_objective
+from longhaul.orchestrator.analysis.objective import read_claim, read_objective
+from longhaul.orchestrator.system.errors import PlanError
 
 FLOWS = ["app", "long-1"]
 DOCUMENT: dict[str, Any] = {

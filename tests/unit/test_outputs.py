@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import PlanError, ResultsError
-from orchestrator.outputs import check_places, whole, write_whole
+from longhaul.orchestrator.system.errors import PlanError, ResultsError
+from longhaul.orchestrator.system.files import check_places, whole, write_whole
 
 FULL = Path("/dev/full")
-_LONGHAUL = [sys.executable, "-m", "orchestrator.cli"]
+_LONGHAUL = [sys.executable, "-m", "longhaul.cli.main"]
 _LISTED = [*_LONGHAUL, "list"]
 
 
@@ -73,9 +73,7 @@ def test_a_place_that_is_none_is_told_before_anything_is_computed(tmp_path: Path
 
 
 def test_what_is_printed_unbuffered_comes_at_once() -> None:
-    waiting = (
-        "import time; from orchestrator.outputs import standard_output as s\nwith s(): print('here'); time.sleep(60)"
-    )
+    waiting = "import time; from longhaul.orchestrator.system.files import standard_output as s\nwith s(): print('here'); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-u", "-c", waiting], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "here\n"

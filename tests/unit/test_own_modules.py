@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SpecError
-from orchestrator.own_modules import content_files, content_hash
-from orchestrator.own_sources import admit_sources, read_sources
-from orchestrator.parameters import Parameter, declared_parameters, object_parameters
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.spec import load_experiment, parse_experiment
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
+from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
+from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, object_parameters
+from longhaul.orchestrator.spec.user_modules import content_files, content_hash
+from longhaul.orchestrator.system.errors import SpecError
 
 SOURCE = """
 static unsigned int step __read_mostly = 7;

@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import papers
-from orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES
-from orchestrator.analysis.verdicts import NOT_CHECKABLE, judge_claim
-from orchestrator.document import parse_document
-from orchestrator.errors import PlanError, SpecError
-from orchestrator.papers import (
+from longhaul.orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES
+from longhaul.orchestrator.papers import load
+from longhaul.orchestrator.papers.load import (
     Figure,
     experiment_name,
     experiment_of,
@@ -24,12 +21,15 @@ from orchestrator.papers import (
     quick_experiment,
     read_paper,
 )
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
-from orchestrator.sweep import point_text
+from longhaul.orchestrator.papers.verdicts import NOT_CHECKABLE, judge_claim
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.sweep import point_texts
+from longhaul.orchestrator.spec.yaml_text import parse_document
+from longhaul.orchestrator.system.errors import PlanError, SpecError
 
-PUBLISHED = Path(papers.__file__).parent / "published"
+PUBLISHED = Path(load.__file__).parent / "published"
 FIGURES = [(name, figure) for name in published_papers() for figure in load_paper(name).figures]
 IDS = [f"{name}/{figure.name}" for name, figure in FIGURES]
 
@@ -146,9 +146,9 @@ def test_whole_flows_in_a_sweep_are_shown_by_what_they_run() -> None:
         {"name": "a", "preset": "unpa/vegas"},
         {"name": "a", "cc": "bic"},
     ]
-    shown = [point_text({"flows.a": flow})["flows.a"] for flow in flows]
+    shown = [point_texts({"flows.a": flow})["flows.a"] for flow in flows]
     assert shown == ["ccp-4", "unpa/vegas", "bic"]
-    assert point_text({"flows": [*flows, {"name": "b", "cc": "bic"}]}) == {"flows": "ccp-4 + unpa/vegas + bic"}
+    assert point_texts({"flows": [*flows, {"name": "b", "cc": "bic"}]}) == {"flows": "ccp-4 + unpa/vegas + bic"}
 
 
 def test_points_that_tables_cannot_tell_apart_are_refused() -> None:

@@ -16,20 +16,20 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator import papers
-from orchestrator.analysis import reproduction_page as page_module
-from orchestrator.analysis.drawings import Drawn, Measured, draw
-from orchestrator.analysis.reproduction_page import LARGEST_BYTES, reproduction_page
-from orchestrator.analysis.verdicts import judge_claim
-from orchestrator.claims import Claim, Matrix, ValueClaim
-from orchestrator.document import parse_document
-from orchestrator.errors import SpecError
-from orchestrator.pictures import PICTURES, Picture
-from orchestrator.run import Run
-from orchestrator.trace import Trace
+from longhaul.orchestrator.papers import load
+from longhaul.orchestrator.papers import reproduction_page as page_module
+from longhaul.orchestrator.papers.claims import Claim, Matrix, ValueClaim
+from longhaul.orchestrator.papers.drawings import Drawn, Measured, draw
+from longhaul.orchestrator.papers.figure_specs import PICTURES, Picture
+from longhaul.orchestrator.papers.reproduction_page import LARGEST_BYTES, reproduction_page
+from longhaul.orchestrator.papers.verdicts import judge_claim
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.yaml_text import parse_document
+from longhaul.orchestrator.system.errors import SpecError
+from longhaul.orchestrator.trace.records import Trace
 from tests.unit.recordings import recorded
 
-PUBLISHED = Path(papers.__file__).parent / "published"
+PUBLISHED = Path(load.__file__).parent / "published"
 VARIANTS = ("unpa/bic", "unpa/reno", "unpa/vegas")
 ROUND_TRIPS_MS = ("2 ms", "32 ms", "512 ms")
 
@@ -148,7 +148,7 @@ def test_a_published_map_stands_beside_the_measured_one(
         for row, name in enumerate(VARIANTS)
     ]
     (tmp_path / f"made_{turned:d}.csv").write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(papers, "_PUBLISHED", tmp_path)
+    monkeypatch.setattr(load, "_PUBLISHED", tmp_path)
     fields = ["flows.first.preset", "flows.second.preset"]
     matrix = dict(zip(("rows", "columns"), fields[::-1] if turned else fields, strict=True))
     beside = MAP.model_copy(update={"published": Matrix(file=f"made_{turned:d}.csv", **matrix)})
@@ -251,7 +251,7 @@ def test_a_picture_that_does_not_fit_is_refused_with_its_path(written: str, inst
     start = text.index("name: fig4")
     assert written in text[start:]
     with pytest.raises(SpecError) as refused:
-        papers.read_paper(parse_document("apptcp.yaml", text[:start] + text[start:].replace(written, instead, 1)))
+        load.read_paper(parse_document("apptcp.yaml", text[:start] + text[start:].replace(written, instead, 1)))
     assert said in str(refused.value)
 
 
@@ -275,7 +275,7 @@ def test_what_makes_no_picture_is_refused(kind: str, change: dict[str, Any], sai
 
 
 def test_a_page_holds_its_numbers_and_loads_nothing() -> None:
-    paper = papers.load_paper("apptcp")
+    paper = load.load_paper("apptcp")
     figure = next(one for one in paper.figures if one.name == "fig4")
     told = [
         {
@@ -299,7 +299,7 @@ def test_a_page_holds_its_numbers_and_loads_nothing() -> None:
 
 
 def test_a_page_that_is_too_large_has_fewer_points_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    paper = papers.load_paper("unpa")
+    paper = load.load_paper("unpa")
     figure = next(one for one in paper.figures if one.name == "fig2-3").model_copy(update={"claims": []})
     at = {"flows.first.preset": "unpa/illinois", "flows.second.preset": "unpa/vegas"}
     measured = {"unpa/tables": Measured([{**documents(1)[0], "point": at}], "mean", "the plan", kept)}

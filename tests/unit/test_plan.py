@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator import plan
-from orchestrator.describe import describe_plan
-from orchestrator.errors import PlanError, SpecError
-from orchestrator.path import Path, resolve_path
-from orchestrator.picture import as_svg, picture_of
-from orchestrator.plan import compile_plan
-from orchestrator.run import Qdisc, Run, run_id
-from orchestrator.spec import at_point, load_experiment, parse_experiment, shipped_experiments
-from orchestrator.sweep import expand
+from longhaul.orchestrator.plan import compile as plan
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.link_parameters import Path, resolve_path
+from longhaul.orchestrator.plan.run import Qdisc, Run, run_id
+from longhaul.orchestrator.preview.describe import describe_plan
+from longhaul.orchestrator.preview.topology_picture import as_svg, picture_of
+from longhaul.orchestrator.spec.load import at_point, load_experiment, parse_experiment, shipped_experiments
+from longhaul.orchestrator.spec.sweep import expand
+from longhaul.orchestrator.system.errors import PlanError, SpecError
 
 BASE: dict[str, Any] = {
     "experiment": "base",

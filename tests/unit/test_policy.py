@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.allowance import not_allowed
-from orchestrator.errors import PlanError, SpecError
-from orchestrator.plan import Plan, compile_plan
-from orchestrator.policy import Policy, limits_of, read_policy
-from orchestrator.spec import load_experiment, parse_experiment
+from longhaul.orchestrator.plan.authorization import not_allowed
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.spec.host_policy import Policy, limits_of, read_policy
+from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
+from longhaul.orchestrator.system.errors import PlanError, SpecError
 
 HOST: dict[str, Any] = {
     "ssh": {"address": "203.0.113.5"},

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SpecError
-from orchestrator.plan import compile_plan
-from orchestrator.presets import PRESETS
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.presets import PRESETS
+from longhaul.orchestrator.system.errors import SpecError
 
 
 def compiled(flows: list[dict[str, Any]], **more: Any) -> Run:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cost import wall_estimate_s
-from orchestrator.drawing import drawing_of
-from orchestrator.errors import FieldProblem, PlanError, SpecError
-from orchestrator.experiment import Experiment
-from orchestrator.plan import compile_plan
-from orchestrator.preview import MOST_RUNS, preview
-from orchestrator.spec import parse_experiment
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.cost import wall_estimate_s
+from longhaul.orchestrator.preview.path_drawing import drawing_of
+from longhaul.orchestrator.preview.preview import MOST_RUNS, preview
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.system.errors import FieldProblem, PlanError, SpecError
 from tests.unit.test_policy import POLICY
 
 BASE: dict[str, Any] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator import process
-from orchestrator.errors import BackendError
-from orchestrator.process import ask_program
+from longhaul.orchestrator.system import process
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.process import ask_program
 
 
 def test_a_program_that_ends_well_is_answered_by_its_output() -> None:

@@ -11,9 +11,9 @@ import random
 import pytest
 from sqlalchemy import delete, select
 
-from orchestrator.results.ends import ENDS, KEPT, LIVE
-from orchestrator.results.tables import EXPERIMENT_RUNS, EXPERIMENTS, METADATA, RUNS, WORK
-from orchestrator.results.work import Claim
+from longhaul.orchestrator.database.outcomes import ENDS, KEPT, LIVE
+from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, METADATA, RUNS, WORK
+from longhaul.orchestrator.database.work import Claim
 from tests.unit.test_work import Lab
 from tests.unit.test_work import on_sqlite as on_sqlite
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.budget import over_budget
-from orchestrator.analysis.fidelity import check_fidelity
-from orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
+from longhaul.orchestrator.analysis.fidelity.cpu_budget import over_budget
+from longhaul.orchestrator.analysis.measures import summarise
 from tests.unit.recordings import recorded
 
 NAME = "real_clock"

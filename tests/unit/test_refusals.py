@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import BackendError
-from orchestrator.pipeline import Pipeline
-from orchestrator.results.staging import Staging
-from orchestrator.results.store import Store
-from orchestrator.settings import load_settings
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.results.staging import Staging
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.settings import load_settings
 from tests.unit.recordings import plain_run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from api.remembered import Question, Remembered
+from longhaul.api.http.cache import Question, Remembered
 
 
 def test_the_last_answers_are_remembered_and_large_ones_are_not() -> None:

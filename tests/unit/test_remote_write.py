@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.live.moments import STALE
-from orchestrator.live.remote_write import EMPTY, MOST_SAMPLES, label_block, requests, samples_block
+from longhaul.orchestrator.live.moments import STALE
+from longhaul.orchestrator.live.remote_write import EMPTY, MOST_SAMPLES, label_block, requests, samples_block
 
 AT_MS = 1_795_305_560_299
 

@@ -13,17 +13,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
-from orchestrator.analysis.figure import draw_distributions
-from orchestrator.analysis.measures import summarise
-from orchestrator.analysis.panels import run_panels
-from orchestrator.analysis.report import ReportedRun, write_report
-from orchestrator.changes import Mark, run_marks
-from orchestrator.errors import PlanError
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.spec import load_experiment
-from orchestrator.trace import TRACE_KINDS, Trace
+from longhaul.orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.panels import run_panels
+from longhaul.orchestrator.analysis.report.figure import draw_distributions
+from longhaul.orchestrator.analysis.report.report import ReportedRun, write_report
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.preview.changes import Mark, run_marks
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.trace.records import TRACE_KINDS, Trace
 
 HOSTILE = "</script><img src=https://example.org/x onerror=alert(1)> & $\\frac$"
 

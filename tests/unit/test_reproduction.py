@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from orchestrator.analysis.drawings import Drawn, Measured, draw
-from orchestrator.analysis.reproduction import markdown, verdict_line
-from orchestrator.analysis.reproduction_page import reproduction_page
-from orchestrator.analysis.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
-from orchestrator.papers import experiment_of, load_paper
-from orchestrator.run import Run
-from orchestrator.trace import Trace
+from longhaul.orchestrator.papers.drawings import Drawn, Measured, draw
+from longhaul.orchestrator.papers.load import experiment_of, load_paper
+from longhaul.orchestrator.papers.reproduction import markdown, verdict_line
+from longhaul.orchestrator.papers.reproduction_page import reproduction_page
+from longhaul.orchestrator.papers.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.trace.records import Trace
 
 PAPER = load_paper("apptcp")
 FIGURE = next(figure for figure in PAPER.figures if figure.name == "fig5")

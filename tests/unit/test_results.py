@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.measures import summarise
-from orchestrator.analysis.timelines import FLOW_SERIES, timeline
-from orchestrator.charting import kept_timeline
-from orchestrator.errors import NotFound, ResultsError
-from orchestrator.judging import up_to_date
-from orchestrator.results.conversion import convert
-from orchestrator.results.downloads import SOURCES
-from orchestrator.results.export import export_trace
-from orchestrator.results.store import Store
-from orchestrator.settings import Settings, load_settings
+from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, timeline
+from longhaul.orchestrator.execution.evaluation import up_to_date
+from longhaul.orchestrator.results.conversion import convert
+from longhaul.orchestrator.results.downloads import SOURCES
+from longhaul.orchestrator.results.export import export_trace
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import NotFound, ResultsError
+from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_work import numbers
 
@@ -209,7 +209,7 @@ def test_a_run_that_is_deleted_while_its_csv_is_made_leaves_nothing(
         shutil.rmtree(source.parent)
         convert(source, target, to)
 
-    monkeypatch.setattr("orchestrator.results.downloads.convert", too_late)
+    monkeypatch.setattr("longhaul.orchestrator.results.downloads.convert", too_late)
     with pytest.raises(ResultsError, match=r"making .*acks\.csv"):
         store.file("d" * 20, "acks.csv")
     assert not (store.home / "derived" / "dd" / ("d" * 20)).exists()

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.fidelity import Check, check_fidelity
-from orchestrator.analysis.measures import summarise
-from orchestrator.changes import run_marks
-from orchestrator.describe import describe_run
-from orchestrator.errors import SpecError
-from orchestrator.plan import compile_plan
-from orchestrator.run import DeviceChange, FlowChange, ModuleChange, Run
-from orchestrator.spec import parse_experiment
-from orchestrator.trace import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
+from longhaul.orchestrator.analysis.fidelity.checks import Check, check_fidelity
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import DeviceChange, FlowChange, ModuleChange, Run
+from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.preview.describe import describe_run
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import SpecError
+from longhaul.orchestrator.trace.records import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
 from tests.unit.recordings import plain_run, recorded, records, steady, trace_of
 
 APP = {"name": "app", "cc": "apptcp", "params": {"rate": "4 Mbit/s"}}

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from orchestrator.document import document_text, parse_document
-from orchestrator.errors import PlanError
-from orchestrator.ranges import Position, distance, read_range
-from orchestrator.searching import Condition, Hunt, along, anywhere
+from longhaul.orchestrator.analysis.search.breaking_point import Condition, Hunt, along, anywhere
+from longhaul.orchestrator.analysis.search.ranges import Position, distance, read_range
+from longhaul.orchestrator.spec.yaml_text import document_text, parse_document
+from longhaul.orchestrator.system.errors import PlanError
 
 
 def hunt(margin: object) -> Hunt:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.analysis.distributions import DISTRIBUTIONS, curves_from_columns, round_trip_curves
-from orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, timeline
-from orchestrator.errors import TraceError
-from orchestrator.results import shared_columns
-from orchestrator.results.shared_columns import SharedColumns
-from orchestrator.results.traces import read_columns, write_traces
-from orchestrator.trace import EVER
+from longhaul.orchestrator.analysis.distributions import DISTRIBUTIONS, curves_from_columns, round_trip_curves
+from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, timeline
+from longhaul.orchestrator.results import shared_columns
+from longhaul.orchestrator.results.shared_columns import SharedColumns
+from longhaul.orchestrator.results.traces import read_columns, write_traces
+from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.trace.records import EVER
 from tests.unit.recordings import plain_run, recorded, steady, trace_of
 
 SPANS = [EVER, (0, 10**9), (700_000_000, 1_400_000_000), (10**12, 2 * 10**12)]

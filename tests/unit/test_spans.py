@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.errors import ExportError
-from orchestrator.results.database import Database
-from orchestrator.results.spans import GAP_MS, Span, Spans, earliest_ms, latest_gap
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.prometheus_spans import GAP_MS, Span, Spans, earliest_ms, latest_gap
+from longhaul.orchestrator.system.errors import ExportError
 
 DAY_S = 24 * 3600
 

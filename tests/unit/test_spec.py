@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.document import parse_document
-from orchestrator.errors import SpecError
-from orchestrator.spec import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
+from longhaul.orchestrator.spec.load import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
+from longhaul.orchestrator.spec.yaml_text import parse_document
+from longhaul.orchestrator.system.errors import SpecError
 
 MALFORMED = sorted((Path(__file__).parent.parent / "data" / "malformed").glob("*.yaml"))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.live.spool import Spool
-from orchestrator.locks import locked
+from longhaul.orchestrator.live.spool import Spool
+from longhaul.orchestrator.system.locks import locked
 
 
 def test_a_process_that_ends_meanwhile_takes_its_spool_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_a_process_that_ends_meanwhile_takes_its_spool_along(tmp_path: Path, mon
             leaving.rmdir()
         return locked(file, wait=wait)
 
-    monkeypatch.setattr("orchestrator.live.spool.locked", gone_by_then)
+    monkeypatch.setattr("longhaul.orchestrator.live.spool.locked", gone_by_then)
     spool = Spool(tmp_path, 10**6)
     assert spool.first(0) is None
     spool.close()

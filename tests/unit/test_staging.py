@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import ResultsError
-from orchestrator.locks import locked
-from orchestrator.results.staging import Staging
+from longhaul.orchestrator.results.staging import Staging
+from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.locks import locked
 
 
 def test_a_directory_is_gone_afterwards(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_process_that_ends_meanwhile_takes_its_folder_along(tmp_path: Path, mo
             leaving.rmdir()
         return locked(file, wait=wait)
 
-    monkeypatch.setattr("orchestrator.results.staging.locked", gone_by_then)
+    monkeypatch.setattr("longhaul.orchestrator.results.staging.locked", gone_by_then)
     with Staging(tmp_path):
         assert not leaving.exists()
 

@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import pytest
 
-from orchestrator.backends.guest import follow
-from orchestrator.backends.stalls import Stall
-from orchestrator.errors import GuestDied, RunTimedOut
-from orchestrator.process import Effort, Guard, GuardReport, effort_below
-from orchestrator.run import Run
-from orchestrator.settings import Settings
+from longhaul.orchestrator.backends.guest import follow
+from longhaul.orchestrator.backends.stalls import Stall
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import GuestDied, RunTimedOut
+from longhaul.orchestrator.system.process import Effort, Guard, GuardReport, effort_below
+from longhaul.orchestrator.system.settings import Settings
 
 _LIMIT_S = 1
 _SPINS = "while True: pass"

@@ -10,12 +10,12 @@ from pathlib import Path
 import cramjam
 import pytest
 
-from orchestrator.live.downsampling import Downsampler
-from orchestrator.live.remote_write import Request
-from orchestrator.live.replay import requests_of, samples_of
-from orchestrator.live.stream import Stream
-from orchestrator.results.spans import Span
-from orchestrator.run import Run
+from longhaul.orchestrator.database.prometheus_spans import Span
+from longhaul.orchestrator.live.downsampling import Downsampler
+from longhaul.orchestrator.live.remote_write import Request
+from longhaul.orchestrator.live.replay import requests_of, samples_of
+from longhaul.orchestrator.live.stream import Stream
+from longhaul.orchestrator.plan.run import Run
 from tests.unit.recordings import RUNS, recorded
 from tests.unit.test_remote_write import fields
 from tests.waiting import wait_for

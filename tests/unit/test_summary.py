@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.analysis.summary_text import markdown, verdict_text
+from longhaul.orchestrator.analysis.report.summary_text import markdown, verdict_text
 
 
 def run(seed: int, point: dict[str, str], value: float | None, **changes: Any) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from orchestrator.analysis.chart import run_charts
-from orchestrator.analysis.measures import summarise
-from orchestrator.catalogues import kept_runs
-from orchestrator.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
-from orchestrator.progress import ProgressLines, Tally
+from longhaul.cli.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
+from longhaul.cli.progress import ProgressLines, Tally
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.report.chart import run_charts
+from longhaul.orchestrator.execution.catalogues import kept_runs
 from tests.unit.recordings import plain_run, recorded, trace_of
 
 

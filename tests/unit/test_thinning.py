@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as made
 from numpy.typing import NDArray
 
-from orchestrator.analysis.thinning import LEAST_POINTS, thin
+from longhaul.orchestrator.analysis.thinning import LEAST_POINTS, thin
 
 SIZES = st.integers(1, 300)
 VALUES = st.floats(allow_nan=True, allow_infinity=True, width=64)

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.analysis.measures import summarise
-from orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, timeline
-from orchestrator.errors import NotFound, TraceError
-from orchestrator.results.traces import FILE_NAMES, read_columns, read_traces, write_traces
-from orchestrator.trace import EVER, TRACE_KINDS, Trace
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, timeline
+from longhaul.orchestrator.results.traces import FILE_NAMES, read_columns, read_traces, write_traces
+from longhaul.orchestrator.system.errors import NotFound, TraceError
+from longhaul.orchestrator.trace.records import EVER, TRACE_KINDS, Trace
 from tests.unit.recordings import plain_run, recorded, steady, trace_of
 
 ACKS = [
@@ -126,7 +126,7 @@ def as_older_versions_wrote(folder: Path, trace: Trace) -> None:
 def test_a_kept_trace_has_the_columns_of_the_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: object, rows: int
 ) -> None:
-    monkeypatch.setattr("orchestrator.results.traces._GROUP_ROWS", rows)
+    monkeypatch.setattr("longhaul.orchestrator.results.traces._GROUP_ROWS", rows)
     assert callable(write)
     _, trace, _ = recorded("lossy_pair")
     write(tmp_path, trace)
@@ -144,7 +144,7 @@ def test_a_kept_trace_has_the_columns_of_the_trace(
 
 
 def test_a_look_at_a_part_reads_that_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.results.traces._GROUP_ROWS", 64)
+    monkeypatch.setattr("longhaul.orchestrator.results.traces._GROUP_ROWS", 64)
     _, trace, _ = recorded("lossy_pair")
     write_traces(tmp_path, trace)
     file = tmp_path / "acks.parquet"

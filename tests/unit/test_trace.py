@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.errors import TraceError
-from orchestrator.results.traces import read_traces, write_traces
-from orchestrator.trace import EVENT_END, HEADER_BYTES, RECORD_BYTES, TraceTail, read_trace
+from longhaul.orchestrator.results.traces import read_traces, write_traces
+from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.trace.records import EVENT_END, HEADER_BYTES, RECORD_BYTES, TraceTail, read_trace
 
 RECORDED = Path(__file__).parent.parent / "data" / "runs" / "lossy_pair" / "trace.bin"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.trust import differences
+from longhaul.orchestrator.analysis.trust import differences
 
 
 def documents(goodputs: list[float], drops: int = 3) -> list[dict[str, Any]]:

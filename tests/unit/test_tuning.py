@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.surface import as_svg, as_text, surface_of
-from orchestrator.errors import PlanError
-from orchestrator.objective import read_objective
-from orchestrator.plan import Plan
-from orchestrator.spec import Experiment, parse_experiment
-from orchestrator.tuning import Tuned, read_knob, tune
+from longhaul.orchestrator.analysis.objective import read_objective
+from longhaul.orchestrator.analysis.search.surface import as_svg, as_text, surface_of
+from longhaul.orchestrator.analysis.search.tuning import Tuned, read_knob, tune
+from longhaul.orchestrator.plan.compile import Plan
+from longhaul.orchestrator.spec.load import Experiment, parse_experiment
+from longhaul.orchestrator.system.errors import PlanError
 
 
 def experiment(**changes: Any) -> Experiment:

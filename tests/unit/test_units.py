@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator import units
+from longhaul.orchestrator.system import units
 
 
 @pytest.mark.parametrize(

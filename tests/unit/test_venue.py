@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import PlanError
-from orchestrator.plan import compile_plan
-from orchestrator.run import Run
-from orchestrator.spec import parse_experiment
-from orchestrator.venue import Venue, choose_venue
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.target import Venue, choose_venue
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.system.errors import PlanError
 
 WRITTEN: dict[str, Any] = {
     "experiment": "made",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator.analysis import verdicts
-from orchestrator.analysis.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
-from orchestrator.claims import CLAIMS, Claim
+from longhaul.orchestrator.papers import verdicts
+from longhaul.orchestrator.papers.claims import CLAIMS, Claim
+from longhaul.orchestrator.papers.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
 
 RATE, VARIANT = "flows.app.params.rate", "flows.app"
 ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)

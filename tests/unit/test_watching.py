@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.dependencies import Lab
-from api.watching import Watchers
-from orchestrator.live.downsampling import Downsampler, Samples
-from orchestrator.live.downsampling import joined as joined_samples
-from orchestrator.live.told import LINK_SERIES, SHOWN, Key, Step, Told, cell_of
-from orchestrator.live.watching import GrowingRun, folder_of
-from orchestrator.run import Run
-from orchestrator.settings import load_settings
-from orchestrator.trace import HEADER_BYTES, RECORD_BYTES
+from longhaul.api.lab import Lab
+from longhaul.api.streams.live_run import Watchers
+from longhaul.orchestrator.live.downsampling import Downsampler, Samples
+from longhaul.orchestrator.live.downsampling import joined as joined_samples
+from longhaul.orchestrator.live.live_series import LINK_SERIES, SHOWN, Key, Step, Told, cell_of
+from longhaul.orchestrator.live.watching import GrowingRun, folder_of
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES
 from tests.unit.recordings import RUNS, plain_run, recorded
 from tests.unit.test_work import Lab as Queue
 

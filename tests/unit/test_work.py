@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from orchestrator.errors import Conflict
-from orchestrator.results.catalog import Catalog
-from orchestrator.results.counts import Counts
-from orchestrator.results.database import Database
-from orchestrator.results.events import EventLog
-from orchestrator.results.experiments import Experiments, Submission
-from orchestrator.results.leases import Leases
-from orchestrator.results.spans import Spans
-from orchestrator.results.tables import MEASURES
-from orchestrator.results.work import Claim, Wanted, Work
+from longhaul.orchestrator.database.catalog import Catalog
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.counters import Counts
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments, Submission
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.database.prometheus_spans import Spans
+from longhaul.orchestrator.database.tables import MEASURES
+from longhaul.orchestrator.database.work import Claim, Wanted, Work
+from longhaul.orchestrator.system.errors import Conflict
 
 RUN: dict[str, Any] = {
     "backend": "sandbox", "kernel": "6.12", "seed": 1, "duration_us": 3_000_000, "point": {"path.rtt": "10 ms"},

@@ -24,7 +24,7 @@ from dashboards.grafana.boards.parts import (
     rows,
     stretch,
 )
-from orchestrator.grafana import COMPARE_BOARD, RUN_BOARD
+from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, RUN_BOARD
 
 _OTHERS = ("b", "c", "d")
 # Around the time shown, and also after it: a run that is compared may have come later.

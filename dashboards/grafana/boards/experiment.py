@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page
 from dashboards.grafana.boards.parts import choice, lifetimes, lines, linked, now, query, rows, single
-from orchestrator.grafana import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD
+from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD
 
 _RUNS = 'experiment="$experiment",backend=~"$backend"'
 _FLOWS = f'{_RUNS},cc=~"$cc"'

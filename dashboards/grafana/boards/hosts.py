@@ -16,7 +16,7 @@ from dashboards.grafana.boards.parts import (
     rows,
     stretch,
 )
-from orchestrator.grafana import HOSTS_BOARD
+from longhaul.orchestrator.live.grafana_links import HOSTS_BOARD
 
 _RUNS = 'backend="hosts"'
 _FLOWS = f'{_RUNS},host=~"$host"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page
 from dashboards.grafana.boards.parts import SCRAPE, Lines, choice, lines, query, rates, single
-from orchestrator.grafana import LAB_BOARD
+from longhaul.orchestrator.live.grafana_links import LAB_BOARD
 
 _HERE = 'instance=~"$instance"'
 

@@ -10,7 +10,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard
 
 from dashboards.grafana.boards.parts import Marks, door
-from orchestrator.grafana import COMPARE_BOARD, EXPERIMENT_BOARD, HOSTS_BOARD, LAB_BOARD, RUN_BOARD
+from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, HOSTS_BOARD, LAB_BOARD, RUN_BOARD
 
 # The order in which the links between dashboards stand.
 _BOARDS = {

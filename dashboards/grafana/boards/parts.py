@@ -15,7 +15,7 @@ from grafana_foundation_sdk.builders import prometheus, stat, table, timeseries
 from grafana_foundation_sdk.models import common, dashboard
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from orchestrator.grafana import DATASOURCE_UID
+from longhaul.orchestrator.live.grafana_links import DATASOURCE_UID
 
 DATASOURCE = dashboard.DataSourceRef(type_val="prometheus", uid=DATASOURCE_UID)
 

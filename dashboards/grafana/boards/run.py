@@ -20,7 +20,7 @@ from dashboards.grafana.boards.parts import (
     rows,
     stretch,
 )
-from orchestrator.grafana import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD, run_on_service
+from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD, run_on_service
 
 _FLOWS = 'run="$run",flow=~"$flow"'
 _LINKS = 'run="$run",link=~"$link"'

@@ -1,0 +1,147 @@
+"""Lists: what of one is wanted, and its pages by cursor, so that one that grows while somebody walks it neither repeats nor skips a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Query
+
+from longhaul.api.schemas.experiments import TEXT, TOKEN_NAME, Status
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.units import parse_duration, parse_rate
+
+# What follows a place in an address without being encoded: the time, and the id that tells rows of one moment apart.
+_CURSOR = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}Z_[0-9a-f]{1,32}$"
+_UTC = "+00:00"
+
+LimitQuery = Annotated[int, Query(ge=1, le=500, description="At most so many rows.", examples=[20])]
+CursorQuery = Annotated[
+    str | None,
+    Query(
+        pattern=_CURSOR,
+        description="Where the page before ended: its `next`.",
+        examples=["2031-05-17T09:00:00.000Z_5d41402abc4b2a76"],
+    ),
+]
+NameQuery = Annotated[
+    str | None,
+    Query(
+        pattern=r"^[a-z0-9-]{1,60}$",
+        description="The name of an experiment, as its first field has it.",
+        examples=["quick"],
+    ),
+]
+TotalQuery = Annotated[
+    bool, Query(description="Whether to count all that match, on all pages together.", examples=[True])
+]
+SortQuery = Annotated[Literal["newest", "oldest"], Query(description="Which come first.", examples=["newest"])]
+StatusQuery = Annotated[Status | None, Query(description="Only those.", examples=["done"])]
+_WHEN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z)?$"
+_QUANTITY = r"^[0-9][0-9.eE+-]{0,15} ?[A-Za-zµ/]{1,8}$"
+
+
+async def _of_all(
+    owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="Whose.", examples=["ci"])] = None,
+    backend: Annotated[
+        Literal["sandbox", "mininet", "hosts"] | None, Query(description="Where they run.", examples=["sandbox"])
+    ] = None,
+    cc: Annotated[
+        list[Annotated[str, Query(pattern=r"^[a-z][a-z0-9_]{0,30}$")]] | None,
+        Query(
+            max_length=5,
+            description="Those with a flow of this congestion control; of all, where several are named.",
+            examples=[["cubic"]],
+        ),
+    ] = None,
+    text: Annotated[
+        str,
+        Query(
+            max_length=200,
+            pattern=TEXT,
+            description="Every word of it has to occur somewhere: in the id, names of experiment, owner and flows, the path, a swept value. A word with a name has the whole value: `rtt=300ms`, `seed=5`.",
+            examples=["300 ms"],
+        ),
+    ] = "",
+    since: Annotated[
+        str | None,
+        Query(alias="from", pattern=_WHEN, description="Created from then on, UTC.", examples=["2026-01-01"]),
+    ] = None,
+    until: Annotated[
+        str | None,
+        Query(alias="to", pattern=_WHEN, description="Created before then, UTC.", examples=["2100-01-01T00:00:00Z"]),
+    ] = None,
+) -> Filter:
+    return Filter(
+        owner=owner, backend=backend, controls=tuple(cc or ()), text=text, since=_moment(since), until=_moment(until)
+    )  # fmt: skip
+
+
+ExperimentFilter = Annotated[Filter, Depends(_of_all)]
+
+
+async def _of_runs(
+    wanted: ExperimentFilter,
+    topology: Annotated[
+        str | None,
+        Query(max_length=128, pattern=TEXT, description="The name of their topology.", examples=["dumbbell"]),
+    ] = None,
+    bandwidth: Annotated[
+        str | None, Query(pattern=_QUANTITY, description="Of the bottleneck.", examples=["622 Mbit/s"])
+    ] = None,
+    rtt: Annotated[
+        str | None, Query(pattern=_QUANTITY, description="The round trip without queues.", examples=["300 ms"])
+    ] = None,
+    pinned: Annotated[bool | None, Query(description="Whether they are pinned.", examples=[False])] = None,
+) -> Filter:
+    return replace(
+        wanted,
+        topology=topology,
+        bandwidth_bps=_quantity(parse_rate, bandwidth),
+        rtt_us=_quantity(parse_duration, rtt),
+        pinned=pinned,
+    )
+
+
+RunFilter = Annotated[Filter, Depends(_of_runs)]
+
+
+def _quantity(parse: Callable[[str], int], written: str | None) -> int | None:
+    try:
+        return None if written is None else parse(written)
+    except ValueError as error:
+        raise PlanError("reading the filter", written or "", f"needed: {error}") from None
+
+
+def _moment(written: str | None) -> str | None:
+    """As the record writes times."""
+    if written is None:
+        return None
+    try:
+        at = datetime.fromisoformat(written.removesuffix("Z"))
+    except ValueError:
+        raise PlanError(
+            "reading the time", written, "there is no such day or hour", "as in 2031-05-17T09:00:00Z"
+        ) from None
+    return at.replace(tzinfo=UTC).isoformat(timespec="milliseconds")
+
+
+def read_cursor(cursor: str | None) -> tuple[str, str] | None:
+    """The creation time and the id of the last row of the page before."""
+    if not cursor:
+        return None
+    at, _, key = cursor.partition("_")
+    return at.removesuffix("Z") + _UTC, key
+
+
+def page(
+    rows: Sequence[Mapping[str, Any]], shown: Sequence[Any], limit: int, total: int | None = None
+) -> dict[str, Any]:
+    """A page of what is shown of rows, of which one more than `limit` was asked for."""
+    more = len(rows) > limit
+    last = rows[limit - 1] if more else None
+    after = f"{last['created_at'].removesuffix(_UTC)}Z_{last['id']}" if last else None
+    return {"items": list(shown[:limit]), "next": after, "total": total}

@@ -1,0 +1,80 @@
+"""The lab that a service opened when it started: its record, and what reads and writes there."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.counters import Counts
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.database.work import Work
+from longhaul.orchestrator.execution.other_programs import OtherPrograms
+from longhaul.orchestrator.execution.reproduction_status import Standings
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Settings
+
+
+@dataclass
+class Lab:
+    """One lab: its record, and the ways in."""
+
+    settings: Settings
+    # Whoever asks over HTTP would rather hear soon that the record is locked.
+    patience_s: float = 10.0
+    drawing: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def at_once(self) -> Lab:
+        """The same lab, whose record answers now or not at all."""
+        return replace(self, patience_s=0.0)
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.settings, self.patience_s)
+
+    @cached_property
+    def other_programs(self) -> OtherPrograms:
+        """Which runs the programs of this machine did not make."""
+        return OtherPrograms(self.settings, self.store)
+
+    def close(self) -> None:
+        """Let go of the record."""
+        for lab in (self, self.at_once):
+            lab.store.database.close()
+
+    @cached_property
+    def experiments(self) -> Experiments:
+        return Experiments(self.store.database)
+
+    @cached_property
+    def events(self) -> EventLog:
+        return EventLog(self.store.database)
+
+    @cached_property
+    def access(self) -> Access:
+        return Access(self.store.database)
+
+    @cached_property
+    def leases(self) -> Leases:
+        return Leases(self.store.database)
+
+    @cached_property
+    def counts(self) -> Counts:
+        return Counts(self.store.database)
+
+    @cached_property
+    def work(self) -> Work:
+        return Work(self.store.database)
+
+    @cached_property
+    def desk(self) -> Desk:
+        return Desk(self.settings, self.store)
+
+    @cached_property
+    def standings(self) -> Standings:
+        return Standings(self.settings, self.store, self.desk)

@@ -1,0 +1,138 @@
+"""`longhaul serve`: the API in this process, the dispatcher in one beside it, and what a newcomer needs to begin.
+
+The dispatcher decodes traces and starts guests; were it a thread here, every request would wait for it. It is started
+again when it ends, and ends with this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from longhaul.api.app import create_app
+from longhaul.api.http.protocol import Bounded
+from longhaul.api.static_page import BUILT
+from longhaul.orchestrator.system.errors import PlanError, ResultsError
+from longhaul.orchestrator.system.locks import owned
+from longhaul.orchestrator.system.logs import log_as_json
+from longhaul.orchestrator.system.settings import Settings, load_settings
+from longhaul.orchestrator.system.supervise import Stop, keep_going
+
+_LOG = logging.getLogger("longhaul.serve")
+_GRACE_S = 10
+
+
+class _Server(uvicorn.Server):
+    """A server that lets followers of events go as soon as it is asked to stop: they would stay for ever."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._loop.call_soon_threadsafe(self._app.state.hub.end_streams)
+        super().handle_exit(sig, frame)
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+
+def serve(host: str, port: int) -> int:
+    """Serve until told to stop; the exit code."""
+    settings = load_settings()
+    with contextlib.ExitStack() as held:
+        tell = _only_service(settings, held)
+        bound = _bind(host, port)
+        address = _address(*bound.getsockname()[:2])
+        tell(f"process {os.getpid()} at {address}")
+        return _serve(bound, replace(settings, url=settings.url or address))
+
+
+def _only_service(settings: Settings, held: contextlib.ExitStack) -> Callable[[str], None]:
+    """Have the home to itself, and what tells others who has it; a PlanError says who has it already."""
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        return held.enter_context(owned(settings.home / "service.lock"))
+    except BlockingIOError as error:
+        what = f"another service has it, {error.strerror or 'which is just starting'}"
+        hint = "stop that one first, or set LONGHAUL_HOME to another folder"
+        raise PlanError("serving the home", str(settings.home), what, hint) from None
+    except OSError as error:
+        what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+        raise ResultsError("serving the home", str(settings.home), what, hint) from error
+
+
+def _serve(bound: socket.socket, settings: Settings) -> int:
+    app = create_app(settings)
+    log_as_json()
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    _greet(app, settings, bound.getsockname()[0])
+    config = uvicorn.Config(
+        app,
+        http=Bounded,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Anybody could claim to ask for somebody else.
+        proxy_headers=bool(settings.trusted_proxy),
+        forwarded_allow_ips=settings.trusted_proxy,
+        timeout_graceful_shutdown=_GRACE_S,
+        loop="uvloop",
+    )
+    stop, argv = Stop(), [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"]
+    dispatcher = threading.Thread(
+        target=keep_going, args=(argv, stop, _LOG, "dispatcher"), name="dispatcher", daemon=True
+    )
+    dispatcher.start()
+    try:
+        _Server(config, app).run(sockets=[bound])
+    finally:
+        # Its guests end with it, its runs go back to the queue.
+        stop.set()
+        dispatcher.join()
+    return 0
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError as error:
+        hint = "is another service there? choose another with --port"
+        raise PlanError("listening on", f"{host}:{port}", error.strerror or str(error), hint) from error
+    return bound
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _greet(app: FastAPI, settings: Settings, host: str) -> None:
+    access = app.state.lab.access
+    known = access.any_token()
+    print(f"Longhaul at {settings.url}, its runs in {settings.home}")
+    if not known:
+        token, _ = access.add_token("first", "admin")
+        print(f"your first token, of scope admin, shown this once: {token}")
+    if (BUILT / "index.html").is_file():
+        print(f"its page: {settings.url}/")
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        print(
+            "note: this address can be reached from elsewhere, and tokens travel in clear: put TLS in front (docs/service.md)"
+        )
+    sys.stdout.flush()

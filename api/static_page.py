@@ -1,0 +1,90 @@
+"""The web page as `make web` built it, and the policy under which a browser shows it.
+
+    /               index.html, asked about anew each time
+    /assets/...     named after their content: a browser that has one never asks again
+
+The page asks for everything relative to its own address. A proxy may therefore put the service below a prefix and take that
+away again before it passes requests on; one that leaves it there is understood where LONGHAUL_URL has it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from fastapi import Path as InPath
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from longhaul.api.http.request_body import Reading
+from longhaul.api.http.responses import KnownTag, NotChanged, not_changed, tag
+from longhaul.orchestrator.system.errors import NotFound
+from longhaul.orchestrator.system.installation import PAGE
+
+router = APIRouter(route_class=Reading, include_in_schema=False)
+
+BUILT = PAGE
+# Nothing from anywhere else, nothing inline, nothing that a page of somebody else could use.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_FOR_GOOD = "public, max-age=31536000, immutable"
+_KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+
+
+@router.get("/", operation_id="show_page", response_class=HTMLResponse)
+def show_page(request: Request, response: Response, if_none_match: KnownTag = None) -> Response:
+    """The page."""
+    index = _folder(request) / "index.html"
+    try:
+        text = index.read_text()
+    except OSError:
+        hint = "run `make web` where Longhaul is installed, and reload; the API is there without it"
+        raise NotFound("showing", "the web page", "it is not built", hint) from None
+    # Said with a 304 too: a browser takes the headers of that for those of what it has.
+    policy = {"Content-Security-Policy": _POLICY}
+    try:
+        not_changed(tag("page", text), if_none_match, response)
+    except NotChanged as found:
+        return Response(status_code=304, headers={**found.headers, **policy})
+    return HTMLResponse(text, headers={**response.headers, **policy})
+
+
+@router.get("/assets/{name}", operation_id="read_asset", response_class=Response)
+def asset(name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$")], request: Request) -> Response:
+    """A part of it."""
+    file = _folder(request) / "assets" / name
+    try:
+        content = file.read_bytes() if file.suffix in _KINDS else None
+    except OSError:
+        content = None
+    if content is None:
+        hint = "the page was built anew meanwhile: reload it"
+        raise NotFound("reading a part of the web page", name, "there is none of that name", hint)
+    return Response(content, media_type=_KINDS[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+
+
+def _folder(request: Request) -> Path:
+    folder: Path = request.app.state.page
+    return folder
+
+
+class BelowPrefix:
+    """The service below the path of its own address, for a proxy that passes paths on as they are."""
+
+    def __init__(self, app: ASGIApp, *, prefix: str) -> None:
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path: str = scope["path"]
+            if path == self._prefix:
+                # Without the slash, what the page asks for would be looked for beside it.
+                await RedirectResponse(f"{self._prefix}/", status_code=308)(scope, receive, send)
+                return
+            if path.startswith(f"{self._prefix}/"):
+                raw: bytes = scope.get("raw_path") or path.encode()
+                scope = {**scope, "path": path[len(self._prefix) :], "raw_path": raw[len(self._prefix.encode()) :]}
+        await self._app(scope, receive, send)

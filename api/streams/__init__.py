@@ -1,0 +1,1 @@
+"""Server-sent events: the log of the lab, and runs that go on."""

@@ -1,0 +1,275 @@
+"""Runs that go on, for pages that look at them: one thread a run reads its trace, however many look, and only while somebody does.
+
+    Watchers.joined(run) --> Watch (a thread) --> told (orchestrator/live) --> stream(...) one a page: samples, each once, then how it ended
+
+A page that comes back says up to where it has everything (`Last-Event-ID`), and goes on from there: also with another life of this service,
+which reads the same from the trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+
+from longhaul.api.lab import Lab
+from longhaul.api.schemas.experiments import LIVE
+from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.live.live_series import LINK_SERIES, SAME_AGAIN, Step, Told, cell_of
+from longhaul.orchestrator.live.stream import calm
+from longhaul.orchestrator.live.watching import GrowingRun, growing_run
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import ResultsError
+
+_LOG = logging.getLogger("longhaul.api")
+
+_LOOK_S = 0.1
+_QUIET_S = 15.0
+# A page that is loaded anew finds what was read for the one before.
+_LINGER_S = 10.0
+# A run that began so long ago and has no folder here is somewhere else.
+_ELSEWHERE_S = 3.0
+# So often it is said how far an attempt is that repeats what was told.
+_REPEATS_S = 0.5
+# So much of a run goes in one event to whoever comes late.
+_LONGEST_CELLS = 250
+
+
+class Watch:
+    """One run: `state` is queued, starting, live, elsewhere, or how it ended; empty before the first look."""
+
+    def __init__(self, lab: Lab, run_id: str) -> None:
+        self.run_id = run_id
+        self.state = ""
+        self.told = Told()
+        self.followers = 0
+        self.left_s = 0.0
+        # Which attempt is being read.
+        self.attempts = 0
+        self._lab = lab
+        self._growing: GrowingRun | None = None
+        self._run: Run | None = None
+        self._made_as = run_id
+        self._readable = True
+        self._running_s = 0.0
+        self._texts: dict[tuple[str, int, int], bytes] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name=f"watch-{run_id[:8]}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Read no more."""
+        self._over.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody has looked for a while."""
+        return not self.followers and time.monotonic() - self.left_s > _LINGER_S
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has, and all of it is told."""
+        return self.state not in ("", *LIVE, "starting", "live", "elsewhere")
+
+    @property
+    def reached_ms(self) -> int:
+        """How far the attempt is that is being read: less than what is told where it repeats what one before it did."""
+        growing = self._growing
+        return 0 if growing is None else growing.reached_ms
+
+    def text_since(self, attempt: str, position_ms: int) -> tuple[int, bytes] | None:
+        """The next event for whoever has all before that time, and up to when it reaches; None where there is nothing new."""
+        run = self._run
+        if run is None or attempt != self.told.attempt or self.told.front_ms <= position_ms:
+            return None
+        step = self.told.since(position_ms, _LONGEST_CELLS * cell_of(run))
+        if step is None:
+            return None
+        key = (attempt, step.begin_ms, step.end_ms)
+        if key not in self._texts:
+            if len(self._texts) > 16:
+                self._texts.clear()
+            self._texts[key] = _event("samples", _document(run, step), f"{attempt}.{step.end_ms}")
+        return step.end_ms, self._texts[key]
+
+    def _follow(self) -> None:
+        calm()
+        while not self._over.wait(_LOOK_S) and not self.ended and not self.idle:
+            try:
+                self._look()
+            except ResultsError:
+                # A record that cannot be reached is asked again.
+                continue
+            except Exception as error:  # whatever a trace holds, whoever watches is told how the run ends
+                _LOG.warning("watching run %s: %s: %s", self.run_id, type(error).__name__, error)
+                self._readable = False
+                self._let_go()
+        self._let_go()
+
+    def _look(self) -> None:
+        self._growing = self._growing or self._found()
+        if self._growing is not None and self._growing.look():
+            self.state = "live"
+            return
+        status = self._lab.store.catalog.status(self.run_id) or "failed"
+        if status not in LIVE:
+            if self._growing is not None:
+                self._growing.finish(whole=status in KEPT)
+            self.state = status
+        elif self._growing is None:
+            self.state = self._waiting_as(status)
+        elif (fresh := self._found()) is not None:
+            self._growing.close()
+            self._growing = fresh
+        elif status == "queued":
+            self.state = status
+
+    def _let_go(self) -> None:
+        if self._growing is not None:
+            self._growing.close()
+        self._growing = None
+
+    def _found(self) -> GrowingRun | None:
+        if not self._readable:
+            return None
+        if self._run is None:
+            wanted = self._lab.work.wanted(self.run_id)
+            if wanted is None:
+                return None
+            self._run = Run.from_json(wanted.run)
+            # A run that is done once more is made under the name of what it should equal.
+            self._made_as = wanted.rerun_of or self.run_id
+        found = growing_run(self._lab.settings, self._run, self.run_id, self._made_as, self.told)
+        if found is not None:
+            self.attempts = self._lab.work.attempts(self.run_id)
+        return found
+
+    def _waiting_as(self, status: str) -> str:
+        if status == "queued":
+            self._running_s = 0.0
+            return "queued"
+        self._running_s = self._running_s or time.monotonic()
+        return "elsewhere" if time.monotonic() - self._running_s > _ELSEWHERE_S else "starting"
+
+
+class Watchers:
+    """Of one service."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._watches: dict[str, Watch] = {}
+
+    @contextlib.contextmanager
+    def joined(self, run_id: str) -> Iterator[Watch]:
+        """Look at a run for as long as the context lasts."""
+        for key in [key for key, watch in self._watches.items() if watch.idle or (watch.ended and not watch.followers)]:
+            self._watches.pop(key).stop()
+        watch = self._watches.get(run_id)
+        # One that has ended may still have followers, and a run that was given up is made again when somebody wants it again.
+        if watch is None or watch.ended:
+            watch = self._watches[run_id] = Watch(self._lab, run_id)
+            watch.followers += 1
+            watch.start()
+        else:
+            watch.followers += 1
+        try:
+            yield watch
+        finally:
+            watch.followers -= 1
+            watch.left_s = time.monotonic()
+
+    def close(self) -> None:
+        """Stop reading."""
+        for watch in self._watches.values():
+            watch.stop()
+
+
+async def _watchers(request: Request) -> Watchers:
+    watchers: Watchers = request.app.state.watchers
+    return watchers
+
+
+TheWatchers = Annotated[Watchers, Depends(_watchers)]
+
+
+async def stream(
+    watchers: Watchers, run_id: str, last: str, closing: asyncio.Event, welcome: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    """The text of a stream, from after the event `last` on."""
+    yield b"retry: 1000\n\n"
+    attempt, said, *_ = [*last.split("."), "", ""]
+    position_ms, begun, state = int(said or 0), False, ""
+    asked_s = spoke_s = repeats_s = time.monotonic()
+    repeated = (0, 0)
+    # No two events have the same id, whatever reader takes those for one that came twice.
+    number = itertools.count(int(time.time() * 1000) % 10**9)
+
+    def told_of(kind: str, data: dict[str, Any]) -> bytes:
+        return _event(kind, data, f"{attempt or SAME_AGAIN}.{position_ms}.{next(number)}")
+
+    with watchers.joined(run_id) as watch:
+        while not closing.is_set():
+            ended = watch.ended
+            if watch.state != state:
+                state = watch.state
+                yield told_of("state", {"state": state})
+            if watch.told.front_ms and (not begun or attempt != watch.told.attempt):
+                # Of another attempt nothing that came before counts.
+                position_ms = position_ms if attempt == watch.told.attempt else 0
+                attempt, begun = watch.told.attempt, True
+                yield told_of("begin", {"from_ms": position_ms, "same_again": attempt == SAME_AGAIN})
+            while told := await run_in_threadpool(watch.text_since, attempt, position_ms):
+                position_ms, text = told
+                spoke_s = time.monotonic()
+                yield text
+            if ended:
+                yield told_of("end", {"status": watch.state})
+                return
+            now = (watch.attempts, watch.reached_ms)
+            # Of a second attempt at once: what the page shows is not what is being made.
+            due = time.monotonic() - repeats_s > _REPEATS_S or (now[0] > 1 and repeated == (0, 0))
+            if watch.state == "live" and due and now != repeated and now[1] < position_ms:
+                repeated, repeats_s = now, time.monotonic()
+                yield told_of("repeating", {"attempt": now[0], "reached_ms": now[1]})
+            if time.monotonic() - asked_s > _QUIET_S:
+                if not await welcome():
+                    return
+                asked_s = time.monotonic()
+            if time.monotonic() - spoke_s > _QUIET_S:
+                spoke_s = time.monotonic()
+                yield b": quiet\n\n"
+            await asyncio.sleep(_LOOK_S)
+
+
+def _document(run: Run, step: Step) -> dict[str, Any]:
+    names = {flow.id: flow.name for flow in run.flows}
+    queues = {link.id: link.name for link in run.links}
+    return {
+        "from_ms": step.begin_ms,
+        "to_ms": step.end_ms,
+        "series": [
+            {
+                "measure": name,
+                "of": (queues if name in LINK_SERIES else names)[number],
+                "t_ms": ms.tolist(),
+                "value": values.round(3).tolist(),
+            }
+            for (name, number), (ms, values) in step.series.items()
+        ],
+    }
+
+
+def _event(kind: str, data: dict[str, Any], key: str) -> bytes:
+    return f"id: {key}\nevent: {kind}\ndata: ".encode() + to_json(data) + b"\n\n"

@@ -1,0 +1,1 @@
+"""The client of the REST API: submit, follow, read results."""

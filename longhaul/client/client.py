@@ -1,0 +1,269 @@
+"""The service from a program's side: submit, follow, read what came of it; a notebook's companion, and what `longhaul run --server` uses.
+
+    with Client("http://127.0.0.1:8080", token) as client:
+        experiment = client.wait(client.submit("quick").id)
+        client.result(experiment.id).summary
+
+Answers are the types of schemas/experiments.py. What the service refuses is raised as the LonghaulError that it had; a service that is
+restarted meanwhile is waited for (connection.py). Fields that a newer service adds are left out.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, TypeAdapter
+
+from longhaul.api.schemas import experiments as schemas
+from longhaul.api.schemas.experiments import (
+    LIVE,
+    ROOT,
+    AskedFor,
+    Baseline,
+    Experiment,
+    ExperimentRow,
+    Experiments,
+    OwnModule,
+    Plan,
+    Result,
+    Run,
+    RunRow,
+    Runs,
+    Verification,
+)
+from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
+from longhaul.client.event_stream import Event, listen
+from longhaul.orchestrator.results.seals import manifest_of
+from longhaul.orchestrator.system.errors import ResultsError
+
+__all__ = ["Client", "Event", "Series"]
+
+Floats = NDArray[np.float64]
+_Model = TypeVar("_Model", bound=BaseModel)
+
+_PAGE = 200
+_CHUNK_BYTES = 1 << 20
+
+
+class Series(NamedTuple):
+    """One measure of a flow or a link over time, thinned by the service so that extremes stay."""
+
+    measure: str
+    of: str
+    unit: str
+    t_s: Floats
+    value: Floats
+
+
+class Client:
+    """One service, asked with one token."""
+
+    def __init__(self, url: str, token: str, *, patience_s: float = PATIENCE_S) -> None:
+        self._connection = Connection(url, token, patience_s)
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._connection.url
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the service."""
+        self._connection.close()
+
+    def plan(self, experiment: str | Mapping[str, Any], **more: Any) -> Plan:
+        """What an experiment comes to; arguments as of `submit`, and nothing is run."""
+        return self._post(Plan, "/plans", json=_asked(experiment, more))
+
+    def submit(self, experiment: str | Mapping[str, Any], *, key: str | None = None, **more: Any) -> Experiment:
+        """Hand an experiment in: the name of a shipped one, or fields; `more` are those of AskedFor, as set=["path.rtt=80ms"].
+
+        It is submitted once, however often the connection breaks meanwhile; the same `key` never submits twice."""
+        headers = {"Idempotency-Key": key or secrets.token_hex(16)}
+        return self._post(Experiment, "/experiments", json=_asked(experiment, more), headers=headers)
+
+    def experiment(self, experiment: str) -> Experiment:
+        """An experiment as it is now."""
+        return self._get(Experiment, f"/experiments/{experiment}")
+
+    def experiments(self, **filters: Any) -> Iterator[ExperimentRow]:
+        """All experiments, page by page; filters are those of GET /experiments, as `name`, `status`, `cc`, `text`, `sort`."""
+        return self._pages(Experiments, "/experiments", filters)
+
+    def follow(self, experiment: str, last: int = 0) -> Iterator[Event]:
+        """What happens to an experiment and its runs, from the first event or after `last`, until it has ended."""
+
+        def over(event: Event) -> bool:
+            return event.kind == "experiment.finished"
+
+        def ended() -> bool:
+            return self.experiment(experiment).status not in LIVE
+
+        return listen(self._connection, f"{ROOT}/experiments/{experiment}/events", over, ended, last)
+
+    def wait(self, experiment: str, told: Callable[[Event], None] = lambda event: None) -> Experiment:
+        """The experiment when it has ended; `told` hears what happens."""
+        for event in self.follow(experiment):
+            told(event)
+        return self.experiment(experiment)
+
+    def cancel(self, experiment: str) -> Experiment:
+        """Give up what is not finished of it."""
+        return self._post(Experiment, f"/experiments/{experiment}/cancel")
+
+    def result(self, experiment: str) -> Result:
+        """The document of `longhaul run --json`: what is finished of it."""
+        return self._get(Result, f"/experiments/{experiment}/summary")
+
+    def junit(self, experiment: str) -> str:
+        """Its JUnit file."""
+        return self._connection.ask("GET", f"{ROOT}/experiments/{experiment}/junit").text
+
+    def report(self, experiment: str) -> str:
+        """Its page, HTML that needs nothing else."""
+        return self._connection.ask("GET", f"{ROOT}/experiments/{experiment}/report").text
+
+    def run(self, run: str) -> Run:
+        """A run, with its document when it has ended."""
+        return self._get(Run, f"/runs/{run}")
+
+    def verify(self, run: str) -> Verification:
+        """Whether every file of a kept run is what was kept."""
+        return self._get(Verification, f"/runs/{run}/verification")
+
+    def runs(self, **filters: Any) -> Iterator[RunRow]:
+        """All runs, page by page; filters are those of GET /runs, as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
+        return self._pages(Runs, "/runs", filters)
+
+    def series(
+        self,
+        run: str,
+        measure: str,
+        *,
+        flow: str | None = None,
+        link: str | None = None,
+        begin_s: float | None = None,
+        end_s: float | None = None,
+        points: int | None = None,
+    ) -> Series:
+        """One series of the catalogue as arrays: of a flow, of a link, or of the first bottleneck."""
+        asked = {"measure": measure, "flow": flow, "link": link, "from": begin_s, "to": end_s, "points": points}
+        found = self._get(schemas.Series, f"/runs/{run}/series", **asked)
+        t_s, value = (np.array(numbers, dtype=np.float64) for numbers in (found.t_s, found.value))
+        return Series(found.measure, found.of, found.unit, t_s, value)
+
+    def frame(self, run: str, measures: Sequence[str], *, flows: Sequence[str], **span: Any) -> dict[str, NDArray[Any]]:
+        """Several measures of several flows in long form, a column each of t_s, of, measure and value: pandas.DataFrame(...) takes it."""
+        found = [self.series(run, measure, flow=flow, **span) for measure in measures for flow in flows]
+        return {
+            "t_s": np.concatenate([one.t_s for one in found]),
+            "of": np.concatenate([np.full(len(one.t_s), one.of) for one in found]),
+            "measure": np.concatenate([np.full(len(one.t_s), one.measure) for one in found]),
+            "value": np.concatenate([one.value for one in found]),
+        }
+
+    def files(self, run: str) -> list[str]:
+        """The names of a run's files."""
+        answer = self._connection.ask("GET", f"{ROOT}/runs/{run}/files")
+        return TypeAdapter(list[str]).validate_json(answer.content)
+
+    def download(self, run: str, name: str, folder: Path) -> Path:
+        """A file of a run into a folder, such as manifest.json or acks.parquet; where it is now."""
+        target, beside = folder / name, folder / f".{name}.half"
+        folder.mkdir(parents=True, exist_ok=True)
+        patience = self._connection.patience()
+        while True:
+            try:
+                with (
+                    self._connection.stream(f"{ROOT}/runs/{run}/files/{quote(name, safe='')}") as response,
+                    beside.open("wb") as file,
+                ):
+                    for chunk in response.iter_bytes(_CHUNK_BYTES):
+                        file.write(chunk)
+            except Interrupted as interrupted:
+                patience.pause(interrupted)
+            else:
+                return beside.replace(target)
+
+    def plan_of(self, run: str) -> dict[str, Any]:
+        """The plan of a kept run (run.json); NotFound where it is not kept."""
+        answer = self._connection.ask("GET", f"{ROOT}/runs/{run}/files/manifest.json")
+        try:
+            found: dict[str, Any] = manifest_of(answer.content, run)["run"]
+        except ValueError as error:
+            hint = f"`longhaul verify {run}` says more where the service runs"
+            raise ResultsError("reading the plan of run", run, f"its manifest: {error}", hint) from error
+        return found
+
+    def compare(self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %") -> dict[str, Any]:
+        """What `longhaul compare A B --json` prints, of two experiments or runs."""
+        asked = {"a": a, "b": b, "gate": list(gates), "min_effect": min_effect}
+        found: dict[str, Any] = self._connection.ask("GET", f"{ROOT}/comparisons", params=asked).json()
+        return found
+
+    def baselines(self) -> list[Baseline]:
+        """The baselines of all experiments and branches."""
+        answer = self._connection.ask("GET", f"{ROOT}/baselines")
+        return TypeAdapter(list[Baseline]).validate_json(answer.content, extra="ignore")
+
+    def baseline(self, name: str, branch: str) -> Baseline:
+        """What experiments of that name are compared with on that branch; NotFound where none was set."""
+        return self._get(Baseline, _baseline(name, branch))
+
+    def set_baseline(self, name: str, branch: str, experiment: str) -> Baseline:
+        """From now on it is this experiment."""
+        answer = self._connection.ask("PUT", f"{ROOT}{_baseline(name, branch)}", json={"experiment_id": experiment})
+        return Baseline.model_validate_json(answer.content, extra="ignore")
+
+    def knows_module(self, source: str) -> bool:
+        """Whether the service has the module with this hash."""
+        return self._get(OwnModule, f"/modules/{source}").stored
+
+    def send_module(self, source: str, files: Mapping[str, str]) -> OwnModule:
+        """Send the sources of a module, file name -> text, under their hash; admins alone may."""
+        answer = self._connection.ask("PUT", f"{ROOT}/modules/{source}", json={"files": dict(files)})
+        return OwnModule.model_validate_json(answer.content, extra="ignore")
+
+    def _get(self, model: type[_Model], path: str, **params: Any) -> _Model:
+        answer = self._connection.ask("GET", ROOT + path, params=_given(params))
+        return model.model_validate_json(answer.content, extra="ignore")
+
+    def _post(self, model: type[_Model], path: str, **more: Any) -> _Model:
+        # All that is posted here may be posted again: a plan, a keyed submission, a cancellation.
+        return model.model_validate_json(self._connection.ask("POST", ROOT + path, **more).content, extra="ignore")
+
+    def _pages(self, model: type[Any], path: str, filters: Mapping[str, Any]) -> Iterator[Any]:
+        cursor: str | None = None
+        while True:
+            page = self._get(model, path, limit=_PAGE, cursor=cursor, **filters)
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+
+
+def _asked(experiment: str | Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"shipped": experiment} if isinstance(experiment, str) else {"spec": dict(experiment)}
+    return AskedFor(**named, **more).model_dump(mode="json", exclude_unset=True)
+
+
+def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _baseline(name: str, branch: str) -> str:
+    return f"/baselines/{quote(name, safe='')}/{quote(branch, safe='/')}"

@@ -1,0 +1,1 @@
+"""Whether the numbers of a run can be believed."""

@@ -1,0 +1,285 @@
+"""Fidelity: what must hold of every run before anyone is shown a number of it.
+
+Each check says what was expected and what was found. A run with one broken check has no result. The tolerances are those of
+docs/fidelity.md; random shares are held to an interval that a sound run leaves less than once in a billion runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from longhaul.orchestrator.analysis.fidelity.cpu_budget import over_budget, told
+from longhaul.orchestrator.analysis.fidelity.devices import judge_devices, listed
+from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
+from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
+from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
+from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
+from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
+from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.plan.run import Flow, FlowChange, Run, ScheduledChange
+from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.system.units import format_duration
+from longhaul.orchestrator.trace.records import EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
+
+Facts = dict[str, Any]
+
+# By the clock: real timers are late, within the budget (cpu_budget.py).
+_RTT_TOLERANCE = 0.001
+_RTT_GRACE_US = {"virtual": 20, "real": 2000}
+_SYN_AGAIN_US = 1_000_000
+# What the kernel runs in the name of a control whose connection has no ECN.
+_WITHOUT_ECN = {"dctcp": "dctcp-reno"}
+_LATE_US = {"virtual": 100, "real": 10_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold."""
+
+    name: str
+    ok: bool
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the document."""
+        return asdict(self)
+
+
+def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
+    """Every check that applies to this run."""
+    if run.hosts:
+        return [
+            *_complete(trace, facts),
+            *_congestion_controls(run, trace, facts),
+            *_schedule(run, trace, facts),
+            *(Check(*verdict) for verdict in judge_hosts(run, trace, facts)),
+        ]
+    return [
+        *_complete(trace, facts),
+        *_budget(facts),
+        *_congestion_controls(run, trace, facts),
+        *_ecn(run, facts),
+        *_schedule(run, trace, facts),
+        *_sysctls(run, facts),
+        *(Check(*verdict) for verdict in judge_devices(run, trace, facts)),
+        *_links(run, trace),
+        *_base_rtt(run, trace, facts),
+        *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
+        *(Check("window", ok, text) for ok, text in judge_windows(run, trace, facts)),
+        *(Check(*verdict) for verdict in judge_senders(run, trace, facts)),
+        *_iperf3(run, facts),
+    ]
+
+
+def broken_text(checks: Sequence[Check]) -> str:
+    """What is said of a run with these checks where some are broken; empty where none is."""
+    return listed([f"{check.name}: {check.text}" for check in checks if not check.ok])
+
+
+def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
+    records = sum(len(part) for part in trace.kinds().values())
+    ended = bool((trace.events["what"] == EVENT_END).any())
+    said = facts["trace"]["records"]
+    yield Check(
+        "trace complete",
+        ended and records == said,
+        f"{records} records, {said} written, {'with' if ended else 'without'} its end",
+    )
+
+
+def _budget(facts: Facts) -> Iterator[Check]:
+    if (machine := facts.get("machine")) is not None:
+        broken = list(over_budget(machine))
+        yield Check("cpu budget", not broken, "; ".join(broken) or told(machine))
+
+
+def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    made = _changes_made(trace)
+    for flow in run.flows:
+        fact, asked = told[flow.id], flow.cc
+        for index, change in enumerate(run.schedule):
+            if isinstance(change, FlowChange) and change.flow == flow.id and index in made:
+                asked = change.cc or asked
+        if fact["error"]:
+            yield Check("flow", False, f"{flow.name}: {fact['error']}")
+            continue
+        if not answered(fact):
+            yield Check("flow", True, f"{flow.name}: no answer")
+        # Of a client of iperf3 that was never answered nothing was read.
+        if asked is not None and (fact["cc"] is not None or answered(fact)):
+            ok = fact["cc"] == asked or (fact["cc"] == _WITHOUT_ECN.get(asked) and _asked_again(flow, fact))
+            yield Check("congestion control in use", ok, f"{flow.name}: asked {asked}, found {fact['cc']}")
+
+
+def answered(fact: Facts) -> bool:
+    """Whether the flow ever had a connection: a path that lets no answer through is a result."""
+    return fact["connected_us"] is not None
+
+
+def _asked_again(flow: Flow, fact: Facts) -> bool:
+    """A SYN that is sent again asks for no ECN (RFC 3168, section 6.1.1.1); of a web user, only the first connection is known."""
+    return flow.kind == "web" or (answered(fact) and fact["connected_us"] - flow.start_us >= _SYN_AGAIN_US)
+
+
+def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
+    """A connection has ECN exactly where its sender asks for it: a receiver that refuses does so without a word."""
+    asks = {node.name: dict(node.sysctls).get("net/ipv4/tcp_ecn") == "1" for node in run.nodes}
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        fact, asked = told[flow.id], asks[flow.from_node]
+        # A dctcp connection has it whatever the host says.
+        if flow.kind != "tcp" or not answered(fact) or flow.options.both_ends or _asked_again(flow, fact):
+            continue
+        if fact["ecn"] != asked:
+            words = ("without", "with")
+            yield Check("ECN as asked", False, f"{flow.name}: asked {words[asked]}, found {words[fact['ecn']]}")
+
+
+def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
+    """Every change was made at its time, but for those of flows that were over by then."""
+    if not run.schedule:
+        return
+    over_us = {fact["id"]: fact["stopped_us"] for fact in facts["flows"]}
+    made, wrong, moot = _changes_made(trace), [], 0
+    for index, change in enumerate(run.schedule):
+        end_us = over_us[change.flow] if isinstance(change, FlowChange) else None
+        if index in made:
+            late_us = made[index] // 1000 - change.at_us
+            wrong += [f"{_moment(change)} {late_us} us late"] if not 0 <= late_us <= _LATE_US[run.clock] else []
+        elif end_us is not None and end_us <= change.at_us:
+            moot += 1
+        else:
+            wrong.append(f"{_moment(change)} not made")
+    told = f"{len(run.schedule) - moot} made at their times, {moot} of flows that were over"
+    yield Check("scheduled changes", not wrong, listed(wrong) or told)
+
+
+def _moment(change: ScheduledChange) -> str:
+    """A change by what the schedule calls it."""
+    return f"the change at {format_duration(change.at_us)}"
+
+
+def _changes_made(trace: Trace) -> dict[int, int]:
+    """Place in the schedule -> when it was made, in nanoseconds."""
+    events = trace.events[np.isin(trace.events["what"], (EVENT_PATH_CHANGE, EVENT_FLOW_CHANGE))]
+    return {int(event["value"]): int(event["t_ns"]) for event in events}
+
+
+def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
+    found = {node["name"]: dict(node["sysctls"]) for node in facts["nodes"]}
+    wrong = [
+        f"{node.name} {name}: asked {value}, found {found[node.name].get(name)}"
+        for node in run.nodes
+        for name, value in node.sysctls
+        if (found[node.name].get(name) or "").split() != value.split()
+    ]
+    yield Check(
+        "sysctls", not wrong, listed(wrong) or f"{sum(len(node.sysctls) for node in run.nodes)} read back as asked"
+    )
+
+
+def _links(run: Run, trace: Trace) -> Iterator[Check]:
+    """What holds of a queue that nobody changes."""
+    for link in run.links if not any(run.device_changes) else ():
+        if verdict := judge_rate(run, trace, link):
+            yield Check("bottleneck rate", *verdict)
+        if verdict := judge_limit(run, trace, link):
+            yield Check("queue limit", *verdict)
+        if verdict := judge_losses(run, trace, link):
+            yield Check("random loss", *verdict)
+
+
+def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
+    """No packet is faster than the path, and one that met no queue is no slower; a schedule may change the path."""
+    if any(run.device_changes):
+        return
+    connected_us = {fact["id"]: fact["connected_us"] for fact in facts["flows"]}
+    for flow in run.flows:
+        acks = of_flow(trace.acks, flow.id)
+        measured = acks["rtt_us"][acks["rtt_us"] > 0]
+        if flow.kind != "tcp" or not len(measured):
+            continue
+        base_us, jitter_us = _path_rtt_us(run, flow)
+        early_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US["virtual"])
+        tolerance_us = max(early_us, _RTT_GRACE_US[run.clock])
+        least = int(measured.min())
+        ok = least >= base_us - jitter_us - early_us
+        # iperf3 has said on another connection what is to come before it makes that of the data.
+        begun_us = flow.start_us if flow.tool != IPERF3 else connected_us[flow.id] - base_us - jitter_us
+        if acks["retrans"][0] == 0 and not is_wireless(run) and _queue_empty(run, trace, begun_us, base_us + jitter_us):
+            # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
+            ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
+        yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")
+
+
+def _queue_empty(run: Run, trace: Trace, from_us: float, for_us: float) -> bool:
+    """No packet waited for another one at any link in this time; a record tells of the tick before it."""
+    links = trace.links
+    near = (links["t_ns"] >= from_us * 1000) & (links["t_ns"] <= (from_us + for_us + run.trace.tick_us) * 1000)
+    return not (links["queue_max_packets"][near] > 1).any()
+
+
+def _frames_us(run: Run, count: int) -> float:
+    """How long all links together need for this many full frames each."""
+    return sum(count * run.meaning.frame_bytes * 8e6 / link.rate_bps for link in run.links)
+
+
+def _path_rtt_us(run: Run, flow: Flow) -> tuple[float, float]:
+    """The delay lines of a flow's round trip, and their jitter."""
+    delay_ns = jitter_ns = 0
+    devices = {end.dev: end for end in run.ends}
+    for dev in (*flow.forward, *flow.back):
+        for qdisc in devices[dev].qdiscs:
+            delay_ns += int(qdisc.options.get("delay_ns") or 0)  # type: ignore[arg-type]
+            jitter_ns += int(qdisc.options.get("jitter_ns") or 0)  # type: ignore[arg-type]
+            # A packet that netem reorders goes at once.
+            jitter_ns += int(qdisc.options.get("delay_ns") or 0) if qdisc.options.get("reorder_2p32") else 0  # type: ignore[arg-type]
+    return delay_ns / 1000, jitter_ns / 1000
+
+
+def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
+    """iperf3 is a second witness: it did what it was told, and what it counted is what the kernel counted."""
+    told = {fact["id"]: fact for fact in facts["flows"]}
+    for flow in run.flows:
+        fact = told[flow.id]
+        if flow.tool != IPERF3 or fact["error"] or not answered(fact):
+            continue
+        said = fact["iperf3"]
+        # One that was not told to begin before its end has counted nothing.
+        begun = said["bytes_given"] > 0
+        wrong = [*_contradictions(run, flow, fact)] if begun else []
+        told_bytes = (
+            f"{said['bytes_sent']} bytes sent, {said['bytes_received']} received, {said['retransmits']} sent again"
+            if begun
+            else "its server told it nothing before its end"
+        )
+        yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
+
+
+def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
+    said = fact["iperf3"]
+    if missing := [name for name, value in said.items() if value is None]:
+        yield f"its JSON has no {', '.join(missing)}"
+        return
+    if said["block_bytes"] != flow.block_bytes:
+        yield f"blocks of {said['block_bytes']} bytes, asked {flow.block_bytes}"
+    # It reads them as it makes its connection; a schedule may have been before.
+    controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
+    for end in ("sender_cc", "receiver_cc"):
+        if said[end] not in controls:
+            yield f"{end} {said[end]}, asked {flow.cc}"
+    if said["bytes_sent"] != said["bytes_given"]:
+        yield f"{said['bytes_sent']} bytes sent, its socket got {said['bytes_given']}"
+    # Its server is told of the end on another connection, and reads no more then.
+    lacking = fact["bytes_received"] - said["bytes_received"]
+    if abs(lacking) > said["bytes_under_way"]:
+        yield f"{said['bytes_received']} bytes received, {fact['bytes_received']} arrived, {said['bytes_under_way']} were under way at its end"
+    # What is lost after the last byte of a size was given away it does not see.
+    again = fact["retransmits"]
+    if said["retransmits"] > again or (flow.bytes is None and said["retransmits"] != again):
+        yield f"{said['retransmits']} segments sent again, the kernel counted {again}"

@@ -1,0 +1,143 @@
+"""What must hold of a followed queue: its rate, its limit, its random losses. Verdicts for the checks of checks.py."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from longhaul.orchestrator.analysis.series import counter, of_flow
+from longhaul.orchestrator.plan.qdiscs import DCF, FRAME_MEMORY_BYTES, LEAST_FRAME_MEMORY_BYTES
+from longhaul.orchestrator.plan.run import Link, Qdisc, Run
+from longhaul.orchestrator.trace.records import DROP_RANDOM, Records, Trace
+
+# Whether it holds, and what was found; None where there is nothing to judge.
+Verdict = tuple[bool, str]
+
+# By the clock: real timers are late, within the budget (cpu_budget.py).
+_TOLERANCE = {"virtual": 0.002, "real": 0.03}
+# Standard deviations: the chance of a sound run to be outside is below 1e-9.
+_SIGMAS = 6.2
+# The frame of an acknowledgement with timestamps.
+_ACK_BYTES = 66
+
+
+def _at(run: Run, link: Link) -> str:
+    """Which link is meant, where there are several."""
+    return f"{link.name}: " if len(run.links) > 1 else ""
+
+
+def judge_rate(run: Run, trace: Trace, link: Link) -> Verdict | None:
+    """Whenever the queue was never empty for a while, the line must have run at its rate."""
+    # What a transmitter of a shared channel gets is up to the others: `air time` is its check.
+    if _qdisc_of(run, link.node, link.dev, DCF) is not None:
+        return None
+    records = of_flow(trace.links, link.id)
+    busy = records["queue_packets"] > 0
+    if not busy.any():
+        return None
+    # The longest stretch of consecutive ticks that all found a queue.
+    gaps = np.diff(records["t_ns"].astype(np.int64)) > run.trace.tick_us * 1500
+    breaks = np.flatnonzero(~busy | np.append(False, gaps))
+    edges = np.concatenate([[-1], breaks, [len(records)]])
+    longest = int(np.diff(edges).argmax())
+    first, last = int(edges[longest]) + 1, int(edges[longest + 1]) - 1
+    if last - first < 2:
+        return None
+    span_ns = int(records["t_ns"][last] - records["t_ns"][first])
+    sent_bits = int(records["tx_bytes"][last] - records["tx_bytes"][first]) * 8
+    expected_bits = link.rate_bps * span_ns / 1e9
+    # A queue seen at two ticks may have been empty between them; only an excess is an error then.
+    slack_bits = (2 * run.meaning.frame_bytes + _burst_bytes(run, link)) * 8
+    tolerance = _TOLERANCE[run.clock]
+    # The kernel counts whole nanoseconds, downwards: each packet may take up to one less than it should.
+    early_bits = link.rate_bps * int(records["tx_packets"][last] - records["tx_packets"][first]) / 1e9
+    high = sent_bits <= expected_bits * (1 + tolerance) + slack_bits + early_bits
+    low = sent_bits >= expected_bits * (1 - tolerance) - slack_bits
+    steady = _never_idle(run, link, records[first : last + 1])
+    return (
+        high and (low or not steady),
+        f"{_at(run, link)}{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
+    )
+
+
+def _never_idle(run: Run, link: Link, records: Records) -> bool:
+    """Whether at each tick more waited than the line could send until the next one, and than the queue threw away meanwhile."""
+    sendable = link.rate_bps * np.diff(records["t_ns"].astype(np.int64)) / 8e9
+    dropped = np.diff(records["drops"].astype(np.int64)) * run.meaning.frame_bytes
+    return bool((records["queue_bytes"][:-1] > sendable + dropped).all())
+
+
+def _burst_bytes(run: Run, link: Link) -> int:
+    """What a rate limiter may send at once by the real clock; in virtual time it is a frame."""
+    limiter = _qdisc_of(run, link.node, link.dev, "tbf")
+    burst = limiter.options["burst_bytes"] if limiter and run.clock == "real" else 0
+    assert isinstance(burst, int)
+    return burst
+
+
+def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:
+    """Never more waits than the buffer holds."""
+    records = of_flow(trace.links, link.id)
+    if not len(records):
+        return None
+    if (cake := _qdisc_of(run, link.node, link.dev, "cake")) is not None:
+        return _judge_memory(run, link, cake, records)
+    # A queue that counts bytes has room for more packets where some are short.
+    in_bytes = any(_qdisc_of(run, link.node, link.dev, kind) for kind in ("bfifo", "red"))
+    if link.queue_limit_packets and not in_bytes:
+        most = int(records["queue_max_packets"].max())
+        return (
+            most <= link.queue_limit_packets,
+            f"{_at(run, link)}at most {most} packets waited, {link.queue_limit_packets} may",
+        )
+    if link.queue_limit_bytes:
+        most = int(records["queue_bytes"].max())
+        return (
+            most <= link.queue_limit_bytes,
+            f"{_at(run, link)}at most {most} bytes waited, {link.queue_limit_bytes} may",
+        )
+    return None
+
+
+def _judge_memory(run: Run, link: Link, cake: Qdisc, records: Records) -> Verdict:
+    """CAKE limits the memory of what waits behind the next packet: that of so many full frames. Bare acknowledgements take none."""
+    limit = cake.options["memory_bytes"]
+    assert isinstance(limit, int)
+    allowed = limit + run.meaning.frame_bytes + FRAME_MEMORY_BYTES
+    # How many of the packets have data is not known: at least as many as full frames would be needed for it.
+    packets = records["queue_packets"].astype(np.int64)
+    data = np.maximum(records["queue_bytes"].astype(np.int64) - packets * _ACK_BYTES, 0)
+    frames = np.ceil(data / (run.meaning.frame_bytes - _ACK_BYTES))
+    most = int((data + frames * (LEAST_FRAME_MEMORY_BYTES + _ACK_BYTES)).max())
+    return (
+        most <= allowed,
+        f"{_at(run, link)}at most {packets.max()} packets waited, in at least {most} bytes of memory, {allowed} may",
+    )
+
+
+def judge_losses(run: Run, trace: Trace, link: Link) -> Verdict | None:
+    """Independent random loss must stay inside its binomial interval."""
+    netem = _qdisc_of(run, link.node, link.dev, "netem")
+    share = int(netem.options.get("loss_2p32") or 0) / 2**32 if netem else 0.0  # type: ignore[arg-type]
+    if netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32")):
+        return None
+    drops, records = of_flow(trace.drops, link.id), of_flow(trace.links, link.id)
+    lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
+    dropped = len(drops)
+    if run.clock == "real" and len(records):
+        lost = int(records["losses"][-1])
+        dropped = lost + int(records["drops"][-1])
+    sent = int(counter(records, "tx_packets", run).value[-1])
+    offered = sent + dropped
+    expected, spread = offered * share, math.sqrt(offered * share * (1 - share))
+    # The normal interval, with room for the skew of small counts.
+    ok = abs(lost - expected) <= _SIGMAS * spread + (20 if share else 0)
+    return (ok, f"{_at(run, link)}{lost} of {offered} packets, {expected:.1f} expected")
+
+
+def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
+    return next(
+        (qdisc for end in run.ends if (end.node, end.dev) == (node, dev) for qdisc in end.qdiscs if qdisc.kind == kind),
+        None,
+    )

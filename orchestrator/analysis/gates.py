@@ -1,0 +1,74 @@
+"""Two sides compared under gates: which measures decide, and the least effect that matters, as a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from longhaul.orchestrator.analysis.compare import Comparison, Quantity, better_way, compare, measure_of_runs
+from longhaul.orchestrator.analysis.objective import Objective, read_objective
+from longhaul.orchestrator.analysis.pairing import Document, Pairing, differing, pair_runs
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.units import parse_share
+
+# What a run is (run.json), where that is known.
+Plan = Callable[[str], Mapping[str, Any] | None]
+
+
+def compare_documents(
+    a: str,
+    runs: Sequence[Document],
+    b: str,
+    others: Sequence[Document],
+    gates: Sequence[str],
+    least: str,
+    plan: Plan | None = None,
+) -> Comparison:
+    """The runs of two sides, by what the sides are called; `plan` gives the run.json of a run, where it is known."""
+    return compare_pairs((a, b), pair_runs(runs, others), gates, least, plan)
+
+
+def compare_pairs(
+    names: tuple[str, str], pairing: Pairing, gates: Sequence[str], least: str, plan: Plan | None
+) -> Comparison:
+    """The same for runs that are paired already."""
+    comparison = compare(*names, pairing, _gates(gates, pairing), _least_effect(least))
+    if plan is not None:
+        comparison = replace(comparison, differs=differing(pairing, plan))
+    if gates and not comparison.gated:
+        raise PlanError("gating on", ", ".join(gates), "it has no value in any pair of runs")
+    return comparison
+
+
+def _least_effect(text: str) -> float:
+    try:
+        return parse_share(text)
+    except ValueError as error:
+        raise PlanError("reading --min-effect", text, str(error)) from None
+
+
+def _gates(texts: Sequence[str], pairing: Pairing) -> list[Quantity]:
+    flows = dict.fromkeys(flow["name"] for pair in pairing.pairs for one in pair for flow in one.get("flows", []))
+    return [_gate(read_objective(text, flows)) for text in texts]
+
+
+def _gate(objective: Objective) -> Quantity:
+    """A measure is better as its nature is; what is computed of measures is an objective, and made large."""
+    if (measure := objective.measure) is None:
+        return Quantity(objective.text, None, 1, lambda document: _value(objective, document))
+    if not better_way(measure.name):
+        what = f"neither more nor less of {measure.name} is better by itself"
+        raise PlanError(
+            "gating on", str(measure), what, f"say which: --for '-{measure}' wants less, --for '1*{measure}' more"
+        )
+    return measure_of_runs(measure.name, measure.flow)
+
+
+def _value(objective: Objective, document: Document) -> float | None:
+    if document["status"] == "failed":
+        return None
+    try:
+        return objective.value(document)
+    except ValueError:
+        return None

@@ -1,0 +1,125 @@
+"""A series of a kept run by name, for a chart: the run's manifest and the columns of its trace come together here.
+
+A reader keeps one processor busy for some milliseconds. Who has many readers lets as many at a time as there are processors; more of
+them only wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Any
+
+from longhaul.orchestrator.analysis.distributions import Curve, curves_from_columns
+from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, POINTS, Timeline, timeline
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import NotFound
+
+
+def kept_timeline(
+    store: Store,
+    run_id: str,
+    measure: str,
+    *,
+    flow: str | None = None,
+    link: str | None = None,
+    begin_s: float = 0.0,
+    end_s: float | None = None,
+    points: int = POINTS,
+) -> Timeline:
+    """As `timelines.timeline`, of exactly this kept run; NotFound."""
+    source = store.columns(run_id)
+    end_s = _last_s(store, run_id, end_s)
+    return timeline(
+        run_of(store, run_id), source, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points
+    )
+
+
+def kept_timelines(
+    store: Store,
+    run_id: str,
+    measures: Sequence[str],
+    *,
+    begin_s: float = 0.0,
+    end_s: float | None = None,
+    points: int = POINTS,
+) -> list[tuple[str, Timeline]]:
+    """Many series of a kept run at once, each with `flow` or `link`: every measure of all that have it, empty ones left out; NotFound."""
+    run = run_of(store, run_id)
+    if unknown := [name for name in measures if name not in FLOW_SERIES and name not in LINK_SERIES]:
+        known = dict.fromkeys([*FLOW_SERIES, *LINK_SERIES])
+        raise NotFound("reading the series", unknown[0], "nothing is called so", f"known: {', '.join(known)}")
+    found = []
+    end_s = _last_s(store, run_id, end_s)
+    with store.shared_columns(run_id) as source:
+        read = partial(timeline, run, source, begin_s=begin_s, end_s=end_s, points=points)
+        for name in measures:
+            found += [("flow", read(name, flow=one.name)) for one in run.flows if name in FLOW_SERIES]
+            found += [("link", read(name, link=one.name)) for one in run.links if name in LINK_SERIES]
+    return [(kind, one) for kind, one in found if len(one.t_s)]
+
+
+def kept_distribution(store: Store, run_id: str, measure: str) -> list[Curve]:
+    """How a quantity of a kept run is spread over its window, by a name of `DISTRIBUTIONS`, flow by flow or link by link."""
+    with store.shared_columns(run_id) as source:
+        return curves_from_columns(run_of(store, run_id), source, measure)
+
+
+@lru_cache(maxsize=64)
+def run_of(store: Store, run_id: str) -> Run:
+    """A kept run as it was planned. Whoever looks at a chart asks for several series of it, and it never changes: its id is its hash."""
+    return store.planned(run_id)
+
+
+def _last_s(store: Store, run_id: str, end_s: float | None) -> float | None:
+    """After the end of a part nothing holds its last value."""
+    reached = store.reached_s(run_id)
+    return end_s if reached is None else min(reached, reached if end_s is None else end_s)
+
+
+def as_outline(run: Run, partial_s: float | None = None) -> dict[str, Any]:
+    """What there is to draw of a run, before there is anything: its length, flows, links and moments; and up to when, of a cancelled one."""
+    moments = [(flow.start_us, "start", f"{flow.name} starts", flow.name) for flow in run.flows]
+    moments += [
+        (flow.stop_us, "stop", f"{flow.name} stops", flow.name) for flow in run.flows if flow.stop_us is not None
+    ]
+    changes = [(mark.at_us, "change", mark.text, None) for mark in run_marks(run)]
+    return {
+        "experiment": run.experiment,
+        "backend": run.backend,
+        "clock": run.clock,
+        "duration_s": run.duration_us / 1e6,
+        "partial_s": partial_s,
+        "window_s": [edge_us / 1e6 for edge_us in run.window_us],
+        "rtt_ms": run.meaning.rtt_us / 1000,
+        "bdp_packets": None if any("delay" in text for _, _, text, _ in changes) else run.meaning.bdp_packets,
+        "buffer_packets": run.meaning.buffer_packets or run.meaning.buffer_bytes // run.meaning.frame_bytes,
+        "flows": [
+            {
+                "name": flow.name,
+                "kind": flow.kind,
+                "cc": flow.cc,
+                "start_s": flow.start_us / 1e6,
+                "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
+                "bytes": flow.bytes,
+            }
+            for flow in run.flows
+        ],
+        "links": [
+            {
+                "name": link.name,
+                "queue": link.queue,
+                "rate_bps": link.rate_bps,
+                "limit_packets": link.queue_limit_packets,
+                "rates": [{"t_s": begin_us / 1e6, "bps": bps} for begin_us, _, bps in run.link_rates(link)],
+            }
+            for link in run.links
+        ],
+        "moments": [
+            {"t_s": at_us / 1e6, "kind": kind, "text": text, "flow": flow}
+            for at_us, kind, text, flow in sorted([*moments, *changes], key=itemgetter(0))
+        ],
+    }

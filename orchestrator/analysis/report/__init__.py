@@ -1,0 +1,1 @@
+"""Results for people: pages, figures, charts, texts, JUnit."""

@@ -1,0 +1,259 @@
+"""A comparison in words: the rows of its table, its sentences, and a Markdown summary for a pull request."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from longhaul.orchestrator.analysis.compare import (
+    BETTER,
+    CHANGED,
+    MISSING,
+    NO_VERDICT,
+    UNCLEAR,
+    VERDICTS,
+    WORSE,
+    Comparison,
+    Row,
+)
+from longhaul.orchestrator.analysis.pairing import Document, run_text
+from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.spec.sweep import point_text
+from longhaul.orchestrator.system.units import format_rate, format_share
+
+# More than this many runs or rows are counted instead of named.
+_NAMED = 5
+_MARKDOWN_ROWS = 40
+_CHANGES = (MISSING, WORSE, BETTER, CHANGED, NO_VERDICT)
+_UNITS = {"milliseconds": " ms", "seconds": " s", "packets": " packets", "size": " B"}
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """The whole comparison as plain data."""
+    pairing = comparison.pairing
+    return {
+        "a": comparison.a,
+        "b": comparison.b,
+        "pairs": [[first["run"], second["run"]] for first, second in pairing.pairs],
+        "only_a": [_run(one) for one in pairing.only_a],
+        "only_b": [_run(one) for one in pairing.only_b],
+        "failed": [_run(one) for one in _failed(comparison)],
+        "identical": comparison.identical,
+        "differs": [asdict(one) for one in comparison.differs],
+        "min_effect": comparison.least,
+        "gated": comparison.gated,
+        "ok": not comparison.fails,
+        "verdict": verdict_line(comparison),
+        "programs": other_programs(comparison),
+        "notes": list(notes(comparison)),
+        "measures": [row.as_dict() for row in comparison.rows],
+    }
+
+
+def _run(document: Document) -> dict[str, Any]:
+    return {"run": document["run"], "point": document["point"], "seed": document["seed"]}
+
+
+def shown_rows(comparison: Comparison, *, everything: bool) -> list[Row]:
+    """All rows, or what the gate is about and what else changed; the verdicts that people look for first."""
+    chosen = [row for row in comparison.rows if everything or row.gates or row.verdict in _CHANGES]
+    if everything:
+        return chosen
+    return sorted(chosen, key=lambda row: (not row.gates, VERDICTS.index(row.verdict)))
+
+
+def cells(row: Row) -> dict[str, str]:
+    """A row of the table."""
+    return {
+        "point": place_text(row),
+        "measure": measure_text(row),
+        "n": str(row.n),
+        "a": amount_text(row.measure, row.a),
+        "b": amount_text(row.measure, row.b),
+        "change": change_text(row),
+        "verdict": f"{outcome(row)}{' *' if row.gates else ''}",
+    }
+
+
+def place_text(row: Row) -> str:
+    """Where a row was measured."""
+    return ", ".join(filter(None, (point_text(row.point), row.phase)))
+
+
+def measure_text(row: Row) -> str:
+    """What was measured, as --for has it."""
+    return f"{row.measure}({row.flow})" if row.flow else row.measure
+
+
+def amount_text(measure: str, value: float | None) -> str:
+    """A value in the unit of its measure; expressions have none."""
+    if value is None:
+        return ""
+    kind = MEASURES[measure][1] if measure in MEASURES else "number"
+    if kind == "rate":
+        return format_rate(float(value))
+    return f"{100 * value:.4g} %" if kind == "share" else f"{value:.4g}{_UNITS.get(kind, '')}"
+
+
+def change_text(row: Row) -> str:
+    """The effect and its interval."""
+    if row.effect is None:
+        return ""
+    if math.isinf(row.effect):
+        return "from 0"
+    if row.effect_low is None or row.effect_high is None:
+        return f"{_percent(row.effect)} %"
+    return f"{_percent(row.effect)} % ({_percent(row.effect_low)} to {_percent(row.effect_high)} %)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.2f}" if share else "0"
+
+
+def outcome(row: Row) -> str:
+    """The verdict, with what it takes to decide what is not decided."""
+    if row.verdict == UNCLEAR and row.seeds is not None:
+        return f"unclear, about {row.seeds} seeds" if row.seeds <= 1000 else "unclear, more than 1000 seeds"
+    if row.verdict == MISSING:
+        return f"missing in {row.lacking} of B"
+    return row.verdict
+
+
+def sides_line(comparison: Comparison) -> str:
+    """What A and B are."""
+    return f"A: {comparison.a}, B: {comparison.b}"
+
+
+def verdict_line(comparison: Comparison) -> str:
+    """How many rows of each verdict, in one sentence."""
+    pairs = len(comparison.pairing.pairs)
+    if comparison.identical:
+        return f"identical: the traces of {count_text(pairs, 'pair')} are equal to the byte"
+    counts = {word: sum(row.verdict == word for row in comparison.rows) for word in VERDICTS}
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"different: of {count_text(len(comparison.rows), 'comparison')} over {count_text(pairs, 'pair')}, {told or 'none can be made'}"
+
+
+def gate_line(comparison: Comparison) -> str:
+    """What the gate comes to."""
+    gates = [row for row in comparison.rows if row.gates]
+    failed = [row for row in gates if row.fails]
+    least = format_share(comparison.least)
+    if failed:
+        named = "; ".join(gate_text(row) for row in failed[:_NAMED])
+        more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        return f"gate: {len(failed)} of {len(gates)} fail: {named}{more}"
+    unclear = sum(row.verdict == UNCLEAR for row in gates)
+    doubt = f", but {unclear} unclear" if unclear else ""
+    return f"gate: holds, none of {count_text(len(gates), 'comparison')} is worse by {least} or more{doubt}"
+
+
+def gate_text(row: Row) -> str:
+    """A gated row in one sentence."""
+    place = place_text(row)
+    at = f" at {place}" if place else ""
+    if row.verdict == MISSING:
+        return f"{measure_text(row)}{at} has no value in {row.lacking} runs of B"
+    return (
+        f"{measure_text(row)}{at}: {outcome(row)}, {amount_text(row.measure, row.a)} to "
+        f"{amount_text(row.measure, row.b)}, {change_text(row)}"
+    )
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What has to be known besides the numbers: runs without partners or numbers, pairs that are no pairs, single seeds."""
+    pairing = comparison.pairing
+    for side, alone in (("A", pairing.only_a), ("B", pairing.only_b)):
+        if alone:
+            yield f"{count_text(len(alone), 'run')} of {side} without a partner: {_named(alone)}"
+    if failed := _failed(comparison):
+        yield f"{count_text(len(failed), 'failed run')}: {_named(failed)}"
+    for one, other in ((0, 1), (1, 0)):
+        if unmatched := _flows(comparison, one) - _flows(comparison, other):
+            yield f"flows that only {'AB'[one]} has: {', '.join(sorted(unmatched))}"
+    if comparison.differs:
+        yield f"the runs of A and B differ in {', '.join(one.text for one in comparison.differs)}"
+    first, second = pairing.pairs[0]
+    if run_text(first) != run_text(second):
+        yield f"one run each, taken as a pair: {run_text(first)} with {run_text(second)}"
+    if mixed := {(one["kernel"], other["kernel"]) for one, other in pairing.pairs if _kernels_differ(one, other)}:
+        yield f"the kernels differ: {', '.join(f'{one} and {other}' for one, other in sorted(mixed))}"
+    if others := other_programs(comparison):
+        named = "; ".join(f"{name} {a[:12]} in A, {b[:12]} in B" for name, (a, b) in others.items())
+        yield f"the runs are of another identity, made by other programs: {named}"
+    caveats = dict.fromkeys(one["caveat"] for pair in pairing.pairs for one in pair if "caveat" in one)
+    yield from list(caveats)[:_NAMED]
+    if any(row.n == 1 for row in comparison.rows):
+        gate = ", and a gate takes its difference as it is" if comparison.gated else ""
+        yield f"one pair has no interval: its differences get no verdict{gate}; more seeds give one (--repeats)"
+
+
+def other_programs(comparison: Comparison) -> dict[str, tuple[str, str]]:
+    """Which programs made B by another build than A, kernel and agent first: name -> (hash in A, hash in B), of the first pair where it differs.
+
+    A pair is one by its point and seed, whatever made the two: a baseline outlives the kernel that it was measured on.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for first, second in comparison.pairing.pairs:
+        then, now = first.get("identity"), second.get("identity")
+        if then and now:
+            names = sorted({*then, *now}, key=lambda name: (name != "kernel", name != "agent", name))
+            for name in names:
+                if then.get(name) != now.get(name):
+                    found.setdefault(name, (then.get(name, "none"), now.get(name, "none")))
+    return found
+
+
+def _flows(comparison: Comparison, side: int) -> set[str]:
+    return {flow["name"] for pair in comparison.pairing.pairs for flow in pair[side].get("flows", [])}
+
+
+def _kernels_differ(one: Document, other: Document) -> bool:
+    return "kernel" in one and "kernel" in other and one["kernel"] != other["kernel"]
+
+
+def _failed(comparison: Comparison) -> list[Document]:
+    return [one for pair in comparison.pairing.pairs for one in pair if one["status"] == "failed"]
+
+
+def _named(documents: Sequence[Document]) -> str:
+    more = f"; and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
+    return "; ".join(run_text(one) for one in documents[:_NAMED]) + more
+
+
+def count_text(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def markdown(comparison: Comparison) -> str:
+    """The summary that a bot puts under a pull request."""
+    return "\n".join(_markdown(comparison)) + "\n"
+
+
+def _markdown(comparison: Comparison) -> Iterator[str]:
+    yield f"### {plain(sides_line(comparison))}\n"
+    if comparison.gated:
+        yield f"{'❌' if comparison.fails else '✅'} {plain(gate_line(comparison))}\n"
+    yield f"{plain(verdict_line(comparison))[0].upper()}{plain(verdict_line(comparison))[1:]}.\n"
+    rows = shown_rows(comparison, everything=False)
+    if rows:
+        yield "| point | measure | n | A | B | change | verdict |"
+        yield "|---|---|---|---|---|---|---|"
+    for row in rows[:_MARKDOWN_ROWS]:
+        yield f"| {' | '.join(plain(cell) for cell in cells(row).values())} |"
+    if len(rows) > _MARKDOWN_ROWS:
+        yield f"\nAnd {len(rows) - _MARKDOWN_ROWS} more rows."
+    if comparison.gated:
+        yield "\n\\* gated."
+    for note in notes(comparison):
+        yield f"\n{plain(note)}."
+
+
+def plain(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    for sign in "\\|*_<>`[]":
+        text = text.replace(sign, f"\\{sign}")
+    return text

@@ -1,0 +1,40 @@
+"""The report of kept runs, by the file's ending: one HTML page that needs nothing else, or a static figure as SVG or PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.files import write_whole
+from longhaul.orchestrator.trace.records import Trace
+
+Document = dict[str, Any]
+ReportedRun = tuple[Document, Run, Trace]
+
+_ENDINGS = (".html", ".svg", ".png")
+
+
+def ending_of(output: Path) -> str:
+    """How the name of a report's file ends; PlanError where no report does."""
+    ending = output.suffix.lower()
+    if ending not in _ENDINGS:
+        what = f"its ending is {ending!r}" if ending else "it has no ending"
+        raise PlanError("writing the report to", str(output), what, f"end it in {', '.join(_ENDINGS)}")
+    return ending
+
+
+def write_report(runs: Sequence[ReportedRun], output: Path) -> None:
+    """Write these runs to a file that ends in .html, .svg or .png."""
+    ending = ending_of(output)
+    if ending == ".html":
+        from longhaul.orchestrator.analysis.report.page import report_page
+
+        content = report_page(runs).encode()
+    else:
+        from longhaul.orchestrator.analysis.report.figure import draw_figure
+
+        content = draw_figure([(run, trace) for _, run, trace in runs], ending[1:])
+    write_whole(output, content)

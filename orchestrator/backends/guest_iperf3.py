@@ -1,0 +1,53 @@
+"""iperf3 for a guest: the host's program and the libraries it is linked with, in a root that has nothing else.
+
+    bin/iperf3   lib/<libraries>   the dynamic loader at the path that the program names
+
+The dynamic loader itself says which libraries those are. All of them are part of a run's identity.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from longhaul.orchestrator.system.process import ask_program
+
+MISSING = ("iperf3", "run `apt-get install iperf3`")
+
+# `ldd` gives a line each:  libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)    /lib64/ld-linux-x86-64.so.2 (0x...)
+_LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
+_LOADER = re.compile(r"^\s*(/\S+) \(0x", re.MULTILINE)
+_NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Iperf3:
+    """The program of this machine: where each of its files lies here, by its place in the guest's root."""
+
+    version: str
+    files: Mapping[str, Path]
+
+    def copy_to(self, root: Path) -> None:
+        """Copies and no links: whoever is root in a guest could write to the machine's own libraries."""
+        for place, file in self.files.items():
+            (root / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, root / place)
+
+
+def find_iperf3() -> Iperf3 | None:
+    """None where this machine has none, or one that lacks a library."""
+    found = shutil.which("iperf3")
+    if found is None:
+        return None
+    linked = ask_program(["ldd", found], "finding the libraries of")
+    if _NOT_FOUND.search(linked):
+        return None
+    files = {"bin/iperf3": Path(found)}
+    files |= {f"lib/{name}": Path(path) for name, path in _LIBRARY.findall(linked)}
+    files |= {path.lstrip("/"): Path(path) for path in _LOADER.findall(linked)}
+    # Its second line is about the host.
+    version = ask_program([found, "--version"], "asking for the version of").partition("\n")[0]
+    return Iperf3(version, files)

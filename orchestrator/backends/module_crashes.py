@@ -1,0 +1,125 @@
+"""Where in a user-supplied module a guest's kernel broke: the functions of its report, with their lines of source.
+
+    RIP: 0033:mine_ssthresh+0x10/0x62 [tcp_mine]  --build_user_modules.py-->  mine_ssthresh  tcp_mine.c:58
+    Call Trace: [<6001a2b3>] tcp_enter_recovery+0x3f/0x120          -->  tcp_enter_recovery
+
+It promises a sentence that names the module's own function and line, and adds the decoded calls to the end of the log. Where the report
+leads into no such module, or its source cannot be compiled again, it says less, and never anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from longhaul.orchestrator.kernels.build_user_modules import Place, find_lines
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.errors import GuestDied, KernelComplained, LonghaulError
+from longhaul.orchestrator.system.process import printable
+from longhaul.orchestrator.system.settings import Settings
+
+DEBUG_KERNEL = "6.12-debug"
+PAGE = "docs/debugging-modules.md"
+_THE_MODULES = "the fault is the module's, and its log has the calls"
+
+_PLACE = re.compile(r"(\? )?\b([A-Za-z_][\w.]{0,127})\+0x([0-9a-f]{1,8})/0x[0-9a-f]{1,8}(?: \[(\w{1,64})\])?")
+# Lines that name the place of the fault. Only that of a RIP is the instruction itself, any other is where a call goes back to.
+_INSTRUCTION = "RIP: "
+_HERE = re.compile(r"\bRIP: |\b(?:BUG|KASAN|WARNING|UBSAN)\b")
+# BUG_ON() in a source of the module: those of the kernel have their folder in front.
+_BUG = re.compile(r"\bBUG: failure at \./([\w.-]{1,64}:[0-9]{1,7})/(\w{1,128})\(\)!")
+# What ends without a place in the report.
+_SIGNALS = {
+    "Kernel mode signal 8": "signal 8 is a division by zero",
+    "Kernel mode signal 4": "signal 4 is what the compiler puts where it sees a division by zero or the like",
+}
+_MOST_BYTES = 256 * 1024
+_MOST_CALLS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One function of a report; `sure` is False for what the kernel only found on the stack."""
+
+    place: Place
+    sure: bool = True
+
+
+def explain(error: GuestDied | KernelComplained, run: Run, log: Path, settings: Settings) -> None:
+    """Say of a death or a complaint where in the run's own modules it was, and what to do about it."""
+    own = {module.name: module.source for module in run.modules if module.source}
+    if not own or (isinstance(error, GuestDied) and error.cause not in ("panic", "no_status")):
+        return
+    text = _end_of(log)
+    calls = read_calls(text)
+    ours = [call.place for call in calls if call.place.module in own]
+    more = "" if run.kernel == DEBUG_KERNEL else f"`--set kernel={DEBUG_KERNEL}` checks every access to memory"
+    if bug := _BUG.search(text):
+        error.what += f", in {bug[2]} of {bug[1]}"
+        error.hint = "; ".join(filter(None, [_THE_MODULES, more, PAGE]))
+        return
+    if not ours:
+        signal = next((about for words, about in _SIGNALS.items() if words in error.what), "")
+        more = more and (f"`--set kernel={DEBUG_KERNEL}` says where it is" if signal else more)
+        error.hint = "; ".join(
+            filter(None, [signal, f"the run loads {' and '.join(own)}, which may be why", more, PAGE])
+        )
+        return
+    lines = _lines(run.kernel, own, calls, settings)
+    first = ours[0]
+    function, line = lines.get(first, [(first.function, "")])[0]
+    error.what += f", in {function} of {line or first.module}"
+    error.hint = "; ".join(filter(None, [_THE_MODULES, more, PAGE]))
+    with log.open("a") as file:
+        file.write("\n" + "".join(f"longhaul: {told}\n" for told in _told(calls, lines)))
+
+
+def read_calls(text: str) -> list[Call]:
+    """The functions of the last report of a log, the innermost first."""
+    calls: list[Call] = []
+    trace = False
+    for told in text.splitlines():
+        trace = trace or "Call Trace:" in told
+        here = _HERE.search(told)
+        for doubt, function, offset, module in _PLACE.findall(told) if here or (trace and "[<" in told) else ():
+            # What a call goes back to is behind it, so never at the beginning of a function.
+            address = int(offset, 16) - (0 if _INSTRUCTION in told else 1)
+            if address >= 0:
+                calls.append(Call(Place(module, function, address), bool(here) or not doubt))
+    # With frames to follow, what else lay on the stack is noise.
+    certain = any(call.sure and call.place.module for call in calls) and len([call for call in calls if call.sure]) > 1
+    kept = [call for call in calls if call.sure or not certain]
+    return list({call.place: call for call in reversed(kept)}.values())[::-1]
+
+
+def _lines(
+    kernel: str, own: Mapping[str, str], calls: Sequence[Call], settings: Settings
+) -> dict[Place, list[tuple[str, str]]]:
+    found: dict[Place, list[tuple[str, str]]] = {}
+    for source in dict.fromkeys(own.values()):
+        places = [call.place for call in calls if own.get(call.place.module) == source][:_MOST_CALLS]
+        try:
+            found |= find_lines(settings, kernel, source, places) if places else {}
+        except LonghaulError:
+            # Without the lines there are still the functions.
+            continue
+    return found
+
+
+def _told(calls: Sequence[Call], lines: Mapping[Place, list[tuple[str, str]]]) -> Iterator[str]:
+    yield "where it was, the innermost call first; ? is what only lay on the stack"
+    for call in calls[:_MOST_CALLS]:
+        place = call.place
+        for function, line in lines.get(place, [(place.function, place.module or "the kernel")]):
+            yield f"{' ' if call.sure else '?'} {function:32} {line}"
+
+
+def _end_of(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _MOST_BYTES))
+            return printable(file.read())
+    except FileNotFoundError:
+        return ""

@@ -1,8 +1,0 @@
-"""The lab on more than one machine: runs are carried out by the workers of a Dask cluster.
-
-    dispatcher process                       scheduler               worker process, on any machine
-    DaskCluster (executor.py) -- link.py --- dask scheduler --- remote.py, started by worker.py
-    backends/artefacts.py                                       backends/artefacts.py
-
-The record and the kept runs stay with the dispatcher; a worker has a staging folder, a cache, and nothing that could be lost.
-"""

@@ -1,0 +1,182 @@
+"""Who may do what: tokens, the sessions of web pages that were opened with one, and the log of what was changed by whom.
+
+    token     lh_<id>_<secret>     shown once; the record holds a hash of the secret alone
+    session   random, in a cookie; the record holds its hash, and the token it was opened with
+
+A secret has 256 random bits, so one hash without salt or stretching is as good as it gets: there is nothing to guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select, update
+
+from longhaul.orchestrator.database.connection import Database, now
+from longhaul.orchestrator.database.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
+from longhaul.orchestrator.system.errors import AuthError, Conflict, NotFound, PlanError
+
+Row = dict[str, Any]
+
+# Each may do all that those before it may.
+SCOPES = ("read", "run", "gate", "admin")
+SESSION_S = 12 * 3600
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_ID = re.compile(r"[0-9a-f]{12}")
+_TOKEN = re.compile(r"lh_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+# The log of changes is read by people: of more than this the oldest go, some at a time.
+MOST_AUDITED = 1_000_000
+_AUDIT_SWEEP = 1000
+# What an unknown id is compared with, so that it takes as long as a known one.
+_NOBODY = hashlib.sha256(b"").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking, and up to what they may."""
+
+    token_id: str
+    name: str
+    scope: str
+
+    def may(self, scope: str) -> bool:
+        """Whether their scope includes this one."""
+        return SCOPES.index(self.scope) >= SCOPES.index(scope)
+
+
+class Access:
+    """The record of tokens and sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add_token(self, name: str, scope: str, lifetime_s: float | None = None) -> tuple[str, Row]:
+        """A new token, to be shown once, and its row."""
+        if not _NAME.fullmatch(name) or _ID.fullmatch(name):
+            allowed = "up to 64 letters, digits and . _ @ -, the first a letter or digit, and not what an id looks like"
+            raise PlanError("adding token", name, "it is no name", f"allowed: {allowed}")
+        if scope not in SCOPES:
+            raise PlanError("adding token", name, f"there is no scope {scope!r}", f"known: {', '.join(SCOPES)}")
+        if lifetime_s is not None and lifetime_s <= 0:
+            raise PlanError("adding token", name, "it would have expired already", "give it a longer life")
+        key, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        row: Row = {
+            "id": key,
+            "name": name,
+            "digest": _digest(secret),
+            "scope": scope,
+            "created_at": now(),
+            "expires_s": None if lifetime_s is None else time.time() + lifetime_s,
+            "revoked_at": None,
+        }
+        with self._database.write() as connection:
+            live = select(TOKENS.c.id).where(TOKENS.c.name == name, TOKENS.c.revoked_at.is_(None))
+            if connection.execute(live).first() is not None:
+                raise Conflict("adding token", name, "there is one of that name", "revoke it first, or choose another")
+            connection.execute(insert(TOKENS).values(row))
+        return f"lh_{key}_{secret}", _public(row)
+
+    def tokens(self) -> list[Row]:
+        """All tokens, the oldest first; no secrets."""
+        with self._database.read() as connection:
+            return [
+                _public(dict(row._mapping)) for row in connection.execute(select(TOKENS).order_by(TOKENS.c.created_at))
+            ]
+
+    def revoke(self, name: str) -> Row:
+        """End a token by its name or id, and every session that was opened with it."""
+        with self._database.write() as connection:
+            live = TOKENS.c.revoked_at.is_(None) & ((TOKENS.c.name == name) | (TOKENS.c.id == name))
+            row = connection.execute(select(TOKENS).where(live)).first()
+            if row is None:
+                raise NotFound(
+                    "revoking token", name, "there is none of that name in force", "see `longhaul token list`"
+                )
+            at = now()
+            connection.execute(update(TOKENS).where(TOKENS.c.id == row.id).values(revoked_at=at))
+            connection.execute(delete(SESSIONS).where(SESSIONS.c.token_id == row.id))
+            return _public(dict(row._mapping) | {"revoked_at": at})
+
+    def any_token(self) -> bool:
+        """Whether there is a token in force."""
+        with self._database.read() as connection:
+            query = select(func.count()).where(TOKENS.c.revoked_at.is_(None))
+            return bool(connection.execute(query).scalar_one())
+
+    def caller(self, token: str) -> Caller:
+        """Whose token this is; AuthError says nothing about why it is not."""
+        match = _TOKEN.fullmatch(token)
+        key, secret = match.groups() if match else ("", "")
+        with self._database.read() as connection:
+            row = connection.execute(select(TOKENS).where(TOKENS.c.id == key)).one_or_none()
+        same = hmac.compare_digest(_digest(secret), row.digest if row else _NOBODY)
+        return self._in_force(row if same and match else None)
+
+    def open_session(self, caller: Caller) -> str:
+        """A session for a web page, as its cookie will hold it."""
+        session = secrets.token_urlsafe(32)
+        row = {"digest": _digest(session), "token_id": caller.token_id, "expires_s": time.time() + SESSION_S}
+        with self._database.write() as connection:
+            connection.execute(delete(SESSIONS).where(SESSIONS.c.expires_s < time.time()))
+            connection.execute(insert(SESSIONS).values(row))
+        return session
+
+    def close_session(self, session: str) -> None:
+        """End it."""
+        with self._database.write() as connection:
+            connection.execute(delete(SESSIONS).where(SESSIONS.c.digest == _digest(session)))
+
+    def session_caller(self, session: str) -> Caller:
+        """Who opened this session."""
+        query = (
+            select(TOKENS)
+            .join(SESSIONS, SESSIONS.c.token_id == TOKENS.c.id)
+            .where(SESSIONS.c.digest == _digest(session), SESSIONS.c.expires_s > time.time())
+        )
+        with self._database.read() as connection:
+            return self._in_force(connection.execute(query).one_or_none())
+
+    def log(self, caller: str, address: str, action: str, subject: str, outcome: int, request_id: str) -> None:
+        """Record that somebody changed something, or tried to."""
+        row = {
+            "at": now(),
+            "actor": caller,
+            "address": address[:64],
+            "action": action[:64],
+            "subject": subject[:256],
+            "outcome": outcome,
+            "request_id": request_id,
+        }
+        with self._database.write() as connection:
+            (number,) = connection.execute(insert(AUDIT).values(row)).inserted_primary_key or (0,)
+            if number % _AUDIT_SWEEP == 0:
+                connection.execute(delete(AUDIT).where(AUDIT.c.id <= number - MOST_AUDITED))
+
+    def audit(self, limit: int, before: int | None = None) -> list[Row]:
+        """What was changed, the newest first."""
+        query = select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(AUDIT.c.id < min(before, LARGEST_ID))
+        with self._database.read() as connection:
+            return [dict(row._mapping) for row in connection.execute(query)]
+
+    @staticmethod
+    def _in_force(row: Any) -> Caller:
+        if row is None or row.revoked_at is not None or (row.expires_s is not None and row.expires_s < time.time()):
+            raise AuthError("reading the token", "", "it is not one in force", "ask whoever runs this lab for one")
+        return Caller(row.id, row.name, row.scope)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _public(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "digest"}

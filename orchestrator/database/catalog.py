@@ -1,0 +1,288 @@
+"""Kept runs in the database: which there are, what they came to, and every number of theirs as a row that can be asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
+
+from longhaul.orchestrator.database.connection import Database, chunks, insert_new, now, page_of
+from longhaul.orchestrator.database.counters import add_counts
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.outcomes import KEPT, LIVE, settle
+from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in, run_traits
+from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
+
+Row = dict[str, Any]
+
+# A rerun ends like any run, and only its verdict is kept.
+_KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
+ALL = Filter()
+
+
+class Catalog:
+    """The record of runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, run_id: str, document: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+        """Record a run that is kept, what it came to and what it is (run.json); one that was recorded as kept before stays as it was."""
+        at = now()
+        known = {key: document[key] for key in ("experiment", "backend", "seed", "virtual_s")}
+        found = {key: document[key] for key in ("status", "kernel", "wall_s", "trace_sha256")}
+        found |= {"measured_by": document.get("measured_by"), "finished_at": at}
+        found |= numbers_of(document)
+        row = {**known, **found, "id": run_id, "created_at": at, "point": json.dumps(document["point"], sort_keys=True)}
+        with self._database.write() as connection:
+            traits = run_traits(run_id, document["experiment"], None, run)
+            if not insert_new(connection, RUNS, [row | traits | {"pinned": False}]):
+                was = connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one()
+                if was in KEPT:
+                    return
+                connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(found))
+                if was not in LIVE:
+                    # It had been given up: whoever wanted it was told so, and has counted it.
+                    _write_document(connection, run_id, document)
+                    return
+            _write_document(connection, run_id, document)
+            settle(connection, run_id, document["status"], {})
+            # A guest that was started once more had died.
+            again = document.get("retries", 0)
+            rises = {"virtual_s": document["virtual_s"], "wall_s": document["wall_s"]}
+            add_counts(connection, rises | {"retries": again, "guest_deaths": again})
+
+    def revise(self, run_id: str, document: Mapping[str, Any]) -> None:
+        """Put another document in the place of a recorded run's."""
+        changed = {"status": document["status"], "measured_by": document.get("measured_by"), **numbers_of(document)}
+        with self._database.write() as connection:
+            connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
+            _write_document(connection, run_id, document)
+
+    def document(self, run_id: str) -> Row | None:
+        """The whole document of a kept run."""
+        query = select(DOCUMENTS.c.document).join(RUNS, RUNS.c.id == DOCUMENTS.c.run_id)
+        with self._database.read() as connection:
+            found = connection.execute(query.where(RUNS.c.id == run_id, RUNS.c.status.in_(KEPT))).scalar_one_or_none()
+        return None if found is None else json.loads(found)
+
+    def run(self, run_id: str) -> Row | None:
+        """What is recorded of a run, kept or not, and its document or why there is none."""
+        query = select(RUNS, DOCUMENTS.c.document).outerjoin(DOCUMENTS, DOCUMENTS.c.run_id == RUNS.c.id)
+        with self._database.read() as connection:
+            row = connection.execute(query.where(RUNS.c.id == run_id)).one_or_none()
+        if row is None:
+            return None
+        found = _told(_row(row))
+        return found | {"document": None if found["document"] is None else json.loads(found["document"])}
+
+    def status(self, run_id: str) -> str | None:
+        """How a run stands; None where there is none."""
+        with self._database.read() as connection:
+            return connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one_or_none()
+
+    def ids_beginning(self, start: str, limit: int) -> list[str]:
+        """Ids of kept runs that begin so, in order."""
+        begins = RUNS.c.id.startswith(start, autoescape=True)
+        query = select(RUNS.c.id).where(begins, _KEPT_HERE).order_by(RUNS.c.id).limit(limit)
+        with self._database.read() as connection:
+            return list(connection.execute(query).scalars())
+
+    def kept_ids(self) -> list[str]:
+        """Ids of all kept runs that have files, in order."""
+        with self._database.read() as connection:
+            return list(connection.execute(select(RUNS.c.id).where(_KEPT_HERE).order_by(RUNS.c.id)).scalars())
+
+    def measured_by(self, run_ids: Sequence[str]) -> dict[str, str | None]:
+        """Of these, the kept ones, and which code measured each."""
+        found: dict[str, str | None] = {}
+        with self._database.read() as connection:
+            for some in chunks(run_ids):
+                query = select(RUNS.c.id, RUNS.c.measured_by).where(RUNS.c.id.in_(some), RUNS.c.status.in_(KEPT))
+                found |= dict(connection.execute(query).all())
+        return found
+
+    def newest(self, limit: int) -> list[Row]:
+        """The newest kept runs, without their documents."""
+        query = select(RUNS).where(_KEPT_HERE).order_by(RUNS.c.created_at.desc()).limit(limit)
+        with self._database.read() as connection:
+            return [_row(row) for row in connection.execute(query)]
+
+    def page(
+        self,
+        limit: int,
+        wanted: Filter = ALL,
+        *,
+        after: tuple[str, str] | None = None,
+        oldest_first: bool = False,
+        experiment_id: str | None = None,
+    ) -> list[Row]:
+        """Some runs of any status, after the one with that creation time and id."""
+        query = _of_experiment(wanted.apply(select(RUNS), RUNS), experiment_id)
+        with self._database.read() as connection:
+            return [_told(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first)]
+
+    def count(self, wanted: Filter = ALL, *, experiment_id: str | None = None) -> int:
+        """How many runs there are on all pages together."""
+        query = _of_experiment(wanted.apply(select(func.count()).select_from(RUNS), RUNS), experiment_id)
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def documents(self, run_ids: Sequence[str]) -> dict[str, Row]:
+        """Of these, what those came to that have ended: kept ones, and failed ones with why."""
+        found: dict[str, Row] = {}
+        with self._database.read() as connection:
+            for some in chunks(run_ids):
+                query = select(DOCUMENTS).where(DOCUMENTS.c.run_id.in_(some))
+                found |= {row.run_id: json.loads(row.document) for row in connection.execute(query)}
+        return found
+
+    def recorded(self, names: Sequence[str]) -> set[str]:
+        """Of these names of experiments, those of which there is a run in any state."""
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for some in chunks(names):
+                query = select(RUNS.c.experiment).where(RUNS.c.experiment.in_(some)).distinct()
+                found |= set(connection.execute(query).scalars())
+        return found
+
+    def statuses(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Of these, the status of those that the record knows."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for some in chunks(run_ids):
+                found |= dict(connection.execute(select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(some))).all())
+        return found
+
+    def by_status(self) -> dict[str, int]:
+        """How many runs there are in each status."""
+        with self._database.read() as connection:
+            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
+
+    def speed(self, since: str) -> float:
+        """Virtual seconds a wall second over the runs that ended since then; 0 where there is none."""
+        query = select(func.sum(RUNS.c.virtual_s), func.sum(RUNS.c.wall_s)).where(
+            RUNS.c.finished_at >= since, _KEPT_HERE
+        )
+        with self._database.read() as connection:
+            virtual_s, wall_s = connection.execute(query).one()
+        return virtual_s / wall_s if wall_s else 0.0
+
+    def measured_of(self, experiment_id: str) -> list[tuple[str, str]]:
+        """Which measures the runs of an experiment have: (flow, measure), the flow empty for the path and the run."""
+        its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+        query = select(MEASURES.c.flow, MEASURES.c.measure).where(MEASURES.c.run_id.in_(its)).distinct()
+        with self._database.read() as connection:
+            return [(row.flow, row.measure) for row in connection.execute(query.order_by(*query.selected_columns))]
+
+    def values_of(self, experiment_id: str, measure: str, flow: str) -> list[Row]:
+        """One measure over the runs of one experiment, in their order, None where a run has no such number."""
+        query = (
+            select(RUNS.c.id, RUNS.c.point, RUNS.c.seed, RUNS.c.status, MEASURES.c.value)
+            .join(EXPERIMENT_RUNS, EXPERIMENT_RUNS.c.run_id == RUNS.c.id)
+            .outerjoin(
+                MEASURES,
+                and_(MEASURES.c.run_id == RUNS.c.id, MEASURES.c.measure == measure, MEASURES.c.flow == flow),
+            )
+            .where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+            .order_by(EXPERIMENT_RUNS.c.position)
+        )
+        with self._database.read() as connection:
+            return [_row(row) for row in connection.execute(query)]
+
+    def removable(self) -> list[tuple[str, str]]:
+        """Kept runs that nobody holds on to, the oldest first: (id, created at)."""
+        query = select(RUNS.c.id, RUNS.c.created_at).where(RUNS.c.status.in_(KEPT), ~_protected())
+        with self._database.read() as connection:
+            return [
+                (row.id, row.created_at) for row in connection.execute(query.order_by(RUNS.c.created_at, RUNS.c.id))
+            ]
+
+    def protected(self) -> list[str]:
+        """Kept runs that are pinned, wanted, or part of a baseline."""
+        with self._database.read() as connection:
+            return list(connection.execute(select(RUNS.c.id).where(RUNS.c.status.in_(KEPT), _protected())).scalars())
+
+    def pin(self, run_id: str, pinned: bool) -> None:
+        """Keep a run whatever its age, or no longer."""
+        with self._database.write() as connection:
+            connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(pinned=pinned))
+
+    def void(self, run_id: str) -> None:
+        """A kept run whose files are damaged counts for nothing until it is run again; what holds on to it still does."""
+        with self._database.write() as connection:
+            kept = (RUNS.c.id == run_id) & RUNS.c.status.in_(KEPT)
+            connection.execute(update(RUNS).where(kept).values(status="failed"))
+
+    def let_go(self, run_id: str) -> str | None:
+        """Forget a run that nobody holds on to; else who does."""
+        with self._database.write() as connection:
+            row = connection.execute(select(RUNS.c.status, RUNS.c.pinned).where(RUNS.c.id == run_id)).one_or_none()
+            if row is None:
+                return None
+            if row.status in LIVE:
+                return f"it is {row.status}"
+            if row.pinned:
+                return "it is pinned"
+            if connection.execute(select(RUNS.c.id).where(RUNS.c.id == run_id, _protected())).first() is not None:
+                return "an experiment that goes on wants it, or a baseline has it"
+            connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
+        return None
+
+    def remove(self, run_ids: Sequence[str]) -> None:
+        """Forget runs, save those that somebody waits for: what was kept of them before is no reason not to carry them out."""
+        with self._database.write() as connection:
+            connection.execute(delete(RUNS).where(RUNS.c.id.in_(run_ids), RUNS.c.status.not_in(LIVE)))
+
+
+def _protected() -> ColumnElement[bool]:
+    live = select(EXPERIMENTS.c.id).where(EXPERIMENTS.c.status.in_(LIVE))
+    held = or_(
+        EXPERIMENT_RUNS.c.experiment_id.in_(live),
+        EXPERIMENT_RUNS.c.experiment_id.in_(select(BASELINES.c.experiment_id)),
+    )
+    return or_(RUNS.c.pinned, RUNS.c.id.in_(select(EXPERIMENT_RUNS.c.run_id).where(held)))
+
+
+def _row(row: Any) -> Row:
+    return dict(row._mapping)
+
+
+def _of_experiment(query: Select[Any], experiment_id: str | None) -> Select[Any]:
+    if experiment_id is None:
+        return query
+    its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
+    return query.where(RUNS.c.id.in_(its))
+
+
+def _told(row: Row) -> Row:
+    """Words are for the index: of what they say, which kept run this one repeats stands nowhere else."""
+    words = row.pop("words")
+    return row | {"rerun_of": rerun_in(words)}
+
+
+def _write_document(connection: Connection, run_id: str, document: Mapping[str, Any]) -> None:
+    connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
+    connection.execute(delete(MEASURES).where(MEASURES.c.run_id == run_id))
+    connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
+    if rows := [{"run_id": run_id, **measure} for measure in _numbers(document)]:
+        connection.execute(insert(MEASURES), rows)
+
+
+def _numbers(document: Mapping[str, Any]) -> Iterator[Row]:
+    """Every number of the document that belongs to a flow or to the path, flat."""
+    for flow in document["flows"]:
+        yield from ({"flow": flow["name"], **row} for row in _flat(flow, ""))
+    yield from ({"flow": "", **row} for row in _flat(document["path"], ""))
+    if document.get("jain") is not None:
+        yield {"flow": "", "measure": "jain", "value": document["jain"]}
+
+
+def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[Row]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield {"measure": prefix + name, "value": float(value)}

@@ -1,0 +1,292 @@
+"""Experiments that were submitted: what was asked, by whom, and how far it has come.
+
+    queued --> running --> done | missed | failed          cancelled from either of the first two
+
+An experiment counts its runs as each reaches its end (outcomes.py); the last one decides what the experiment was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
+
+from longhaul.orchestrator.database.connection import Database, chunks, now, page_of
+from longhaul.orchestrator.database.events import newest_id, say, say_all
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.outcomes import KEPT, LIVE, close_if_over, give_up, say_over
+from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, rerun_in
+from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
+from longhaul.orchestrator.database.work import Wanted, enqueue
+from longhaul.orchestrator.system.errors import Conflict, NotFound
+
+Row = dict[str, Any]
+ALL = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """An experiment as it is handed in, its runs in order."""
+
+    id: str
+    name: str
+    about: str
+    owner: str
+    priority: int
+    aggregate: str
+    spec: Mapping[str, Any]
+    lint: Sequence[str]
+    asked: Mapping[str, Any]
+    asked_sha256: str
+    idempotency_key: str | None
+    runs: Sequence[Wanted]
+
+
+class Experiments:
+    """The record of experiments."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def submit(self, submission: Submission) -> str:
+        """Record it and queue those of its runs that are not kept; the id it has, an older one where the key was used before."""
+        its_runs = (wanted.run for wanted in submission.runs)
+        rerun_of = next((wanted.rerun_of for wanted in submission.runs), None)
+        traits = experiment_traits(
+            submission.id, submission.name, submission.about, submission.owner, its_runs, rerun_of
+        )
+        with self._database.write() as connection:
+            if known := _asked_before(
+                connection, submission.owner, submission.idempotency_key, submission.asked_sha256
+            ):
+                return known
+            run_ids = [wanted.run_id for wanted in submission.runs]
+            kept: dict[str, str] = {}
+            for some in chunks(list(dict.fromkeys(run_ids))):
+                query = select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(some), RUNS.c.status.in_(KEPT))
+                kept |= dict(connection.execute(query).all())
+            ends = [kept[run_id] for run_id in run_ids if run_id in kept]
+            row = {
+                "id": submission.id,
+                "name": submission.name,
+                "about": submission.about,
+                "owner": submission.owner,
+                "status": "queued",
+                "priority": submission.priority,
+                "created_at": now(),
+                "total": len(run_ids),
+                "cached": len(ends),
+                "done": ends.count("done"),
+                "missed": ends.count("missed"),
+                "failed": 0,
+                "cancelled": 0,
+                "aggregate": submission.aggregate,
+                "spec": json.dumps(submission.spec),
+                "lint": json.dumps(list(submission.lint)),
+                "asked": json.dumps(submission.asked),
+                "idempotency_key": submission.idempotency_key,
+                "asked_sha256": submission.asked_sha256,
+                "first_event": newest_id(connection),
+                **traits,
+            }
+            connection.execute(insert(EXPERIMENTS).values(row))
+            say(connection, "experiment.queued", {"total": len(run_ids), "cached": len(ends)}, experiment=submission.id)
+            queued = enqueue(
+                connection,
+                [wanted for wanted in submission.runs if wanted.run_id not in kept],
+                submission.name,
+                submission.owner,
+                submission.priority,
+            )
+            connection.execute(
+                insert(EXPERIMENT_RUNS),
+                [
+                    {
+                        "experiment_id": submission.id,
+                        "position": position,
+                        "run_id": run_id,
+                        "cached": run_id in kept,
+                        "counted": kept.get(run_id),
+                    }
+                    for position, run_id in enumerate(run_ids)
+                ],
+            )
+            say_all(connection, "run.queued", [(None, run_id, {}) for run_id in queued])
+            close_if_over(connection, submission.id)
+        return submission.id
+
+    def asked_before(self, owner: str, idempotency_key: str | None, asked_sha256: str) -> str | None:
+        """The experiment that this person handed in with this key; Conflict where they asked for another one then."""
+        with self._database.read() as connection:
+            return _asked_before(connection, owner, idempotency_key, asked_sha256)
+
+    def get(self, experiment: str) -> Row:
+        """One experiment; NotFound where there is none."""
+        with self._database.read() as connection:
+            row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one_or_none()
+        if row is None:
+            raise NotFound("looking for experiment", experiment, "there is none with that id", "see GET /experiments")
+        return _experiment(row)
+
+    def page(
+        self,
+        limit: int,
+        wanted: Filter = ALL,
+        *,
+        after: tuple[str, str] | None = None,
+        oldest_first: bool = False,
+    ) -> list[Row]:
+        """Some experiments, after the one with that creation time and id."""
+        wide = {"spec", "lint", "asked"}
+        query = wanted.apply(select(*(column for column in EXPERIMENTS.c if column.name not in wide)), EXPERIMENTS)
+        with self._database.read() as connection:
+            return [_told(row) for row in page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)]
+
+    def count(self, wanted: Filter = ALL) -> int:
+        """How many experiments there are on all pages together."""
+        query = wanted.apply(select(func.count()).select_from(EXPERIMENTS), EXPERIMENTS)
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def run_ids(self, experiment: str) -> list[str]:
+        """Its runs, in its order."""
+        query = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment)
+        with self._database.read() as connection:
+            return list(connection.execute(query.order_by(EXPERIMENT_RUNS.c.position)).scalars())
+
+    def documents(self, experiment: str) -> list[Row]:
+        """What its finished runs came to, in its order; failed ones say why."""
+        query = (
+            select(DOCUMENTS.c.document, EXPERIMENT_RUNS.c.cached)
+            .join(DOCUMENTS, DOCUMENTS.c.run_id == EXPERIMENT_RUNS.c.run_id)
+            .join(RUNS, RUNS.c.id == EXPERIMENT_RUNS.c.run_id)
+            .where(EXPERIMENT_RUNS.c.experiment_id == experiment, RUNS.c.status.in_((*KEPT, "failed")))
+            .order_by(EXPERIMENT_RUNS.c.position)
+        )
+        with self._database.read() as connection:
+            return [json.loads(row.document) | {"cached": row.cached} for row in connection.execute(query)]
+
+    def live_on(self, backend: str) -> list[str]:
+        """Those on a backend that have not ended."""
+        query = select(EXPERIMENTS.c.id, EXPERIMENTS.c.asked).where(EXPERIMENTS.c.status.in_(LIVE))
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return [row.id for row in rows if json.loads(row.asked).get("backend") == backend]
+
+    def wanting(self, run_id: str) -> list[str]:
+        """The experiments that want or wanted a run, the newest first."""
+        query = (
+            select(EXPERIMENTS.c.id)
+            .join(EXPERIMENT_RUNS, EXPERIMENT_RUNS.c.experiment_id == EXPERIMENTS.c.id)
+            .where(EXPERIMENT_RUNS.c.run_id == run_id)
+            .distinct()
+            .add_columns(EXPERIMENTS.c.created_at)
+            .order_by(EXPERIMENTS.c.created_at.desc(), EXPERIMENTS.c.id)
+        )
+        with self._database.read() as connection:
+            return list(connection.execute(query).scalars())
+
+    def cancel(self, experiment: str) -> None:
+        """Give up what nobody else wants of it: at once what waits, and what runs as soon as its holder looks."""
+        with self._database.write() as connection:
+            changed = connection.execute(
+                update(EXPERIMENTS)
+                .where(EXPERIMENTS.c.id == experiment, EXPERIMENTS.c.status.in_(LIVE))
+                .values(
+                    status="cancelled",
+                    finished_at=now(),
+                    cancelled=EXPERIMENTS.c.total - EXPERIMENTS.c.done - EXPERIMENTS.c.missed - EXPERIMENTS.c.failed,
+                )
+            ).rowcount
+            if not changed:
+                return
+            others = (
+                select(EXPERIMENT_RUNS.c.run_id)
+                .join(EXPERIMENTS, EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id)
+                .where(EXPERIMENTS.c.status.in_(LIVE))
+            )
+            its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment)
+            unwanted = and_(WORK.c.run_id.in_(its), WORK.c.run_id.not_in(others))
+            connection.execute(update(WORK).where(unwanted, WORK.c.claimed_by.is_not(None)).values(cancel=True))
+            waiting = list(
+                connection.execute(select(WORK.c.run_id).where(unwanted, WORK.c.claimed_by.is_(None))).scalars()
+            )
+            give_up(connection, waiting)
+            say_over(connection, experiment)
+
+    def remove(self, experiment: str) -> None:
+        """Forget an experiment that has ended; its runs stay, others may want them."""
+        with self._database.write() as connection:
+            connection.execute(delete(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment))
+
+    def newest_named(self, names: Sequence[str]) -> dict[str, Row]:
+        """The newest experiment of each of these names that has one; a rerun of a single run is none of them."""
+        at = (
+            select(EXPERIMENTS.c.name, func.max(EXPERIMENTS.c.created_at).label("at"))
+            .where(EXPERIMENTS.c.name.in_(names), EXPERIMENTS.c.words.not_like(f"%{IS_RERUN}%"))
+            .group_by(EXPERIMENTS.c.name)
+            .subquery()
+        )
+        newest = and_(EXPERIMENTS.c.name == at.c.name, EXPERIMENTS.c.created_at == at.c.at)
+        query = select(EXPERIMENTS).join(at, newest).order_by(EXPERIMENTS.c.id)
+        with self._database.read() as connection:
+            return {row.name: _experiment(row) for row in connection.execute(query)}
+
+    def by_status(self) -> dict[str, int]:
+        """How many experiments there are in each status."""
+        query = select(EXPERIMENTS.c.status, func.count()).group_by(EXPERIMENTS.c.status)
+        with self._database.read() as connection:
+            return dict(connection.execute(query).all())
+
+    def set_baseline(self, name: str, branch: str, experiment: str, by: str) -> None:
+        """From now on, this is what others of that name are compared with on that branch."""
+        row = {"name": name, "branch": branch, "experiment_id": experiment, "set_at": now(), "set_by": by}
+        with self._database.write() as connection:
+            connection.execute(delete(BASELINES).where(BASELINES.c.name == name, BASELINES.c.branch == branch))
+            connection.execute(insert(BASELINES).values(row))
+
+    def baseline(self, name: str, branch: str) -> Row | None:
+        """The baseline of a branch, if one was set."""
+        query = select(BASELINES).where(BASELINES.c.name == name, BASELINES.c.branch == branch)
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else dict(row._mapping)
+
+    def baselines(self) -> list[Row]:
+        """All of them."""
+        query = select(BASELINES).order_by(BASELINES.c.name, BASELINES.c.branch)
+        with self._database.read() as connection:
+            return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def _asked_before(connection: Connection, owner: str, idempotency_key: str | None, asked_sha256: str) -> str | None:
+    if idempotency_key is None:
+        return None
+    query = select(EXPERIMENTS.c.id, EXPERIMENTS.c.asked_sha256).where(
+        EXPERIMENTS.c.owner == owner, EXPERIMENTS.c.idempotency_key == idempotency_key
+    )
+    known = connection.execute(query).one_or_none()
+    if known is None:
+        return None
+    if known.asked_sha256 != asked_sha256:
+        raise Conflict(
+            "submitting with the Idempotency-Key",
+            idempotency_key,
+            f"it was used for another experiment, {known.id}",
+            "give every submission a key of its own",
+        )
+    return str(known.id)
+
+
+def _experiment(row: Any) -> Row:
+    found = _told(dict(row._mapping))
+    return found | {name: json.loads(found[name]) for name in ("spec", "lint", "asked")}
+
+
+def _told(row: Row) -> Row:
+    """Words are for the index: of what they say, which kept run this one repeats stands nowhere else."""
+    words = row.pop("words")
+    return row | {"rerun_of": rerun_in(words)}

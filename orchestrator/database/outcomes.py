@@ -1,0 +1,82 @@
+"""How a run's end gets recorded: once, whoever brought it about, and with it what its experiments have come to.
+
+`settle` belongs to the transaction that gives a run its end. An experiment counts its runs as they end, each once; the last one
+decides what the experiment was: failed if any failed, else missed if any missed. A run that is queued once more, because somebody asks
+for it again, is waited for again by all that go on (`wait_again`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, exists, select, update
+
+from longhaul.orchestrator.database.connection import chunks, now
+from longhaul.orchestrator.database.events import say, say_all
+from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
+
+LIVE = ("queued", "running")
+KEPT = ("done", "missed")
+ENDS = ("done", "missed", "failed", "cancelled")
+_OF_LIVE = exists().where(EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id, EXPERIMENTS.c.status.in_(LIVE))
+
+
+def settle(connection: Connection, run_id: str, status: str, data: Mapping[str, Any]) -> None:
+    """Within a transaction that has just given a run its end: tell the experiments that want it, and the log."""
+    connection.execute(delete(WORK).where(WORK.c.run_id == run_id))
+    say(connection, "run.finished", {"status": status, **data}, run=run_id)
+    counting = (
+        update(EXPERIMENT_RUNS)
+        .where(EXPERIMENT_RUNS.c.run_id == run_id, EXPERIMENT_RUNS.c.counted.is_(None), _OF_LIVE)
+        .values(counted=status)
+        .returning(EXPERIMENT_RUNS.c.experiment_id)
+    )
+    for experiment, times in sorted(Counter(connection.execute(counting).scalars()).items()):
+        connection.execute(
+            update(EXPERIMENTS)
+            .where(EXPERIMENTS.c.id == experiment)
+            .values({status: EXPERIMENTS.c[status] + times, "status": "running"})
+        )
+        close_if_over(connection, experiment)
+
+
+def wait_again(connection: Connection, run_ids: Sequence[str]) -> None:
+    """Within a transaction that queues runs once more: experiments that go on take back what they have counted of them."""
+    counted = and_(EXPERIMENT_RUNS.c.run_id.in_(run_ids), EXPERIMENT_RUNS.c.counted.is_not(None), _OF_LIVE)
+    query = select(EXPERIMENT_RUNS.c.experiment_id, EXPERIMENT_RUNS.c.counted).where(counted)
+    ends = Counter((str(experiment), str(end)) for experiment, end in connection.execute(query))
+    for (experiment, end), times in sorted(ends.items()):
+        less = {end: EXPERIMENTS.c[end] - times}
+        connection.execute(update(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment).values(less))
+    if ends:
+        connection.execute(update(EXPERIMENT_RUNS).where(counted).values(counted=None))
+
+
+def give_up(connection: Connection, run_ids: Sequence[str]) -> None:
+    """Within a transaction: runs that nobody wants and nobody has any more."""
+    for some in chunks(run_ids):
+        end = {"status": "cancelled", "finished_at": now()}
+        connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(end))
+        connection.execute(delete(WORK).where(WORK.c.run_id.in_(some)))
+    say_all(connection, "run.finished", [(None, run_id, {"status": "cancelled"}) for run_id in run_ids])
+
+
+def close_if_over(connection: Connection, experiment: str) -> None:
+    """Give an experiment its end if all its runs have theirs."""
+    row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one()
+    if row.done + row.missed + row.failed + row.cancelled < row.total:
+        return
+    status = next((end for end in ("failed", "cancelled", "missed") if getattr(row, end)), "done")
+    connection.execute(
+        update(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment).values(status=status, finished_at=now())
+    )
+    say_over(connection, experiment)
+
+
+def say_over(connection: Connection, experiment: str) -> None:
+    """Tell the log of an experiment that has its end, and how its runs ended."""
+    row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one()
+    told = {name: getattr(row, name) for name in ("status", "total", *ENDS)}
+    say(connection, "experiment.finished", told, experiment=experiment)

@@ -1,0 +1,122 @@
+"""Where runs lie on Prometheus' axis of time. A run in virtual time lies where nobody else does, and never in the future.
+
+    now - window                              now
+    |....|==run==|..|==run==|==new==|..|==run==|         the latest gap that it fits into, a second from its neighbours
+         by the real clock a run lies where it was: its place is written down, not chosen
+
+A run that was placed once keeps its place: a second export sends the same samples again, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from sqlalchemy import Connection, delete, select, update
+
+from longhaul.orchestrator.database.connection import Database, insert_new
+from longhaul.orchestrator.database.tables import RUNS, SPANS
+from longhaul.orchestrator.system.errors import ExportError
+
+# Between two runs, and between a run and now: the mark of a run's end lies behind it.
+GAP_MS = 1000
+# What is as old as the window may be too old when it arrives.
+_MARGIN = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run's place, in milliseconds since 1970, and how long a cell of its samples is."""
+
+    begin_ms: int
+    end_ms: int
+    resolution_ms: int
+
+    def as_told(self) -> dict[str, int]:
+        """As a run's document says it: until the run's end, which is a cell before its place's."""
+        return {
+            "begin_ms": self.begin_ms,
+            "end_ms": self.end_ms - self.resolution_ms,
+            "resolution_ms": self.resolution_ms,
+        }
+
+    @classmethod
+    def told(cls, said: Mapping[str, Any]) -> Self | None:
+        """What a document says of it, if it does."""
+        if "begin_ms" not in said:
+            return None
+        cell_ms = said["resolution_ms"]
+        return cls(said["begin_ms"], said["end_ms"] + cell_ms, cell_ms)
+
+
+def latest_gap(taken: Iterable[tuple[int, int]], length_ms: int, earliest_ms: int, now_ms: int) -> int | None:
+    """Where the latest gap begins that ends before now; `taken` from the one that ends last on. None where there is none."""
+    end_ms = now_ms - GAP_MS
+    for one_begins_ms, one_ends_ms in taken:
+        if one_ends_ms + GAP_MS <= end_ms - length_ms:
+            break
+        end_ms = min(end_ms, one_begins_ms - GAP_MS)
+    begin_ms = end_ms - length_ms
+    return begin_ms if begin_ms >= earliest_ms else None
+
+
+def earliest_ms(now_ms: int, window_s: int) -> int:
+    """How far back a server with this window surely takes samples."""
+    return now_ms - window_s * 1000 * (_MARGIN - 1) // _MARGIN
+
+
+class Spans:
+    """The places of a record's runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, run_id: str) -> Span | None:
+        """Where a run lies, if it was ever placed."""
+        with self._database.read() as connection:
+            return _known(connection, run_id)
+
+    def place(self, run_id: str, length_ms: int, resolution_ms: int, window_s: int) -> Span:
+        """A place for a run, the one that it has while that is within the window; ExportError where there is no room."""
+        now_ms = int(time.time() * 1000)
+        first_ms = earliest_ms(now_ms, window_s)
+        with self._database.write() as connection:
+            had = _known(connection, run_id)
+            wanted = (length_ms, resolution_ms)
+            if had and had.begin_ms >= first_ms and (had.end_ms - had.begin_ms, had.resolution_ms) == wanted:
+                return had
+            # Of a run that is gone nothing is left there either, once it is older than what can be sent.
+            gone = SPANS.c.run_id.not_in(select(RUNS.c.id))
+            connection.execute(delete(SPANS).where(SPANS.c.end_ms < first_ms, gone))
+            taken = connection.execute(
+                select(SPANS.c.begin_ms, SPANS.c.end_ms)
+                .where(SPANS.c.end_ms > first_ms)
+                .order_by(SPANS.c.end_ms.desc())
+            )
+            begin_ms = latest_gap(((one.begin_ms, one.end_ms) for one in taken), length_ms, first_ms, now_ms)
+            if begin_ms is None:
+                what = f"the {window_s / 3600:g} h that Prometheus takes samples of have no gap of {length_ms / 1000:g} s left"
+                hint = f"once it is kept, wait a while and run `longhaul export {run_id} --to prometheus`"
+                raise ExportError("finding a place in Prometheus' time for", f"run {run_id}", what, hint)
+            span = Span(begin_ms, begin_ms + length_ms, resolution_ms)
+            _write(connection, run_id, span)
+        return span
+
+    def put(self, run_id: str, span: Span) -> None:
+        """Write down where a run lies."""
+        with self._database.write() as connection:
+            _write(connection, run_id, span)
+
+
+def _known(connection: Connection, run_id: str) -> Span | None:
+    query = select(SPANS.c.begin_ms, SPANS.c.end_ms, SPANS.c.resolution_ms).where(SPANS.c.run_id == run_id)
+    row = connection.execute(query).one_or_none()
+    return Span(*row) if row is not None else None
+
+
+def _write(connection: Connection, run_id: str, span: Span) -> None:
+    row = asdict(span)
+    if not insert_new(connection, SPANS, [{"run_id": run_id} | row]):
+        connection.execute(update(SPANS).where(SPANS.c.run_id == run_id).values(row))

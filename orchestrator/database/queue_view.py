@@ -1,0 +1,91 @@
+"""The queue as those see it who wait: what runs and where, what comes next, and who has how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, case, func, select
+
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.tables import RUNS, WORK
+from longhaul.orchestrator.database.work import is_free, order_of
+
+Row = dict[str, Any]
+
+_SHOWN = (
+    WORK.c.run_id,
+    RUNS.c.experiment,
+    RUNS.c.backend,
+    RUNS.c.point,
+    RUNS.c.controls,
+    RUNS.c.virtual_s,
+    RUNS.c.started_at,
+    WORK.c.owner,
+    WORK.c.priority,
+    WORK.c.needs,
+    WORK.c.attempts,
+    WORK.c.queued_s,
+    WORK.c.progress_s,
+    WORK.c.claimed_by,
+    WORK.c.cancel,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue at one moment."""
+
+    running: list[Row]
+    next: list[Row]
+    owners: list[Row]
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait."""
+        return sum(row["waiting"] for row in self.owners)
+
+    @property
+    def first_s(self) -> float | None:
+        """Since when the first of them has waited."""
+        return min((row["first_s"] for row in self.owners if row["first_s"] is not None), default=None)
+
+
+def read_queue(database: Database, now_s: float, limit: int) -> Queue:
+    """The queue as it is now, all of it from one snapshot: at most so many that run, and so many that wait."""
+    free = is_free(now_s)
+    with database.read() as connection:
+        return Queue(
+            _running(connection, free, limit), _next(connection, free, now_s, limit), _owners(connection, free)
+        )
+
+
+def _running(connection: Connection, free: ColumnElement[bool], limit: int) -> list[Row]:
+    """What is in somebody's hands, the longest first."""
+    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).where(~free)
+    found = connection.execute(query.order_by(RUNS.c.started_at, WORK.c.run_id).limit(limit))
+    return [dict(row._mapping) for row in found]
+
+
+def _next(connection: Connection, free: ColumnElement[bool], now_s: float, limit: int) -> list[Row]:
+    """What waits, in the order in which it would be taken if all were taken now."""
+    running, _, order = order_of(now_s)
+    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(running, running.c.owner == WORK.c.owner)
+    found = connection.execute(query.where(free).order_by(*order).limit(limit))
+    return [dict(row._mapping) for row in found]
+
+
+def _owners(connection: Connection, free: ColumnElement[bool]) -> list[Row]:
+    """Who has how many waiting and running, since when, and at which priority."""
+    query = (
+        select(
+            WORK.c.owner,
+            func.sum(case((free, 1), else_=0)).label("waiting"),
+            func.sum(case((free, 0), else_=1)).label("running"),
+            func.max(WORK.c.priority).label("priority"),
+            func.min(case((free, WORK.c.queued_s), else_=None)).label("first_s"),
+        )
+        .group_by(WORK.c.owner)
+        .order_by(func.count().desc(), WORK.c.owner)
+    )
+    return [dict(row._mapping) for row in connection.execute(query)]

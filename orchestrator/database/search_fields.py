@@ -1,0 +1,118 @@
+"""What a list shows of a run besides its row's own names, and the one line of words by which lists are searched.
+
+    " 5d41402abc4b2a769e07 apptcp-rtt owner=ada backend=sandbox cc=apptcp cc=bic topology=dumbbell bandwidth=622mbit/s rtt=300ms ... "
+
+Every word stands between two spaces, in small letters, and a quantity is one word with its unit, so that `cc=bic` is a word
+and never the beginning of another. Whatever a person may look for is in that line, and one index holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from longhaul.orchestrator.system.units import format_duration, format_rate
+
+# An index of PostgreSQL takes rows of 2704 bytes; what is farther back is flows beyond the first dozens.
+_MOST_BYTES = 2000
+_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[a-zµμ%])")
+_AROUND_SIGN = re.compile(r" ?= ?")
+_RERUN = "rerun="
+
+Run = Mapping[str, Any]
+
+
+def normal(text: str) -> str:
+    """As words are written: `300 ms` is `300ms`, and letters are small."""
+    return _BEFORE_UNIT.sub("", " ".join(text.lower().split()))
+
+
+def asked_words(text: str) -> list[str]:
+    """The words of a search: `seed = 5` is `seed=5`."""
+    return normal(_AROUND_SIGN.sub("=", " ".join(text.split()))).split()
+
+
+def word(name: str, value: str) -> str:
+    """A named word: a value of several words becomes one."""
+    return f"{name}={normal(value).replace(' ', '-')}"
+
+
+def line_of(words: Iterable[str]) -> str:
+    """Words as a record holds them."""
+    line = " " + " ".join(dict.fromkeys(filter(None, words))) + " "
+    return line.encode()[:_MOST_BYTES].decode(errors="ignore").rpartition(" ")[0] + " "
+
+
+def controls_of(flows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The congestion controls of flows, each once, in their order."""
+    return list(dict.fromkeys(flow["cc"] for flow in flows if flow.get("cc")))
+
+
+def run_traits(
+    run_id: str, experiment: str, owner: str | None, run: Run, rerun_of: str | None = None
+) -> dict[str, Any]:
+    """The columns of a run that come from what it is (run.json), and from which kept run it repeats."""
+    meaning, flows, point = run["meaning"], run["flows"], run["point"]
+    controls = controls_of(flows)
+    named = (value for flow in flows for value in (flow.get("variant"), flow["name"]) if value)
+    words = [
+        run_id,
+        *([f"{_RERUN}{rerun_of}"] if rerun_of else []),
+        *_common(experiment, owner, run["backend"], controls),
+        *_path(meaning),
+        f"kernel={run['kernel']}",
+        f"seed={run['seed']}",
+        *(word(field, value) for field, value in point.items()),
+        *(normal(value).replace(" ", "-") for value in dict.fromkeys(named)),
+    ]
+    return {
+        "topology": meaning["topology"],
+        "bandwidth_bps": meaning["bandwidth_bps"],
+        "rtt_us": meaning["rtt_us"],
+        "controls": " ".join(controls),
+        "words": line_of(words),
+    }
+
+
+# Of an experiment or a run that repeats a kept run.
+IS_RERUN = f" {_RERUN}"
+
+
+def rerun_in(words: str) -> str | None:
+    """Which kept run a run, or the experiment of one, with this line of words repeats."""
+    return next((one.removeprefix(_RERUN) for one in words.split() if one.startswith(_RERUN)), None)
+
+
+def experiment_traits(
+    key: str, name: str, about: str, owner: str, runs: Iterable[Run], rerun_of: str | None = None
+) -> dict[str, Any]:
+    """The columns of an experiment that come from what its runs are."""
+    controls: dict[str, None] = {}
+    paths: dict[str, None] = {}
+    backend = ""
+    for run in runs:
+        backend = run["backend"]
+        controls |= dict.fromkeys(controls_of(run["flows"]))
+        paths |= dict.fromkeys(_path(run["meaning"]))
+    again = [f"{_RERUN}{rerun_of}"] if rerun_of else []
+    words = [key, *again, *_common(name, owner, backend, list(controls)), *paths, *normal(about).split()]
+    return {"backend": backend, "controls": " ".join(controls), "words": line_of(words)}
+
+
+def _path(meaning: Mapping[str, Any]) -> list[str]:
+    return [
+        word("topology", meaning["topology"]),
+        word("bandwidth", format_rate(meaning["bandwidth_bps"])),
+        word("rtt", format_duration(meaning["rtt_us"])),
+    ]
+
+
+def numbers_of(document: Mapping[str, Any]) -> dict[str, float | None]:
+    """The columns of a run that come from what it came to."""
+    return {"utilisation": document["path"].get("utilisation"), "jain": document.get("jain")}
+
+
+def _common(name: str, owner: str | None, backend: str, controls: Iterable[str]) -> list[str]:
+    who = [word("owner", owner)] if owner else []
+    return [name, *who, f"backend={backend}", *(f"cc={control}" for control in controls)]

@@ -1,0 +1,268 @@
+"""The tables of the database of record, and nothing else; queries live beside them, one module a noun.
+
+    experiments ---< experiment_runs >--- runs --- documents   what a finished run came to
+         |                                  |----- work        what a run that is still wanted needs
+         '--------------< events >----------'----- measures    every number of its document, a row each
+    tokens ---< sessions      audit      leases      workers      baselines      spans      exporters      counts
+
+A run is known by the hash of what determines its result, so two experiments that want the same run share a row.
+Times that people read are ISO 8601 in UTC (they sort as text); times that are compared with a clock are seconds since 1970.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+# The newest revision in migrations/versions; a test holds the two equal.
+HEAD = "0006"
+
+# No row is beyond; PostgreSQL compares its integers with no larger ones.
+LARGEST_ID = 2**31 - 1
+
+METADATA = MetaData()
+
+# Of a run in `queued` or `running`, what it will be is known, and what came of it is not.
+RUNS = Table(
+    "runs",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("experiment", String(128), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("backend", String(16), nullable=False),
+    Column("kernel", String(64), nullable=False),
+    # 32 bits without a sign.
+    Column("seed", BigInteger, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("virtual_s", Float, nullable=False),
+    Column("wall_s", Float),
+    Column("trace_sha256", String(64)),
+    Column("measured_by", String(16)),
+    Column("point", Text, nullable=False),
+    Column("owner", String(64)),
+    Column("pinned", Boolean, nullable=False, server_default="0"),
+    Column("started_at", String(32)),
+    Column("finished_at", String(32)),
+    # What lists show and are searched by (search_fields.py); the path of a run from before they did is not known.
+    Column("topology", String(128)),
+    Column("bandwidth_bps", BigInteger),
+    Column("rtt_us", BigInteger),
+    Column("utilisation", Float),
+    Column("jain", Float),
+    Column("controls", Text, nullable=False, server_default=""),
+    Column("words", Text, nullable=False, server_default=""),
+    # Each holds the words, so that a search reads an index and no rows but those of its page.
+    Index("runs_by_experiment", "experiment", "created_at", "id", "words"),
+    Index("runs_by_time", "created_at", "id", "words"),
+    Index("runs_by_status", "status", "created_at", "id", "words"),
+    Index("runs_by_end", "finished_at"),
+    Index("runs_by_pin", "pinned", "created_at"),
+)
+
+DOCUMENTS = Table(
+    "documents",
+    METADATA,
+    Column("run_id", String(32), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("document", Text, nullable=False),
+)
+
+MEASURES = Table(
+    "measures",
+    METADATA,
+    Column("run_id", String(32), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("flow", String(128), primary_key=True),
+    Column("measure", String(64), primary_key=True),
+    Column("value", Float, nullable=False),
+)
+
+# A row for as long as the run is wanted and not kept. `fence` counts the claims: who was given an older one is too late.
+WORK = Table(
+    "work",
+    METADATA,
+    Column("run_id", String(32), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("run", LargeBinary, nullable=False),
+    Column("owner", String(64), nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("queued_s", Float, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("needs", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("claimed_by", String(128)),
+    Column("lease_until_s", Float),
+    Column("cancel", Boolean, nullable=False),
+    Column("progress_s", Float, nullable=False),
+    Index("work_in_order", "claimed_by", "priority", "queued_s"),
+)
+
+EXPERIMENTS = Table(
+    "experiments",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(128), nullable=False),
+    Column("about", Text, nullable=False),
+    Column("owner", String(64), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("finished_at", String(32)),
+    Column("total", Integer, nullable=False),
+    Column("cached", Integer, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("missed", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("cancelled", Integer, nullable=False),
+    Column("aggregate", String(16), nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("lint", Text, nullable=False),
+    Column("asked", Text, nullable=False),
+    Column("idempotency_key", String(128)),
+    Column("asked_sha256", String(64), nullable=False),
+    Column("first_event", Integer, nullable=False),
+    Column("backend", String(16), nullable=False, server_default=""),
+    Column("controls", Text, nullable=False, server_default=""),
+    Column("words", Text, nullable=False, server_default=""),
+    UniqueConstraint("owner", "idempotency_key", name="experiments_asked_once"),
+    Index("experiments_by_time", "created_at", "id", "words"),
+)
+
+EXPERIMENT_RUNS = Table(
+    "experiment_runs",
+    METADATA,
+    Column("experiment_id", String(32), ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    # Of a run that may have been pruned since.
+    Column("run_id", String(32), nullable=False),
+    Column("cached", Boolean, nullable=False),
+    # The end that the experiment has counted of it; none while it waits.
+    Column("counted", String(16)),
+    Index("experiments_of_run", "run_id"),
+)
+
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", String(32), nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("experiment_id", String(32)),
+    Column("run_id", String(32)),
+    Column("data", Text, nullable=False),
+    Index("events_of_experiment", "experiment_id", "id"),
+    Index("events_of_run", "run_id", "id"),
+    # An id is never given twice, also after the newest rows were deleted: followers resume by it.
+    sqlite_autoincrement=True,
+)
+
+LEASES = Table(
+    "leases",
+    METADATA,
+    Column("name", String(128), primary_key=True),
+    Column("holder", String(128)),
+    Column("fence", Integer, nullable=False),
+    Column("until_s", Float, nullable=False),
+    Column("about", Text, nullable=False),
+    # When its holder got it.
+    Column("since_s", Float, nullable=False, server_default="0"),
+)
+
+# Who carries runs out, and when that was last said.
+WORKERS = Table(
+    "workers",
+    METADATA,
+    Column("name", String(128), primary_key=True),
+    Column("dispatcher", String(128), nullable=False),
+    Column("machine", String(128), nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("needs", String(64), nullable=False),
+    Column("version", String(32), nullable=False),
+    Column("since_s", Float, nullable=False),
+    Column("at_s", Float, nullable=False),
+)
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("scope", String(8), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("expires_s", Float),
+    Column("revoked_at", String(32)),
+    Index("tokens_by_name", "name"),
+)
+
+SESSIONS = Table(
+    "sessions",
+    METADATA,
+    Column("digest", String(64), primary_key=True),
+    Column("token_id", String(16), ForeignKey("tokens.id", ondelete="CASCADE"), nullable=False),
+    Column("expires_s", Float, nullable=False),
+)
+
+AUDIT = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", String(32), nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("address", String(64), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("subject", String(256), nullable=False),
+    Column("outcome", Integer, nullable=False),
+    Column("request_id", String(64), nullable=False),
+)
+
+# The experiment that others are compared with, by the branch that it was measured on.
+BASELINES = Table(
+    "baselines",
+    METADATA,
+    Column("name", String(128), primary_key=True),
+    Column("branch", String(128), primary_key=True),
+    Column("experiment_id", String(32), ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
+    Column("set_at", String(32), nullable=False),
+    Column("set_by", String(64), nullable=False),
+)
+
+# Where a run lies on Prometheus' axis of time; it stays there when the run is gone.
+SPANS = Table(
+    "spans",
+    METADATA,
+    Column("run_id", String(32), primary_key=True),
+    Column("begin_ms", BigInteger, nullable=False),
+    Column("end_ms", BigInteger, nullable=False),
+    Column("resolution_ms", Integer, nullable=False),
+    Index("spans_in_time", "end_ms"),
+)
+
+# Who sends samples to Prometheus, and what waits there since when.
+EXPORTERS = Table(
+    "exporters",
+    METADATA,
+    Column("name", String(128), primary_key=True),
+    Column("at_s", Float, nullable=False),
+    Column("oldest_s", Float),
+    Column("spool_bytes", BigInteger, nullable=False),
+)
+
+# What only rises, also where the rows that it came from are gone.
+COUNTS = Table(
+    "counts",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    Column("value", Float, nullable=False),
+)

@@ -1,0 +1,325 @@
+"""Runs that are wanted and not kept: who waits, who has claimed what, and until when a claim holds.
+
+    queued --claim--> running --keep--> done | missed                (the row of `work` goes with the last step)
+       ^                 |--fail, give up--> failed, cancelled
+       '--- its holder let it go, or its lease ran out, or somebody wanted it again while it was given up
+
+A claim is a lease: whoever dies keeps nobody waiting for longer than the lease. Its `fence` rises with every claim, and
+whoever holds an older one can no longer say anything about the run; only a finished result counts whoever brings it,
+because it is the same result. The order is: higher priority, then whoever has least running, then who came first.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, insert, or_, select, update
+
+from longhaul.orchestrator.database.connection import Database, chunks, insert_new, now
+from longhaul.orchestrator.database.counters import add_counts
+from longhaul.orchestrator.database.events import PROGRESS, say, say_all
+from longhaul.orchestrator.database.outcomes import LIVE, give_up, settle, wait_again
+from longhaul.orchestrator.database.search_fields import run_traits
+from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS, WORK
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox`, `programs`, `alone`, `root`, `hosts`)."""
+
+    run_id: str
+    run: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    needs: str = "sandbox"
+    # The kept run that this one is to be compared with; its own result is that comparison alone.
+    rerun_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run in somebody's hands."""
+
+    run_id: str
+    fence: int
+    attempts: int
+    owner: str
+    needs: str
+    run: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    rerun_of: str | None = None
+
+
+def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, owner: str, priority: int) -> list[str]:
+    """Queue runs within a transaction; the ids of those that nobody had queued before."""
+    wanted = {one.run_id: one for one in runs}
+    live: set[str] = set()
+    for some in chunks(list(wanted)):
+        live |= set(connection.execute(select(RUNS.c.id).where(RUNS.c.id.in_(some), RUNS.c.status.in_(LIVE))).scalars())
+        raised = and_(WORK.c.run_id.in_(some), WORK.c.priority < priority)
+        connection.execute(update(WORK).where(raised).values(priority=priority))
+        # Somebody wants it again.
+        connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(cancel=False))
+    fresh = [one for run_id, one in wanted.items() if run_id not in live]
+    for some in chunks([one.run_id for one in fresh]):
+        # Those that failed or were cancelled before get another try.
+        connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id.in_(some)))
+        again = {"status": "queued", "started_at": None, "finished_at": None}
+        connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(again))
+        wait_again(connection, some)
+    at, at_s = now(), time.time()
+    insert_new(
+        connection,
+        RUNS,
+        [
+            {
+                "id": one.run_id,
+                "experiment": experiment,
+                "status": "queued",
+                "backend": one.run["backend"],
+                "kernel": one.run["kernel"],
+                "seed": one.run["seed"],
+                "created_at": at,
+                "virtual_s": one.run["duration_us"] / 1e6,
+                "point": json.dumps(one.run["point"], sort_keys=True),
+                "owner": owner,
+                "pinned": False,
+                **run_traits(one.run_id, experiment, owner, one.run, one.rerun_of),
+            }
+            for one in fresh
+        ],
+    )
+    insert_new(
+        connection,
+        WORK,
+        [
+            {
+                "run_id": one.run_id,
+                "run": _packed(one),
+                "owner": owner,
+                "priority": priority,
+                "queued_s": at_s,
+                "position": position,
+                "needs": one.needs,
+                "attempts": 0,
+                "fence": 0,
+                "cancel": False,
+                "progress_s": 0.0,
+            }
+            for position, one in enumerate(fresh)
+        ],
+    )
+    return [one.run_id for one in fresh]
+
+
+def is_free(now_s: float) -> ColumnElement[bool]:
+    """Whether a run waits: nobody has it, or whoever had it let its lease run out."""
+    return or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
+
+
+def order_of(now_s: float) -> tuple[Subquery, ColumnElement[int], Sequence[ColumnElement[Any]]]:
+    """How many runs each owner has running, to be joined by the owner, and as a number; and the order in which runs are taken then."""
+    running = (
+        select(WORK.c.owner, func.count().label("running")).where(~is_free(now_s)).group_by(WORK.c.owner).subquery()
+    )
+    has = func.coalesce(running.c.running, 0)
+    return running, has, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+
+
+def _packed(one: Wanted) -> bytes:
+    return zlib.compress(json.dumps({"run": one.run, "spec": one.spec, "rerun_of": one.rerun_of}).encode(), 1)
+
+
+def _unpacked(packed: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zlib.decompress(packed))
+    return found
+
+
+def _given_up(connection: Connection, run_id: str, fence: int) -> bool | None:
+    """Whether nobody wants a claimed run any more; None where somebody else has it by now."""
+    query = select(WORK.c.cancel).where(WORK.c.run_id == run_id, WORK.c.fence == fence)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def _put_back(connection: Connection, run_id: str, why: Mapping[str, Any], *, counted: bool) -> None:
+    """Within a transaction: its turn comes again."""
+    freed = {
+        "claimed_by": None,
+        "lease_until_s": None,
+        "progress_s": 0.0,
+        "attempts": WORK.c.attempts if counted else WORK.c.attempts - 1,
+    }
+    connection.execute(update(WORK).where(WORK.c.run_id == run_id).values(freed))
+    connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(status="queued"))
+    say(connection, "run.queued", why, run=run_id)
+    add_counts(connection, {"retries": 1 if counted else 0})
+
+
+class Work:
+    """The queue, as those see it who carry runs out."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim(
+        self,
+        holder: str,
+        count: int,
+        *,
+        lease_s: float,
+        most_each: int,
+        needs: Sequence[str] = ("sandbox", "programs", "alone", "root", "hosts"),
+    ) -> list[Claim]:
+        """At most `count` runs, in their order; no owner gets more than `most_each` at a time."""
+        claims: list[Claim] = []
+        while len(claims) < count:
+            claim = self._claim_one(holder, lease_s, most_each, needs)
+            if claim is None:
+                break
+            claims.append(claim)
+        return claims
+
+    def _claim_one(self, holder: str, lease_s: float, most_each: int, needs: Sequence[str]) -> Claim | None:
+        now_s = time.time()
+        running, has, order = order_of(now_s)
+        free = is_free(now_s)
+        query = (
+            select(WORK)
+            .outerjoin(running, running.c.owner == WORK.c.owner)
+            .where(free, has < most_each, WORK.c.needs.in_(needs))
+            .order_by(*order)
+            .limit(1)
+        )
+        with self._database.read() as connection:
+            if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:
+                return None
+        with self._database.write() as connection:
+            while (row := connection.execute(query).one_or_none()) is not None and row.cancel:
+                # Whoever had it has not been heard of since.
+                give_up(connection, [row.run_id])
+            if row is None:
+                return None
+            held = {
+                "claimed_by": holder,
+                "lease_until_s": now_s + lease_s,
+                "fence": row.fence + 1,
+                "attempts": row.attempts + 1,
+            }
+            connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(held))
+            begun = {"status": "running", "started_at": now()}
+            connection.execute(update(RUNS).where(RUNS.c.id == row.run_id).values(begun))
+            kind = "run.retried" if row.attempts else "run.started"
+            say(connection, kind, {"attempt": row.attempts + 1, "by": holder}, run=row.run_id)
+        unpacked = _unpacked(row.run)
+        return Claim(row.run_id, row.fence + 1, row.attempts + 1, row.owner, row.needs, **unpacked)
+
+    def renew(
+        self, holder: str, progress: Mapping[str, tuple[int, float]], lease_s: float
+    ) -> tuple[set[str], set[str]]:
+        """Keep claims, given as run -> (fence, virtual seconds): which are lost to somebody else, and which are to be cancelled."""
+        lost, cancelled = set(progress), set()
+        with self._database.write() as connection:
+            for some in chunks(list(progress)):
+                for row in connection.execute(select(WORK).where(WORK.c.run_id.in_(some))).all():
+                    fence, virtual_s = progress[row.run_id]
+                    if (row.fence, row.claimed_by) != (fence, holder):
+                        continue
+                    lost.discard(row.run_id)
+                    if row.cancel:
+                        cancelled.add(row.run_id)
+                    kept = {"lease_until_s": time.time() + lease_s, "progress_s": virtual_s}
+                    connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(kept))
+                    if virtual_s > row.progress_s:
+                        say(connection, PROGRESS, {"virtual_s": round(virtual_s, 3)}, run=row.run_id)
+        return lost, cancelled
+
+    def cancelled(self, holder: str) -> set[str]:
+        """Which of a holder's runs nobody wants any more."""
+        query = select(WORK.c.run_id).where(WORK.c.claimed_by == holder, WORK.c.cancel)
+        with self._database.read() as connection:
+            return set(connection.execute(query).scalars())
+
+    def release(self, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool = True) -> None:
+        """Put a claimed run back: its turn comes again if anybody wants it. What was no attempt is not counted as one."""
+        with self._database.write() as connection:
+            given_up = _given_up(connection, run_id, fence)
+            if given_up:
+                give_up(connection, [run_id])
+            elif given_up is not None:
+                _put_back(connection, run_id, why, counted=counted)
+
+    def reclaim(self, holder: str) -> int:
+        """Put back all that an earlier life of this holder had claimed; how many."""
+        with self._database.write() as connection:
+            its = WORK.c.claimed_by == holder
+            give_up(connection, list(connection.execute(select(WORK.c.run_id).where(its, WORK.c.cancel)).scalars()))
+            mine = list(connection.execute(select(WORK.c.run_id).where(its)).scalars())
+            for some in chunks(mine):
+                freed = {"claimed_by": None, "lease_until_s": None, "progress_s": 0.0}
+                connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(freed))
+                connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(status="queued"))
+            say_all(connection, "run.queued", [(None, run_id, {"why": "its holder ended"}) for run_id in mine])
+        return len(mine)
+
+    def end(self, run_id: str, fence: int, status: str, document: Mapping[str, Any]) -> bool:
+        """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun.
+
+        False where somebody else has it by now, or where somebody wanted it again while it was being given up: then it is put back.
+        """
+        with self._database.write() as connection:
+            given_up = _given_up(connection, run_id, fence)
+            if given_up is None:
+                return False
+            if status == "cancelled" and not given_up:
+                _put_back(connection, run_id, {"why": "it is wanted again"}, counted=False)
+                return False
+            ended = {"status": status, "finished_at": now()}
+            connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(ended))
+            connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
+            connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
+            settle(connection, run_id, status, {"error": document["error"]} if "error" in document else {})
+        return True
+
+    def wanted(self, run_id: str) -> Wanted | None:
+        """A run that waits or is being carried out; None where nobody wants it any more."""
+        query = select(WORK.c.run, WORK.c.needs).where(WORK.c.run_id == run_id)
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else Wanted(run_id, needs=row.needs, **_unpacked(row.run))
+
+    def attempts(self, run_id: str) -> int:
+        """How many times a run has been begun; 0 where nobody wants it."""
+        query = select(WORK.c.attempts).where(WORK.c.run_id == run_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one_or_none() or 0
+
+    def waiting(self) -> tuple[int, float]:
+        """How many runs wait, and for how many seconds the first has."""
+        now_s = time.time()
+        query = select(func.count(), func.min(WORK.c.queued_s)).where(is_free(now_s))
+        with self._database.read() as connection:
+            count, first_s = connection.execute(query).one()
+        return count, max(0.0, now_s - first_s) if first_s is not None else 0.0
+
+    def waiting_of(self, owner: str) -> int:
+        """How many unfinished runs an owner has."""
+        query = select(func.count()).where(WORK.c.owner == owner)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def unplaced(self, needs: Sequence[str]) -> list[str]:
+        """Waiting runs that need something else than these."""
+        query = select(WORK.c.run_id).where(is_free(time.time()), WORK.c.needs.not_in(needs))
+        with self._database.read() as connection:
+            return list(connection.execute(query).scalars())
+
+    def say_unplaced(self, waiting: Mapping[str, str]) -> None:
+        """Tell followers of these runs why nothing that is there can carry them out."""
+        with self._database.write() as connection:
+            say_all(connection, "run.unplaced", [(None, run_id, {"why": why}) for run_id, why in waiting.items()])

@@ -1,0 +1,201 @@
+"""What an experiment may name, as rows for people and programs: each noun's rows have the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from longhaul.orchestrator.backends import BACKENDS, backend_class
+from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
+from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.spec.parameters import Parameter
+from longhaul.orchestrator.spec.presets import PRESETS
+from longhaul.orchestrator.spec.sweep import count_points
+from longhaul.orchestrator.spec.topology import show
+from longhaul.orchestrator.system.units import format_duration, format_rate
+from longhaul.topologies import CATALOG
+
+Rows = list[dict[str, Any]]
+
+
+def experiments() -> Rows:
+    """The shipped experiments."""
+    rows = []
+    for name in shipped_experiments():
+        experiment = load_experiment(name)
+        runs = experiment.repeats * count_points(experiment.sweep)
+        rows.append({"experiment": name, "runs": runs, "duration": experiment.duration, "about": experiment.about})
+    return rows
+
+
+def kept_runs(rows: Rows) -> Rows:
+    """Of runs of the record, as much as a line has room for, and a point only where there are any."""
+    found = [
+        {
+            "run": row["id"],
+            "experiment": row["experiment"],
+            "status": row["status"],
+            "point": ", ".join(f"{field}={value}" for field, value in row["point"].items()),
+            "seed": row["seed"],
+            "cc": row["controls"],
+            "path": _path(row),
+            "made": _minute(row["created_at"]),
+            "other programs": _names(row.get("other_programs", [])),
+        }
+        for row in rows
+    ]
+    return _said(found)
+
+
+def baseline_rows(rows: Rows) -> Rows:
+    """Of baselines of a service, as much as a line has room for, and other programs only where there are any."""
+    return _said(
+        [
+            {
+                "baseline": row["experiment_id"],
+                "name": row["name"],
+                "branch": row["branch"],
+                "set": _minute(row["set_at"]),
+                "by": row["set_by"],
+                "other programs": _names(row.get("other_programs", [])),
+            }
+            for row in rows
+        ]
+    )
+
+
+def _said(rows: Rows) -> Rows:
+    """Without the columns that are empty in every row."""
+    said = [key for key in (rows[0] if rows else ()) if any(row[key] != "" for row in rows)]
+    return [{key: row[key] for key in said} for row in rows]
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def _names(others: Sequence[str]) -> str:
+    """Of programs that are not today's, as much as a column has room for."""
+    return ", ".join(line.partition(":")[0] for line in others)
+
+
+def topologies() -> Rows:
+    """The graphs an experiment may run on."""
+    return [
+        {
+            "topology": topology.name,
+            "about": topology.about,
+            "parameters": [
+                {
+                    "name": one.name,
+                    "default": show(one, one.default),
+                    "low": show(one, one.low),
+                    "high": show(one, one.high),
+                    "about": one.about,
+                }
+                for one in topology.parameters
+            ],
+        }
+        for topology in CATALOG.values()
+    ]
+
+
+def modules() -> Rows:
+    """The congestion controls with their parameters."""
+    aliases = {name: [alias for alias, meant in ALIASES.items() if meant == name] for name in CONGESTION_CONTROLS}
+    return [
+        {
+            "cc": name,
+            "also": ", ".join(aliases[name]),
+            "about": control.about,
+            "parameters": [_parameter(one) for one in control.parameters],
+        }
+        for name, control in CONGESTION_CONTROLS.items()
+    ]
+
+
+def _parameter(one: Parameter) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "unit": one.unit,
+        "default": one.show(one.default),
+        "low": one.show(one.low),
+        "high": one.show(one.high),
+        "allowed": one.allowed,
+        "of": "module" if one.socket_option is None else "flow",
+        "about": one.about,
+    }
+
+
+def presets() -> Rows:
+    """The names that studies gave to senders, and what runs under them."""
+    return [
+        {"preset": name, "cc": preset.fields["cc"], "label": preset.fields["variant"], "about": preset.label}
+        for name, preset in PRESETS.items()
+    ]
+
+
+def measures() -> Rows:
+    """What is measured, and how."""
+    from longhaul.orchestrator.analysis.measures import FORMULAS
+
+    return [
+        {"measure": name, "of": scope, "in": quantity, "formula": FORMULAS[name]}
+        for name, (scope, quantity) in MEASURES.items()
+    ]
+
+
+def series() -> Rows:
+    """What can be drawn over time."""
+    from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES
+
+    of_flows, of_links = (
+        [{"series": name, "of": scope, "unit": one.unit, "about": one.about} for name, one in table.items()]
+        for scope, table in (("flow", FLOW_SERIES), ("link", LINK_SERIES))
+    )
+    return of_flows + of_links
+
+
+def backends() -> Rows:
+    """Where a run can happen."""
+    return [{"backend": name, "about": (backend_class(name).__doc__ or "").strip()} for name in sorted(BACKENDS)]
+
+
+def published() -> Rows:
+    """What papers state, value by value, and the experiments that are held against it; packs state what their sources ask."""
+    from longhaul.orchestrator.papers.load import load_paper, published_papers
+
+    return [
+        {
+            "claim": f"{paper.paper}/{figure.name}/{claim.name}",
+            "of": paper.kind,
+            "class": claim.grade,
+            "states": claim.words,
+            "published": claim.published,
+            "gate": claim.gate,
+            "experiments": [claim.experiment] if claim.experiment else [use.experiment for use in figure.uses],
+        }
+        for paper in map(load_paper, published_papers())
+        for figure in paper.figures
+        for claim in figure.claims
+    ]
+
+
+def _path(run: Mapping[str, Any]) -> str:
+    """The path of a run, as far as the record knows it."""
+    if run["bandwidth_bps"] is None:
+        return ""
+    return f"{format_rate(run['bandwidth_bps'])}, {format_duration(run['rtt_us'])}"
+
+
+CATALOGUES: Mapping[str, Callable[[], Rows]] = {
+    "experiments": experiments,
+    "topologies": topologies,
+    "modules": modules,
+    "presets": presets,
+    "measures": measures,
+    "series": series,
+    "backends": backends,
+    "published": published,
+}

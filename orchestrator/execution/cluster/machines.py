@@ -1,0 +1,52 @@
+"""What of a worker's machine a run needs besides what can be brought there: programs, rights, the machine to itself.
+
+A run's identity names programs of the machine (Mininet, iperf3; on a host its kernel). They cannot be brought, so a run goes
+to a worker that has exactly these. A worker announces each combination that it has as a resource of Dask's, named by a hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.backends.base import Backend
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.errors import BackendUnavailable
+from longhaul.orchestrator.system.settings import Settings
+
+SLOT = "sandbox"
+ROOT = "root"
+# Any number of runs may use the same programs, while Dask takes an announced amount apart.
+_PLENTY = 1_000_000
+
+_PROBES = (("sandbox", None), ("mininet", "guest"), ("mininet", "host"))
+_TOOLS = ("lh-flow", "iperf3")
+
+
+def programs_of(backend: Backend, run: Run) -> str | None:
+    """The resource that stands for the machine's own part of a run's identity; None where there is none."""
+    needed = backend.programs(run)
+    if not needed:
+        return None
+    return f"programs-{hashlib.sha256(json.dumps(needed, sort_keys=True).encode()).hexdigest()[:16]}"
+
+
+def resources_of(settings: Settings, slots: int) -> dict[str, float]:
+    """What a worker on this machine announces."""
+    found: dict[str, float] = {SLOT: slots}
+    for name, where in _PROBES:
+        for tool in _TOOLS:
+            experiment = load_experiment("quick", [f"flows.app.tool={tool}"])
+            run = compile_plan(experiment, backend=name, where=where).runs[0]
+            try:
+                programs = programs_of(open_backend(name, settings), run)
+            except BackendUnavailable:
+                continue
+            if programs is not None:
+                found[programs] = _PLENTY
+            if where == "host":
+                found[ROOT] = 1
+    return found

@@ -1,0 +1,99 @@
+"""The dispatcher's side of the export of runs that workers carry out: places beforehand, and afterwards what is left to do.
+
+    a worker with LONGHAUL_PROMETHEUS    streams its runs itself, to the places that came with their orders
+    a worker without                     leaves it to this side, which replays a run when it has arrived
+
+One thread does it all, and takes its time: runs come and go whatever Prometheus does.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from longhaul.orchestrator.database.counters import Counts
+from longhaul.orchestrator.database.prometheus_spans import Spans
+from longhaul.orchestrator.live.replay import send
+from longhaul.orchestrator.live.run_export import note, place, write_down
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import LonghaulError, NotFound, ServiceUnavailable
+from longhaul.orchestrator.system.settings import Settings
+
+_LOG = logging.getLogger("longhaul.cluster")
+
+_AGAIN_S = 10.0
+
+
+class ExportOfRuns:
+    """Of one dispatcher."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._server = settings.prometheus
+        self._store = store
+        self._counts = Counts(store.database)
+        self._todo: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="export", daemon=True)
+
+    def open(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """What was not replayed by now, `longhaul export` does."""
+        self._ended.set()
+        self._todo.put(None)
+        self._thread.join()
+
+    def ordered(self, run: Run, run_id: str) -> tuple[bool, int | None]:
+        """Whether its samples are wanted, and where it is to lie; without room it is not streamed."""
+        if self._server is None:
+            return False, None
+        try:
+            return True, place(Spans(self._store.database), run, run_id, self._server)
+        except LonghaulError as error:
+            _LOG.warning("%s", error)
+            return False, None
+
+    def received(self, document: Mapping[str, Any]) -> None:
+        """A run has arrived, with what its worker says of its samples."""
+        if self._server is None:
+            return
+        told, run_id = document.get("prometheus", {}), document["run"]
+        self._todo.put(partial(write_down, self._store, run_id, told))
+        if not told or told.get("why"):
+            self._todo.put(partial(self._replay, run_id, time.time()))
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """What a worker's exporter says of itself."""
+        self._todo.put(partial(self._counts.heard, message["exporter"], **message["progress"]))
+
+    def _work(self) -> None:
+        while (step := self._todo.get()) is not None:
+            try:
+                step()
+            except ServiceUnavailable as error:
+                _LOG.warning("%s; trying again", error)
+                self._ended.wait(_AGAIN_S)
+                self._todo.put(step)
+            except NotFound:
+                # Pruned or deleted since.
+                continue
+            except LonghaulError as error:
+                _LOG.warning("%s", error)
+            if self._ended.is_set():
+                return
+
+    def _replay(self, run_id: str, since_s: float) -> None:
+        name = self._settings.origin
+        self._counts.heard(name, since_s, 0, 0, 0)
+        told = send(self._store, self._store.get(run_id), self._server)
+        note(self._store, run_id, told)
+        self._counts.heard(name, None, 0, told["samples"], 0)

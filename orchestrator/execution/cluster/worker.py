@@ -1,0 +1,124 @@
+"""`longhaul worker`: a process that carries runs out for a scheduler, and one that watches over it.
+
+    longhaul worker --------- this module as a process of its own: a Dask worker
+      starts it again            ends when its scheduler is gone, and its guests with it
+      whenever it ends           waits for a scheduler when it begins
+
+Dask's own nanny ends together with a worker that has lost its scheduler, and would leave nobody to come back when the
+scheduler does. Killed in whatever way, of the two processes neither leaves a guest, nor the other, behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+import signal
+import socket
+import sys
+from typing import Any
+
+import dask
+from distributed import Status, Worker
+
+from longhaul.orchestrator.execution.cluster.machines import resources_of
+from longhaul.orchestrator.execution.cluster.run_remote import bench
+from longhaul.orchestrator.execution.evaluation import measured_by
+from longhaul.orchestrator.kernels.build import built_kernels
+from longhaul.orchestrator.system.logs import log_as_json
+from longhaul.orchestrator.system.settings import Settings, load_settings
+from longhaul.orchestrator.system.supervise import Stop, keep_going, when_asked_to_stop
+
+_LOG = logging.getLogger("longhaul.worker")
+
+# Guests end within a tenth of a second; what is then left of a run is a little arithmetic.
+_LAST_WORDS_S = 10.0
+
+_CONFIG = {
+    # Its memory is that of guests, who have limits of their own: Dask must neither pause nor kill.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    # Dask's profiler looks at every thread a hundred times a second.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.limit": "60s",
+}
+
+
+def watch_over_worker(scheduler: str, slots: int) -> int:
+    """Keep a worker going until told to stop; the exit code."""
+    stop = Stop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    keep_going([sys.executable, "-m", __name__, scheduler, str(slots)], stop, _LOG, "worker")
+    return 0
+
+
+async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
+    about = _about(settings)
+    bench()
+    _LOG.info("waiting for the scheduler %s", scheduler)
+    worker = Worker(
+        scheduler,
+        nthreads=slots,
+        name=f"{socket.gethostname()}-{os.getpid()}",
+        resources=resources_of(settings, slots),
+        memory_limit=0,
+        dashboard=False,
+        local_directory=str(settings.home / "worker"),
+        startup_information={"longhaul": lambda worker: about},
+    )
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(stopped.set)
+
+    when_asked_to_stop(stop)
+    stopping = asyncio.create_task(stopped.wait())
+    living = asyncio.create_task(_live(worker, slots))
+    await asyncio.wait({living, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if living.done():
+        await living
+    elif worker.status is Status.running:
+        await worker.close(timeout=_LAST_WORDS_S, reason="longhaul-worker-stopped")
+    else:
+        # It still waits for its scheduler, and a worker that has not begun cannot be closed.
+        living.cancel()
+
+
+async def _live(worker: Worker, slots: int) -> None:
+    await worker
+    _LOG.info("%d slots at %s, resources %s", slots, worker.address, worker.state.total_resources)
+    await worker.finished()
+
+
+def _about(settings: Settings) -> dict[str, Any]:
+    """What this worker has, for people who ask the scheduler; nothing depends on it."""
+    modules = {
+        row["version"]: sorted(file.stem for file in settings.modules(row["version"]).glob("*.ko"))
+        for row in built_kernels(settings)
+        if row["built"]
+    }
+    return {
+        "machine": socket.gethostname(),
+        "host_kernel": platform.release(),
+        "measured_by": measured_by(),
+        "kernels": list(modules),
+        "modules": modules,
+    }
+
+
+def main() -> int:
+    """The worker itself."""
+    log_as_json()
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    scheduler, slots = sys.argv[1:]
+    dask.config.set(_CONFIG)
+    asyncio.run(_serve(load_settings(), scheduler, int(slots)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

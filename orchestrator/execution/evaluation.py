@@ -1,0 +1,200 @@
+"""What a run's trace comes to: whether its numbers can be believed, its measures, its gate.
+
+A kept run answers for years, but formulas are mended and added: a document says by which code it was measured (`measured_by`), and one that
+was measured by other code is measured again from the kept trace before anybody reads it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from longhaul.orchestrator.analysis import cwnd, expect, fairness, measures, series
+from longhaul.orchestrator.analysis.fidelity import checks as fidelity
+from longhaul.orchestrator.analysis.fidelity import (
+    cpu_budget,
+    devices,
+    host_fidelity,
+    offered,
+    queue_checks,
+    senders,
+    wireless,
+)
+from longhaul.orchestrator.analysis.fidelity.remedies import what_to_change
+from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.execution.other_programs import differing_programs
+from longhaul.orchestrator.plan import wifi_airtime
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
+from longhaul.orchestrator.trace.records import Trace, read_trace, trace_sha256
+
+Document = dict[str, Any]
+
+# All that turns a trace into numbers, and what those are held against.
+FORMULAS = (
+    wifi_airtime,
+    cpu_budget,
+    devices,
+    expect,
+    fairness,
+    fidelity,
+    queue_checks,
+    measures,
+    offered,
+    host_fidelity,
+    senders,
+    series,
+    cwnd,
+    wireless,
+)
+
+
+# Earlier hashes of formulas that compute the same: what they measured is not measured again.
+SAME_FORMULAS = {"efa6d239be3e": "572110bede9a"}
+
+
+@cache
+def measured_by() -> str:
+    """A hash of the code of every formula."""
+    code = hashlib.sha256()
+    for module in FORMULAS:
+        code.update(_formulas(Path(str(module.__file__)).read_text()).encode())
+    return code.hexdigest()[:12]
+
+
+def _formulas(source: str) -> str:
+    """The lines of a module that compute: where its parts are imported from and what is written about them may change."""
+    tree, lines = ast.parse(source), source.splitlines()
+    for node in ast.walk(tree):
+        imports = isinstance(node, ast.Import | ast.ImportFrom)
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if (imports or text) and isinstance(node, ast.stmt):
+            for line in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[line] = ""
+    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+def is_current(code: str | None) -> bool:
+    """Whether the formulas of this hash compute as today's do."""
+    return SAME_FORMULAS.get(str(code), code) == measured_by()
+
+
+def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
+    """The document and the trace of a finished run directory; FidelityBroken where its numbers cannot be believed."""
+    facts = json.loads((directory / "facts.json").read_text())
+    trace = read_trace(directory / "trace.bin")
+    document: Document = {
+        "run": key,
+        "experiment": run.experiment,
+        "status": "done",
+        "backend": run.backend,
+        "where": run.where,
+        "clock": run.clock,
+        "kernel": facts["kernel"],
+        "seed": run.seed,
+        "point": dict(run.point),
+        "virtual_s": run.duration_us / 1e6,
+        "wall_s": round(cost.wall_s, 3),
+        "cpu_s": round(cost.cpu_s, 3),
+        "max_rss_kb": cost.max_rss_kb,
+        "retries": cost.retries,
+        "trace_sha256": trace_sha256(directory / "trace.bin"),
+        "cached": False,
+    }
+    return document | _measured(run, key, trace, facts), trace
+
+
+def up_to_date(document: Document, store: Store) -> Document:
+    """A kept run's document by today's formulas; FidelityBroken where today's checks would not have let it pass."""
+    if is_current(document.get("measured_by")):
+        return document
+    document = _by_todays_formulas(document, store)
+    store.revise(document)
+    return document
+
+
+def _by_todays_formulas(document: Document, store: Store) -> Document:
+    manifest = store.manifest(document["run"])
+    run, trace = store.planned(document["run"]), store.trace(document["run"])
+    return document | _measured(run, document["run"], trace, manifest["facts"])
+
+
+def readable(document: Document, store: Store) -> Document:
+    """A kept run's document to look at: by today's formulas, or as it was measured then with a `caveat` that says why not.
+
+    Runs that an earlier kernel or agent made are kept for years, and what today's checks ask of a run they may not have.
+    """
+    if is_current(document.get("measured_by")):
+        return document
+    try:
+        document = _by_todays_formulas(document, store)
+        # Where nothing can be written, on a read-only disk, it is measured at every look.
+        with contextlib.suppress(ResultsError):
+            store.revise(document)
+        return document
+    except FidelityBroken as error:
+        caveat = f"measured by earlier formulas: today's checks refuse it ({error.what})"
+    except RunDamaged:
+        raise
+    except (ArithmeticError, LookupError, TraceError, TypeError, ValueError) as error:
+        caveat = f"measured by earlier formulas: today's cannot measure it ({' '.join(str(error).split())})"
+    return document | {"caveat": caveat}
+
+
+def readable_all(documents: Sequence[Document], store: Store) -> list[Document]:
+    """The documents of an experiment by today's formulas, so that a baseline of years ago is measured as what is compared with it is."""
+    found = []
+    for document in documents:
+        if document["status"] == "failed" or not store.is_kept(document["run"]):
+            found.append(document)
+            continue
+        try:
+            found.append(readable(document | {"cached": False}, store) | {"cached": document.get("cached", False)})
+        except RunDamaged as error:
+            found.append(document | {"caveat": f"measured by earlier formulas: {error.what}"})
+    return found
+
+
+def kept_run(key: str, store: Store) -> tuple[Document, Run, Trace]:
+    """All there is of a kept run, by today's formulas where they can measure it."""
+    document = readable(store.get(key), store)
+    return document, *run_and_trace(document, store)
+
+
+def run_and_trace(document: Document, store: Store) -> tuple[Run, Trace]:
+    """A kept run as it was planned, and the trace that it left."""
+    return store.planned(document["run"]), store.trace(document["run"])
+
+
+def rerun_verdict(kept: Document, again: Document) -> Document:
+    """Whether every byte of the trace is the same, and which of the programs that made it are not."""
+    return {
+        "run": kept["run"],
+        "identical": again["trace_sha256"] == kept["trace_sha256"],
+        "trace_sha256": again["trace_sha256"],
+        "differences": differing_programs(kept.get("identity", {}), again["identity"]),
+    }
+
+
+def _measured(run: Run, key: str, trace: Trace, facts: Document) -> Document:
+    checks = fidelity.check_fidelity(run, trace, facts)
+    if broken := fidelity.broken_text(checks):
+        raise FidelityBroken(
+            "checking the fidelity of",
+            f"run {key}",
+            broken,
+            f"{what_to_change(run, ((one.name, one.text) for one in checks if not one.ok))}; nothing was kept, see docs/fidelity.md",
+        )
+    document = measures.summarise(run, trace, facts)
+    document["fidelity"] = {"ok": True, "checks": [check.as_dict() for check in checks]}
+    document["expect"] = expect.evaluate(run.expect, document)
+    document["status"] = "done" if all(expectation["ok"] for expectation in document["expect"]) else "missed"
+    document["measured_by"] = measured_by()
+    return document

@@ -1,0 +1,113 @@
+"""Which kept runs other programs made than those that would make them today: another kernel, agent or module.
+
+    a run, or an experiment --record--> identities --a run that has one--> its plan --backend--> today's identity --> what differs
+
+Runs of one identity have one answer. It needs the manifest of one of them, and no trace.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.outcomes import KEPT, LIVE
+from longhaul.orchestrator.system.errors import LonghaulError
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.backends.base import Backend
+    from longhaul.orchestrator.database.identities import Identities
+    from longhaul.orchestrator.plan.run import Run
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import Settings
+
+# So long an answer stands: programs are built seldom, and lists are asked for often.
+_FRESH_S = 30.0
+_MOST_REMEMBERED = 100_000
+
+
+def differing_programs(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Which of the programs that make a run are not the same in two identities, with the beginnings of their hashes."""
+    return [
+        f"{name}: {then[name][:12] if name in then else 'none'} then, {value[:12]} now"
+        for name, value in now.items()
+        if then.get(name) != value
+    ]
+
+
+class OtherPrograms:
+    """Of the runs of one store, beside the programs of this machine."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        # The id of a run is a hash of its identity too, and the runs of an experiment that is done stay what they are.
+        self._of_run: dict[str, str] = {}
+        self._of_experiment: dict[str, dict[str, str]] = {}
+        self._plans: dict[str, Run] = {}
+        self._backends: dict[str, Backend] = {}
+        self._answers: dict[str, list[str]] = {}
+        self._until_s = 0.0
+
+    def of_run(self, run_id: str) -> list[str]:
+        """The programs of a kept run that are not today's; nothing where today's are not here, or cannot read its plan."""
+        return self.of_runs([run_id])[run_id]
+
+    def of_runs(self, run_ids: Sequence[str]) -> dict[str, list[str]]:
+        """The same of each; nothing of those that are not kept."""
+        self._forget()
+        known = {run_id: text for run_id in run_ids if (text := self._of_run.get(run_id)) is not None}
+        if new := [run_id for run_id in run_ids if run_id not in known]:
+            found = self._identities().of_runs(new)
+            self._of_run.update(found)
+            known |= found
+        return {run_id: self._answer(known[run_id], run_id) if run_id in known else [] for run_id in run_ids}
+
+    def of_experiments(self, status: Mapping[str, str]) -> dict[str, list[str]]:
+        """The same of all runs of each experiment together, by its status; nothing of one that goes on."""
+        self._forget()
+        known = {key: one for key in status if (one := self._of_experiment.get(key)) is not None}
+        if new := [key for key, its in status.items() if its not in LIVE and key not in known]:
+            found = self._identities().of_experiments(new)
+            # Runs of one that was given up may still be made for others.
+            self._of_experiment.update({key: one for key, one in found.items() if status[key] in KEPT})
+            known |= found
+        return {key: self._union(known.get(key, {})) for key in status}
+
+    def _union(self, identities: Mapping[str, str]) -> list[str]:
+        return list(dict.fromkeys(line for text, run_id in identities.items() for line in self._answer(text, run_id)))
+
+    def _identities(self) -> Identities:
+        from longhaul.orchestrator.database.identities import Identities
+
+        return Identities(self._store.database)
+
+    def _forget(self) -> None:
+        if time.monotonic() >= self._until_s:
+            self._backends, self._answers = {}, {}
+            self._until_s = time.monotonic() + _FRESH_S
+        for known in (self._of_run, self._of_experiment):
+            if len(known) > _MOST_REMEMBERED:
+                known.clear()
+
+    def _answer(self, identity: str, run_id: str) -> list[str]:
+        answers = self._answers
+        if identity not in answers:
+            try:
+                if identity not in self._plans:
+                    self._plans[identity] = self._store.planned(run_id)
+                answers[identity] = differing_programs(json.loads(identity), self._today(self._plans[identity]))
+            except LonghaulError:
+                answers[identity] = []
+        return answers[identity]
+
+    def _today(self, run: Run) -> dict[str, str]:
+        """The programs that would make this run now. A module that the run brought along is its plan's, and not built for this."""
+        backends = self._backends
+        if run.backend not in backends:
+            backends[run.backend] = open_backend(run.backend, self._settings)
+        ours = tuple(module for module in run.modules if not module.source)
+        return backends[run.backend].identity(replace(run, modules=ours))

@@ -1,0 +1,263 @@
+"""A request becomes an experiment of record: read, compiled, every run named by its hash, and queued unless it is kept.
+
+This is the way into the lab for whoever is not at its command line. What is asked for is data alone: a shipped name or
+fields, never a file of this machine. Code of one's own is what an admin sent before (`admit`), where the operator allows it at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.backends.base import Backend
+from longhaul.orchestrator.database.experiments import Experiments, Submission
+from longhaul.orchestrator.database.work import Wanted, Work
+from longhaul.orchestrator.execution.backend_status import Missing, Place, places
+from longhaul.orchestrator.execution.evaluation import is_current, up_to_date
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.run import Run, run_id
+from longhaul.orchestrator.preview.preview import Preview, preview
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import Experiment, OwnCode, parse_experiment, shipped_experiment
+from longhaul.orchestrator.spec.module_sources import admit_sources
+from longhaul.orchestrator.spec.sweep import count_points
+from longhaul.orchestrator.spec.yaml_text import LARGEST_BYTES
+from longhaul.orchestrator.system.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, RunDamaged, SpecError
+from longhaul.orchestrator.system.settings import Settings
+
+# Reading and compiling takes a processor for as long as there are points; more than so many at once only wait for another.
+_AT_ONCE = 12
+_PATIENCE_S, _SOON_S = 2.0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """A preview, what is missing for its runs here, and how many of them are kept already where all were looked at."""
+
+    preview: Preview
+    missing: tuple[Missing, ...]
+    kept: int | None
+
+
+class Desk:
+    """Where experiments are handed in."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        self._experiments = Experiments(store.database)
+        self._work = Work(store.database)
+        self._turns = threading.BoundedSemaphore(_AT_ONCE)
+
+    def plan(self, request: Request, *, trusted: bool = False) -> Plan:
+        """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
+        with self._reading(request, trusted=trusted) as experiment:
+            return compile_plan(experiment, **_compiling(request))
+
+    def preview(self, request: Request, *, trusted: bool = False) -> Previewed:
+        """What the request comes to while it is written, and whether it could run; nothing is recorded."""
+        with self._reading(request, trusted=trusted) as experiment:
+            found = preview(experiment, **_compiling(request))
+        backend = open_backend(request.backend, self._settings)
+        missing = tuple(Missing(*one) for one in backend.check(found.plan.runs[0]))
+        if missing or not found.whole:
+            return Previewed(found, missing, None)
+        ids = dict.fromkeys(run_id(run, backend.identity(run)) for run in found.plan.runs)
+        return Previewed(found, missing, len(self._store.catalog.measured_by(list(ids))))
+
+    def places(self, kernel: str | None = None) -> list[Place]:
+        """Where runs can be carried out, and what is missing for it."""
+        return list(places(self._settings, kernel))
+
+    @contextmanager
+    def _reading(self, request: Request, *, trusted: bool) -> Iterator[Experiment]:
+        """The experiment that is asked for, within the bounds of its asker, for as long as its turn lasts."""
+        if not self._turns.acquire(timeout=_PATIENCE_S):
+            what = f"{_AT_ONCE} experiments are being read already"
+            raise OverLimit("reading", "the experiment", what, "ask again in a moment", _SOON_S)
+        try:
+            experiment = self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE)
+            self._hold_to_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
+            yield experiment
+        finally:
+            self._turns.release()
+
+    def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
+        """Record and queue it; the id of the experiment."""
+        # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
+        digest = _digest(asdict(request))
+        if known := self._experiments.asked_before(owner, idempotency_key, digest):
+            return known
+        plan = self.plan(request, trusted=trusted)
+        asked = {name: value for name, value in asdict(request).items() if name != "spec"}
+        return self._hand_in(plan, asked, digest, owner, request.backend, request.priority, idempotency_key)
+
+    def carry_out(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
+        """Record and queue an experiment of ours for the sandbox, with what was asked for instead of it; its id."""
+        return self._hand_in(compile_plan(experiment), asked, _digest(asked), owner, "sandbox")
+
+    def _hand_in(
+        self,
+        plan: Plan,
+        asked: Mapping[str, Any],
+        digest: str,
+        owner: str,
+        backend_name: str,
+        priority: int = 0,
+        idempotency_key: str | None = None,
+    ) -> str:
+        experiment = plan.experiment
+        if not plan.runs:
+            raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
+        spec = experiment.model_dump(mode="json", exclude_none=True)
+        backend = open_backend(backend_name, self._settings)
+        wanted = [
+            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)) for run in plan.runs
+        ]
+        self._measure_again([one.run_id for one in wanted])
+        self._hold_to_quota(owner, len(wanted))
+        return self._experiments.submit(
+            Submission(
+                id=secrets.token_hex(8),
+                name=experiment.experiment,
+                about=experiment.about,
+                owner=owner,
+                priority=priority,
+                aggregate=experiment.aggregate,
+                spec=spec,
+                lint=plan.lint,
+                asked=asked,
+                asked_sha256=digest,
+                idempotency_key=idempotency_key,
+                runs=wanted,
+            )
+        )
+
+    def admit(self, source: str, files: Mapping[str, str]) -> None:
+        """Take the sources of a module in, under the hash of their content."""
+        self._insist_on_user_code("taking in module", source)
+        admit_sources(files, source, self._settings.cache)
+
+    def has(self, source: str) -> bool:
+        """Whether sources with this hash are here."""
+        return (self._settings.cache / "own" / source).is_dir()
+
+    def rerun(self, run_id: str, owner: str, *, trusted: bool = False) -> str:
+        """Carry a kept run out again, with today's programs; the id of the experiment that says what came of it."""
+        kept = self._store.get(run_id)
+        manifest = self._store.manifest(kept["run"])
+        run = self._store.planned(kept["run"])
+        if any(module.source for module in run.modules):
+            self._insist_on_user_code("running again", kept["run"])
+            if not trusted:
+                what = "it runs code of somebody's own, which admins alone may start"
+                raise NotAllowed("running again", kept["run"], what, "ask an admin")
+        backend = open_backend(run.backend, self._settings)
+        backend.identity(run)
+        self._hold_to_quota(owner, 1)
+        made = secrets.token_hex(10)
+        asked = {"rerun_of": kept["run"]}
+        wanted = Wanted(made, run.as_json(), manifest["spec"], _needs(run, backend), rerun_of=kept["run"])
+        return self._experiments.submit(
+            Submission(
+                id=secrets.token_hex(8),
+                name=run.experiment,
+                about=f"Run {kept['run']} once more: is every byte of its trace the same?",
+                owner=owner,
+                priority=0,
+                aggregate="mean",
+                spec=manifest["spec"],
+                lint=(),
+                asked=asked,
+                asked_sha256=hashlib.sha256(made.encode()).hexdigest(),
+                idempotency_key=None,
+                runs=[wanted],
+            )
+        )
+
+    def _insist_on_user_code(self, attempting: str, subject: str) -> None:
+        if not self._settings.user_code:
+            what = "this service takes no code of one's own"
+            raise NotAllowed(attempting, subject, what, "its operator may allow it with LONGHAUL_USER_CODE=on")
+
+    def _read(self, request: Request, own_code: OwnCode) -> Experiment:
+        if (request.spec is None) == (request.shipped is None):
+            raise SpecError("request", ["give `spec`, the fields of an experiment, or `shipped`, the name of one"])
+        if request.shipped is not None:
+            return shipped_experiment(request.shipped, request.changes, own_code)
+        assert request.spec is not None
+        self._hold_to_size(request.spec)
+        return parse_experiment(request.spec, overrides=request.changes, own_code=own_code)
+
+    def _hold_to_size(self, spec: Mapping[str, Any]) -> None:
+        """Before every point of a sweep is read: as text no larger than a file may be, and no more points than runs may wait."""
+        if len(json.dumps(spec, ensure_ascii=False, default=str)) > LARGEST_BYTES:
+            raise SpecError("experiment", [f"larger than {LARGEST_BYTES // 1024} KiB"])
+        sweep = spec.get("sweep")
+        lists = [sweep] if isinstance(sweep, list) else list(sweep.values()) if isinstance(sweep, dict) else []
+        self._hold_to_count(math.prod(len(values) for values in lists if isinstance(values, list) and values))
+
+    def _hold_to_count(self, runs: int) -> None:
+        if runs > (most := self._settings.most_queued):
+            raise OverLimit(
+                "reading", "the experiment", f"it has {runs} runs, and {most} may wait", "hand it in in parts"
+            )
+
+    def _measure_again(self, run_ids: Sequence[str]) -> None:
+        """Of runs that are kept, those that other formulas measured; those that are damaged wait to be run again."""
+        for key, code in self._store.catalog.measured_by(list(dict.fromkeys(run_ids))).items():
+            if self._store.fault(key) is not None:
+                self._store.catalog.void(key)
+                continue
+            if is_current(code):
+                continue
+            known = self._store.find(key)
+            try:
+                if known is None:
+                    self._store.delete(key)
+                else:
+                    up_to_date(known, self._store)
+            except FidelityBroken:
+                self._store.delete(key)
+            except RunDamaged:
+                self._store.catalog.void(key)
+
+    def _hold_to_quota(self, owner: str, runs: int) -> None:
+        most = self._settings.most_queued
+        if (has := self._work.waiting_of(owner)) + runs > most:
+            raise OverLimit(
+                "queueing",
+                f"{runs} runs",
+                f"{owner} has {has} that are not finished, and may have {most}",
+                "wait for some, or cancel an experiment",
+            )
+
+
+def _compiling(request: Request) -> dict[str, Any]:
+    """What of a request goes into compiling its experiment."""
+    names = ("seed", "repeats", "backend", "where", "clock", "hosts")
+    return {name: getattr(request, name) for name in names}
+
+
+def _needs(run: Run, backend: Backend) -> str:
+    """What of a machine a run takes: a slot, that and programs of the machine, a machine to itself, or that with root's rights; or real hosts."""
+    if run.hosts:
+        return "hosts"
+    if run.where == "host":
+        return "root"
+    if run.clock == "real":
+        return "alone"
+    return "programs" if backend.programs(run) else "sandbox"
+
+
+def _digest(asked: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()

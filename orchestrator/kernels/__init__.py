@@ -1,0 +1,1 @@
+"""Guest kernels, and what is loaded into them."""

@@ -1,0 +1,64 @@
+"""`longhaul export`: a kept run for other programs, as files of its trace, or as the samples that Prometheus has of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from longhaul.orchestrator.live.grafana_links import run_in_grafana
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.settings import Settings, load_settings
+
+
+def export_run(key: str, to: str, output: Path | None) -> None:
+    """Bring a kept run there."""
+    settings = load_settings()
+    store = Store(settings)
+    document = store.get(key)
+    if to == "prometheus":
+        _send(store, document["run"], settings)
+    elif to == "openmetrics":
+        _write(store, document["run"], settings, output or Path(f"{document['run']}.om"))
+    else:
+        from longhaul.orchestrator.results.export import export_trace
+
+        for file in export_trace(store, document["run"], to, output or Path(document["run"])):
+            print(file)
+
+
+def _send(store: Store, run_id: str, settings: Settings) -> None:
+    from longhaul.orchestrator.live.replay import send
+    from longhaul.orchestrator.live.run_export import note
+
+    told = send(store, store.get(run_id), settings.prometheus)
+    note(store, run_id, told)
+    print(f"{run_id}: {told['samples']} samples from {told['begin_ms'] / 1000:.3f} to {told['end_ms'] / 1000:.3f}")
+
+
+def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
+    from longhaul.orchestrator.live.replay import write_openmetrics
+
+    count = write_openmetrics(store, store.get(run_id), settings.prometheus, output)
+    print(output)
+    print(f"{run_id}: {count} samples", file=sys.stderr)
+
+
+def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str) -> str | None:
+    """Where Grafana shows a run, also one that goes on; None where no Grafana is set, or the run was never on its way to Prometheus."""
+    if settings.grafana is None:
+        return None
+    from longhaul.orchestrator.database.prometheus_spans import Spans
+
+    span = Spans(store.database).of(run_id)
+    return run_in_grafana(settings.grafana.url, experiment, run_id, span.begin_ms, span.end_ms) if span else None
+
+
+def with_grafana(settings: Settings, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a run that has ended, with the link where there is one."""
+    placed = document.get("prometheus", {})
+    if settings.grafana is None or "begin_ms" not in placed:
+        return document
+    begin_ms, end_ms = placed["begin_ms"], placed["end_ms"]
+    link = run_in_grafana(settings.grafana.url, document["experiment"], document["run"], begin_ms, end_ms)
+    return document | {"grafana": link}

@@ -1,0 +1,140 @@
+"""What a page has been told of a run that goes on: samples in the order of time, up to a front that only rises.
+
+    told ... told ... told | held back          everything before the front is settled, and never changes
+                         front
+
+A page that has all before some time asks for what is after it, and gets every sample once, whoever read the trace, in how many pieces, and how
+often: a trace in virtual time that is read again, or made again by a guest that was started again, gives the same samples. By the real clock
+a second attempt is another run, and has a name of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longhaul.orchestrator.live.downsampling import Samples
+from longhaul.orchestrator.live.moments import STALE
+from longhaul.orchestrator.plan.run import Run
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+# A series as timelines.py names it, and the number of its flow or link.
+Key = tuple[str, int]
+
+# What a page draws, of all that is told of a run: metric -> (series, how many of its units the metric's unit is).
+SHOWN: dict[str, tuple[str, float]] = {
+    "longhaul_flow_cwnd_packets": ("cwnd", 1.0),
+    "longhaul_flow_ssthresh_packets": ("ssthresh", 1.0),
+    "longhaul_flow_rtt_seconds": ("rtt", 1000.0),
+    "longhaul_flow_inflight_packets": ("inflight", 1.0),
+    "longhaul_flow_goodput_bps": ("goodput", 1.0),
+    "longhaul_flow_retransmits_total": ("retransmits", 1.0),
+    "longhaul_link_queue_packets": ("queue", 1.0),
+    "longhaul_link_drops_total": ("drops", 1.0),
+}
+LINK_SERIES = ("queue", "drops")
+
+# In virtual time, whoever reads a trace is told the same.
+SAME_AGAIN = "v"
+_NICE_MS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000)
+_MOST_CELLS, _FEWEST_CELLS, _CELLS_OF_ALL = 6000, 600, 30_000
+# Steps are joined when there are more.
+_MOST_STEPS = 128
+
+
+def cell_of(run: Run) -> int:
+    """How many milliseconds a cell has, so that what a page gets of the whole run is what it can draw."""
+    duration_ms = run.duration_us // 1000
+    most = max(_FEWEST_CELLS, min(_MOST_CELLS, _CELLS_OF_ALL // max(1, len(run.flows))))
+    return next((cell for cell in _NICE_MS if duration_ms <= cell * most), -(-duration_ms // most))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The samples from a time (included) to another (not included), milliseconds from the start."""
+
+    begin_ms: int
+    end_ms: int
+    series: dict[Key, tuple[Ints, Floats]]
+
+    def part(self, begin_ms: int, longest_ms: int) -> Step:
+        """What of it is not before that time, for so long."""
+        begin_ms = max(begin_ms, self.begin_ms)
+        end_ms = min(self.end_ms, begin_ms + longest_ms)
+        if (begin_ms, end_ms) == (self.begin_ms, self.end_ms):
+            return self
+        cut = {key: slice(*np.searchsorted(ms, [begin_ms, end_ms])) for key, (ms, _) in self.series.items()}
+        kept = {key: (ms[cut[key]], values[cut[key]]) for key, (ms, values) in self.series.items()}
+        return Step(begin_ms, end_ms, {key: some for key, some in kept.items() if len(some[0])})
+
+
+class Told:
+    """Of one run. One thread tells, any number ask."""
+
+    def __init__(self, attempt: str = SAME_AGAIN) -> None:
+        self.attempt = attempt
+        self.front_ms = 0
+        self._held: dict[Key, list[tuple[Ints, Floats]]] = {}
+        self._steps: list[Step] = []
+        self._lock = threading.Lock()
+
+    def begin_again(self, attempt: str) -> None:
+        """The run is made again, from its start; under another name it is another one."""
+        self._held = {}
+        if attempt == self.attempt == SAME_AGAIN:
+            return
+        with self._lock:
+            self.attempt, self.front_ms, self._steps = attempt, 0, []
+
+    def tell(self, settled: Sequence[Samples], front_ms: int) -> None:
+        """Take more samples, of which nothing is missing before this time."""
+        for one in settled:
+            metric, number = one.series
+            if metric in SHOWN:
+                name, scale = SHOWN[metric]
+                some = one.bits != STALE
+                values = one.bits[some].view(np.float64) * scale
+                self._held.setdefault((name, number), []).append((one.ms[some], values))
+        if front_ms <= self.front_ms:
+            return
+        told: dict[Key, tuple[Ints, Floats]] = {}
+        for key, parts in self._held.items():
+            ms, values = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+            # What was told before comes once more where the trace is read again.
+            first, last = np.searchsorted(ms, [self.front_ms, front_ms])
+            if first < last:
+                told[key] = ms[first:last], values[first:last]
+            self._held[key] = [(ms[last:], values[last:])]
+        with self._lock:
+            self._steps.append(Step(self.front_ms, front_ms, told))
+            self.front_ms = front_ms
+            if len(self._steps) > _MOST_STEPS:
+                self._steps = [joined(self._steps)]
+
+    def since(self, begin_ms: int, longest_ms: int) -> Step | None:
+        """What was told from that time on, so long a part of it at once; None where there is nothing new."""
+        with self._lock:
+            steps = [step for step in self._steps if step.end_ms > begin_ms]
+        if not steps:
+            return None
+        return joined(steps).part(begin_ms, longest_ms)
+
+
+def joined(steps: Sequence[Step]) -> Step:
+    """Steps that follow one another as one."""
+    if len(steps) == 1:
+        return steps[0]
+    parts: dict[Key, list[tuple[Ints, Floats]]] = {}
+    for step in steps:
+        for key, some in step.series.items():
+            parts.setdefault(key, []).append(some)
+    series = {
+        key: (np.concatenate([ms for ms, _ in some]), np.concatenate([values for _, values in some]))
+        for key, some in parts.items()
+    }
+    return Step(steps[0].begin_ms, steps[-1].end_ms, series)

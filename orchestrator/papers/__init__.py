@@ -1,0 +1,1 @@
+"""Published claims, and what was measured for each."""

@@ -1,0 +1,219 @@
+"""Published statements as data: each says what a paper states, how that is computed from runs, its tolerance, and whether it gates.
+
+A claim is one of CLAIMS, told apart by `kind`; analysis/verdicts.py says how each is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from longhaul.orchestrator.spec.fields import Amount, Name, Share
+from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
+from longhaul.orchestrator.spec.sweep import value_text
+
+# Fields of a sweep, and the values (as tables show them) that are meant; fields that are not named may have any.
+Selector = dict[str, Any]
+
+
+class Part(BaseModel):
+    """Every part of a published file: no unknown keys, no changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class Contrast(Part):
+    """Two values of a field against each other, repeat by repeat: what is judged then is how they differ."""
+
+    field: str = Field(description="field of the sweep")
+    of: str = Field(description="the value that counts")
+    to: str = Field(description="the value it is held against")
+    by: Literal["difference", "ratio"] = Field(description="of - to, or of / to")
+
+
+class AnyClaim(Part):
+    """What every kind of claim has."""
+
+    name: Name = Field(description="what tables call it")
+    grade: Literal["number", "ordering", "curve"] = Field(
+        alias="class",
+        description="what was published: a stated number, who is ahead of whom, or a curve without numbers",
+    )
+    words: str = Field(min_length=1, description="what the paper states, in short")
+    published: str = Field(min_length=1, description="the value or order, as tables show it")
+    gate: bool = Field(False, description="whether the exit code depends on it")
+    why: str = Field("", description="what explains a difference; shown only where there is one")
+    experiment: str | None = Field(None, description="whose runs, where the figure has several experiments")
+    measure: str = Field(description="a measure's name")
+    flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
+    at: Selector = Field(default_factory=dict, description="points that count; without it, all")
+    but: Selector = Field(default_factory=dict, description="points of these that do not")
+    contrast: Contrast | None = Field(None, description="instead of the measure itself: how two points differ in it")
+
+    @model_validator(mode="after")
+    def _measured(self) -> AnyClaim:
+        check_scope(self.measure, self.flow)
+        return self
+
+    def amount(self, written: object) -> float:
+        """A bound in the unit of what is judged; ValueError says what is allowed."""
+        if self.contrast is None or self.contrast.by == "difference":
+            return read_amount(self.measure, written)
+        if isinstance(written, bool) or not isinstance(written, int | float):
+            raise ValueError("a plain number, as for any ratio")
+        return written
+
+
+class ValueClaim(AnyClaim):
+    """The measure has this value at every point: `of` with `within`, or bounds."""
+
+    kind: Literal["value"]
+    of: Amount = Field(None, description="the published value")
+    within: Share | None = Field(None, description="largest deviation, as a share of `of`")
+    at_least: Amount = Field(None, description="lowest value that agrees")
+    at_most: Amount = Field(None, description="highest value that agrees")
+
+    @model_validator(mode="after")
+    def _bounded(self) -> ValueClaim:
+        bounds = [bound for bound in (self.of, self.at_least, self.at_most) if bound is not None]
+        if not bounds or (self.of is None) != (self.within is None) or (self.of is not None and len(bounds) > 1):
+            raise ValueError("`of` and `within`, or `at_least` and `at_most`, are needed")
+        for bound in bounds:
+            self.amount(bound)
+        return self
+
+
+class FlatClaim(AnyClaim):
+    """The measure hardly changes between the points: (largest - smallest) / mean."""
+
+    kind: Literal["flat"]
+    at_most: Share = Field(description="largest spread that agrees")
+
+
+class ErrorClaim(AnyClaim):
+    """The measure is what the point asks for: |measured - asked| / asked at every point."""
+
+    kind: Literal["error"]
+    asked: str = Field(description="field of the sweep that asks")
+    at_most: Share = Field(description="largest error that agrees")
+
+
+class TrendClaim(AnyClaim):
+    """The measure falls or rises from each point to the next along a field, in the order of the sweep."""
+
+    kind: Literal["trend"]
+    along: str = Field(description="field of the sweep")
+    direction: Literal["falls", "rises"]
+    by: Share = Field(0.0, description="least change from the first to the last point, as a share of the first")
+    slack: Share = Field(0.02, description="step the other way that still counts as level, as a share")
+
+
+class OrderingClaim(AnyClaim):
+    """Who is ahead at every point: values of a field in the order of the measure."""
+
+    kind: Literal["ordering"]
+    over: str | list[str] = Field(
+        description="field of the sweep whose values are ranked; or fields, whose values together are, as in reno + cubic"
+    )
+    best: Literal["highest", "lowest"] = Field("highest", description="which end of the measure is ahead")
+    first: list[str] = Field(default_factory=list, description="values ahead of all others, in any order")
+    last: list[str] = Field(default_factory=list, description="values behind all others, in any order")
+    ranking: list[str] = Field(default_factory=list, description="values from the best to the worst")
+    slack: Share = Field(0.0, description="values that differ by up to this share are level, which agrees")
+    level: Amount = Field(None, description="so are values that differ by up to this much, in the measure's unit")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> OrderingClaim:
+        if self.level is not None:
+            self.amount(self.level)
+        if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
+            raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
+        return self
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields whose values are ranked."""
+        return [self.over] if isinstance(self.over, str) else self.over
+
+    def entrant(self, texts: Mapping[str, str]) -> str:
+        """What a point is called in the order."""
+        return " + ".join(texts.get(field, "") for field in self.fields)
+
+    def named(self) -> list[str]:
+        """Whom the order names."""
+        return [*self.first, *self.last, *self.ranking]
+
+
+class Matrix(Part):
+    """A published table of pairs: a CSV file beside the published file, its header and first column as the sweep's values."""
+
+    file: str = Field(pattern=r"^[a-z0-9_]+\.csv$", description="the file's name")
+    rows: str = Field(description="field of the sweep whose values the rows are")
+    columns: str = Field(description="field of the sweep whose values the columns are")
+
+
+class TableClaim(AnyClaim):
+    """Cell by cell, the measure is what a published table has there."""
+
+    kind: Literal["table"]
+    table: Matrix = Field(description="the published values, in the measure's unit")
+    beside: Matrix | None = Field(
+        None, description="for a share: the other's values; what was published is then table / (table + beside)"
+    )
+    apart: float = Field(gt=0, description="a cell agrees up to this difference")
+    cells: Share = Field(description="least share of the cells that have to agree")
+
+
+class RankClaim(AnyClaim):
+    """The measure ranks the points as a published table does: Spearman's correlation, equal values sharing their rank."""
+
+    kind: Literal["rank"]
+    table: Matrix = Field(description="the published values")
+    step: float = Field(
+        gt=0, description="the step to which they were published: what was measured is rounded to it too"
+    )
+    at_least: float = Field(ge=-1, le=1, description="lowest correlation that agrees")
+
+
+Claim = Annotated[
+    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim | TableClaim | RankClaim,
+    Field(discriminator="kind"),
+]
+CLAIMS: Mapping[str, type[AnyClaim]] = {
+    "value": ValueClaim, "flat": FlatClaim, "error": ErrorClaim, "trend": TrendClaim, "ordering": OrderingClaim,
+    "table": TableClaim, "rank": RankClaim,
+}  # fmt: skip
+
+
+def check_scope(measure: str, flow: str | None) -> None:
+    """ValueError unless it is a measure, and a flow is named where it is a flow's."""
+    known_measure(measure)
+    scope = MEASURES[measure][0]
+    if (flow is None) == (scope == "flow") and scope != "either":
+        raise ValueError(
+            f"{measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"
+        )
+
+
+def selects(selector: Selector, texts: Mapping[str, str]) -> bool:
+    """Whether a point, as tables show it, is meant."""
+    return all(texts.get(field) in wanted(values) for field, values in selector.items())
+
+
+def wanted(values: object) -> list[str]:
+    """The values of a selector's field as tables show them."""
+    return [value_text(value) for value in (values if isinstance(values, list) else [values])]
+
+
+def unselected(place: str, selector: Selector, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """The fields and values of a selector that a sweep does not have: where they are written, and what is wrong."""
+    for field, values in selector.items():
+        if field not in known:
+            yield place, f"read {field!r}; allowed: {', '.join(known) or 'nothing, there is no sweep'}"
+            continue
+        for value in wanted(values):
+            if value not in known[field]:
+                yield f"{place}.{field}", f"read {value!r}; allowed: {', '.join(known[field])}"

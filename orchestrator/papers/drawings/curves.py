@@ -1,0 +1,88 @@
+"""A measure over a field of the sweep: lines, where the field's values are numbers of one unit, or else bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from longhaul.orchestrator.papers.claims import Claim
+from longhaul.orchestrator.papers.drawings.canvas import (
+    INK,
+    PUBLISHED,
+    from_zero,
+    key_above,
+    line_style,
+    look,
+    new_figure,
+    number_ticks,
+    numbers,
+    to_plate,
+    whiskers,
+)
+from longhaul.orchestrator.papers.drawings.drawn import Drawn, Measured, Table, published_value, readings, scale_of
+from longhaul.orchestrator.papers.drawings.groups import draw_groups
+from longhaul.orchestrator.papers.figure_specs import Curves, Groups, short_name
+from longhaul.orchestrator.papers.readings import Reading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_HEIGHT_IN = 3.2
+
+
+def draw_curves(picture: Curves, measured: Measured, claims: Sequence[Claim]) -> Drawn | None:
+    """The picture; None where nothing of it was measured."""
+    shown = readings(measured, picture.at, picture.y)
+    if not shown:
+        return None
+    names = list(dict.fromkeys(one.point.get(picture.x.field, "") for one in shown))
+    places = numbers(names)
+    if places is None:
+        return draw_groups(_as_bars(picture), measured, claims)
+    stated = [published_value(claims, picture.y, one.point) for one in shown]
+    with look():
+        figure = new_figure(_HEIGHT_IN)
+        canvas = figure.subplots()
+        _draw_lines(canvas, picture, shown, stated, dict(zip(names, places, strict=True)))
+        canvas.set_xlabel(picture.x.label)
+        canvas.set_ylabel(picture.y.label)
+        from_zero(canvas)
+        key_above(figure, [canvas])
+        plate = to_plate(figure, f"{picture.y.label} over {picture.x.label}")
+    fields = list(shown[0].point)
+    rows = [
+        [*one.point.values(), one.value, one.low, one.high, one.n, value]
+        for one, value in zip(shown, stated, strict=True)
+    ]
+    return Drawn([plate], Table([*fields, picture.y.measure, "low", "high", "n", "published"], rows))
+
+
+def _as_bars(picture: Curves) -> Groups:
+    label = picture.y.label
+    return Groups(
+        kind="groups", title=picture.title, experiment=picture.experiment, at=picture.at,
+        x=picture.x, y=label, bars=[picture.y], split=picture.curves,
+    )  # fmt: skip
+
+
+def _draw_lines(
+    canvas: Axes, picture: Curves, shown: Sequence[Reading], stated: Sequence[float | None], places: dict[str, float]
+) -> None:
+    scale, field = scale_of(picture.y.measure), picture.x.field
+    curve_of = [one.point.get(picture.curves, "") if picture.curves else "" for one in shown]
+    for index, curve in enumerate(dict.fromkeys(curve_of)):
+        mine = [one for one, its in zip(shown, curve_of, strict=True) if its == curve]
+        colour, dashes, marker = line_style(index)
+        canvas.errorbar(
+            [places[one.point.get(field, "")] for one in mine], [one.value * scale for one in mine], yerr=whiskers(mine, scale),
+            color=colour, linestyle=dashes, marker=marker, markersize=4, linewidth=1.2, elinewidth=1, capsize=2,
+            label=short_name(curve) or "_",
+        )  # fmt: skip
+    told = [
+        (places[one.point.get(field, "")], value * scale)
+        for one, value in zip(shown, stated, strict=True)
+        if value is not None
+    ]
+    if told:
+        canvas.plot(*zip(*told, strict=True), linestyle="none", marker="_", markersize=14, color=INK, label=PUBLISHED)
+    number_ticks(canvas, places)

@@ -1,0 +1,105 @@
+"""What pictures are drawn from, and what they become."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from longhaul.orchestrator.analysis.aggregate import by_point
+from longhaul.orchestrator.papers.claims import Claim, Selector, ValueClaim, selects
+from longhaul.orchestrator.papers.figure_specs import Measure
+from longhaul.orchestrator.papers.readings import Reading, Unreadable, is_about, read_point
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.measures import MEASURES, read_amount
+from longhaul.orchestrator.trace.records import Trace
+
+Document = dict[str, Any]
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An experiment as it was carried out: documents, how repeats are summed up, the words of `longhaul plan`, and the kept runs."""
+
+    documents: Sequence[Document]
+    aggregate: str
+    plan: str
+    kept: Callable[[Document], tuple[Run, Trace]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a picture, in the units of the document of a run."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+    def as_csv(self) -> str:
+        """Comma-separated values, the names first."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(self.columns)
+        lines.writerows([repr(cell) if isinstance(cell, float) else cell for cell in row] for row in self.rows)
+        return text.getvalue()
+
+    def as_parquet(self) -> bytes:
+        """The same as a Parquet file."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        file = pa.BufferOutputStream()
+        columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
+        pq.write_table(pa.table(columns), file, compression="zstd")
+        content: bytes = file.getvalue().to_pybytes()
+        return content
+
+
+@dataclass(frozen=True, slots=True)
+class Plate:
+    """One SVG element; `width_px` is what it needs to be legible."""
+
+    svg: str
+    width_px: int
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture: its plates side by side, and the numbers behind them; a wide one needs a row of its own."""
+
+    plates: Sequence[Plate]
+    table: Table
+    wide: bool = False
+
+
+def readings(measured: Measured, at: Selector, read: Measure) -> list[Reading]:
+    """What was measured at each point that is selected, in the order of the sweep; points without a value are left out."""
+    found = []
+    for group in by_point(document for document in measured.documents if selects(at, document["point"])):
+        try:
+            found.append(read_point(group, read.measure, read.flow, measured.aggregate, read.phase))
+        except Unreadable:
+            continue
+    return found
+
+
+def published_value(claims: Sequence[Claim], read: Measure, point: Mapping[str, str]) -> float | None:
+    """The number that a claim states for what is read at a point, in the measure's unit."""
+    for claim in claims:
+        if (
+            isinstance(claim, ValueClaim)
+            and claim.of is not None
+            and (claim.measure, claim.flow, claim.phase) == (read.measure, read.flow, read.phase)
+            and claim.contrast is None
+            and is_about(claim, point)
+        ):
+            return read_amount(claim.measure, claim.of)
+    return None
+
+
+def scale_of(measure: str) -> float:
+    """What values of a measure are multiplied with to be drawn."""
+    return 1e-6 if MEASURES[measure][1] == "rate" else 1.0

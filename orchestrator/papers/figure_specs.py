@@ -1,0 +1,229 @@
+"""The pictures of a published figure as data: over the paper's own axes and in its grouping, what is to be drawn from the runs.
+
+    curves   a measure over a field of the sweep, a curve a value of another one (bars, where the field's values are names)
+    groups   bars in groups along a field
+    map      a measure of every pair of two fields, beside the published one
+    series   a quantity over the time of runs
+    cdf      how a measure is distributed over flows and repeats, or the round trips of every ACK
+
+A picture is one of PICTURES, told apart by `kind`; analysis/drawings/ draws each. `breaches` says what does not fit its experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from longhaul.orchestrator.papers.claims import Matrix, Part, Selector, check_scope, selects, unselected
+from longhaul.orchestrator.spec.fields import Amount, Name
+from longhaul.orchestrator.spec.measures import MEASURES, UNPHASED, known_measure, read_amount
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.sweep import expand, point_texts, swept_texts
+
+Quantity = Literal["cwnd", "goodput", "rtt", "queue"]
+
+
+class Axis(Part):
+    """An axis along which a field of the sweep changes."""
+
+    label: str = Field(description="as the paper has it")
+    field: str = Field(description="field of the sweep")
+
+
+class Measure(Part):
+    """What is read from the runs of a point."""
+
+    label: str = Field(description="as the paper has it; rates are drawn in Mbit/s")
+    measure: str = Field(description="a measure's name")
+    flow: Name | None = Field(None, description="whose, for a measure of a flow")
+    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
+
+    @model_validator(mode="after")
+    def _measured(self) -> Measure:
+        check_scope(self.measure, self.flow)
+        if self.phase is not None and self.measure in UNPHASED:
+            raise ValueError(f"{self.measure} is of the whole run, not of a phase")
+        return self
+
+
+class AnyPicture(Part):
+    """What every kind of picture has."""
+
+    title: str = Field("", description="what stands above it, where a figure has several")
+    experiment: str | None = Field(None, description="whose runs; without it, the figure's first experiment")
+    at: Selector = Field(default_factory=dict, description="points that are drawn; without it, all")
+
+    def axes(self) -> dict[str, str | None]:
+        """The fields of the sweep that it is drawn over, by where they are written."""
+        return {}
+
+    def measures(self) -> dict[str, Measure]:
+        """What it reads from every point, by where that is written."""
+        return {}
+
+    def flow_names(self) -> dict[str, str]:
+        """The flows that it names by themselves, by where they are written."""
+        return {}
+
+
+class Curves(AnyPicture):
+    """A measure over a field, a curve a value of another."""
+
+    kind: Literal["curves"]
+    x: Axis
+    y: Measure
+    curves: str | None = Field(None, description="field of the sweep with a curve a value")
+
+    def axes(self) -> dict[str, str | None]:
+        return {"x.field": self.x.field, "curves": self.curves}
+
+    def measures(self) -> dict[str, Measure]:
+        return {"y": self.y}
+
+
+class Groups(AnyPicture):
+    """Bars in groups: along x the values of a field, in each group a bar a measure, or a bar a value of another field."""
+
+    kind: Literal["groups"]
+    x: Axis | None = Field(None, description="without it, one group")
+    y: str = Field(description="label of the vertical axis; rates are drawn in Mbit/s")
+    bars: list[Measure] = Field(min_length=1, max_length=12, description="the bars of a group")
+    split: str | None = Field(None, description="field of the sweep of which each value has such bars in a group")
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Groups:
+        if len({MEASURES[bar.measure][1] for bar in self.bars}) > 1:
+            raise ValueError("bars beside each other need measures of one unit")
+        return self
+
+    def axes(self) -> dict[str, str | None]:
+        return {"x.field": None if self.x is None else self.x.field, "split": self.split}
+
+    def measures(self) -> dict[str, Measure]:
+        return {f"bars.{index}": bar for index, bar in enumerate(self.bars)}
+
+
+class Map(AnyPicture):
+    """A heat map: a measure of every pair of values of two fields."""
+
+    kind: Literal["map"]
+    x: Axis
+    y: Axis
+    cell: Measure
+    middle: Amount = Field(
+        None, description="value from which the colours go apart; without it, they go from low to high"
+    )
+    published: Matrix | None = Field(None, description="what was published, in the measure's unit; stands beside it")
+
+    @model_validator(mode="after")
+    def _has_a_middle(self) -> Map:
+        if self.middle is not None:
+            read_amount(self.cell.measure, self.middle)
+        if self.published and {self.published.rows, self.published.columns} != {self.x.field, self.y.field}:
+            raise ValueError("rows and columns of what was published have to be the fields of x and y")
+        return self
+
+    def axes(self) -> dict[str, str | None]:
+        return {"x.field": self.x.field, "y.field": self.y.field}
+
+    def measures(self) -> dict[str, Measure]:
+        return {"cell": self.cell}
+
+
+class OverTime(AnyPicture):
+    """A quantity over time, of the first repeat of each point: a line a point and flow, a plot a value of `plots`."""
+
+    kind: Literal["series"]
+    quantity: Quantity
+    label: str = Field(description="of the vertical axis, as the paper has it")
+    flows: list[Name] = Field(default_factory=list, description="whose; without it, of all")
+    plots: str | None = Field(None, description="field of the sweep with a plot a value")
+
+    def axes(self) -> dict[str, str | None]:
+        return {"plots": self.plots}
+
+    def flow_names(self) -> dict[str, str]:
+        return {f"flows.{index}": flow for index, flow in enumerate(self.flows)}
+
+
+class Cdf(AnyPicture):
+    """A distribution, of one value a run (and flow), or of every round trip: a curve a value of a field."""
+
+    kind: Literal["cdf"]
+    label: str = Field(description="of the horizontal axis, as the paper has it; rates are drawn in Mbit/s")
+    measure: str | None = Field(None, description="a measure's name")
+    samples: Literal["rtt"] | None = Field(
+        None, description="instead of a measure: the round trip of every ACK in the window"
+    )
+    flows: list[Name] = Field(default_factory=list, description="whose; without it, of all")
+    curves: str | None = Field(None, description="field of the sweep with a curve a value")
+
+    @model_validator(mode="after")
+    def _of_something(self) -> Cdf:
+        if (self.measure is None) == (self.samples is None):
+            raise ValueError("one of `measure` and `samples` is needed")
+        if self.measure is not None:
+            known_measure(self.measure)
+            if self.flows and MEASURES[self.measure][0] not in ("flow", "either"):
+                raise ValueError(
+                    f"{self.measure} is a measure of the {MEASURES[self.measure][0]}: flows are not allowed"
+                )
+        return self
+
+    @property
+    def of_flows(self) -> bool:
+        """Whether each flow has a value of its own."""
+        return self.measure is None or bool(self.flows) or MEASURES[self.measure][0] == "flow"
+
+    def axes(self) -> dict[str, str | None]:
+        return {"curves": self.curves}
+
+    def flow_names(self) -> dict[str, str]:
+        return {f"flows.{index}": flow for index, flow in enumerate(self.flows)}
+
+
+Picture = Annotated[Curves | Groups | Map | OverTime | Cdf, Field(discriminator="kind")]
+PICTURES: Mapping[str, type[AnyPicture]] = {
+    "curves": Curves, "groups": Groups, "map": Map, "series": OverTime, "cdf": Cdf
+}  # fmt: skip
+
+
+def short_name(text: str) -> str:
+    """A value of a field without the study that it is of, as published tables write it."""
+    return text.rpartition("/")[2]
+
+
+def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """What does not fit the experiment: where it is written, and what is wrong."""
+    texts = swept_texts(experiment.sweep)
+    flows = [flow for written in experiment.flows for flow in written.names]
+    for place, field in picture.axes().items():
+        if field is not None and field not in texts:
+            yield place, f"read {field!r}; allowed: {', '.join(texts) or 'nothing, there is no sweep'}"
+    named = {f"{place}.flow": one.flow for place, one in picture.measures().items()} | picture.flow_names()
+    for place, flow in named.items():
+        if flow is not None and flow not in flows:
+            yield place, f"read {flow!r}; allowed: {', '.join(flows)}"
+    for place, one in picture.measures().items():
+        if one.phase is not None and one.phase not in experiment.phases:
+            phases = ", ".join(experiment.phases) or "nothing, there are no phases"
+            yield f"{place}.phase", f"read {one.phase!r}; allowed: {phases}"
+    wrong = list(unselected("at", picture.at, texts))
+    yield from wrong
+    if not wrong and picture.measures():
+        yield from _several(picture, experiment)
+
+
+def _several(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Fields that vary although the picture has no place for them."""
+    drawn = [field for field in picture.axes().values() if field is not None]
+    places: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for point in expand(experiment.sweep):
+        if selects(picture.at, text := point_texts(point)):
+            places.setdefault(tuple(text.get(field, "") for field in drawn), []).append(text)
+    together = max(places.values(), key=len, default=[])
+    for field in together[0] if len(together) > 1 else ():
+        if values := {point.get(field, "") for point in together} - {together[0][field]}:
+            yield "at", f"{len(values) + 1} values of {field} would be drawn on top of each other; select one"

@@ -1,0 +1,1 @@
+"""What will run: an experiment compiled into runs of whole numbers."""

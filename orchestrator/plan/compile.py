@@ -1,0 +1,384 @@
+"""An experiment becomes Runs: every default resolved, every seed drawn, text turned into integers; the run id is their hash.
+
+    placement.py  graph, and the hosts of the flows       qdisc_layout.py    which device does what, by which qdiscs
+    link_parameters.py       the path in numbers, state by state     network.py  nodes, wires, addresses, routes
+
+Nothing after this module reads the experiment's text again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from longhaul.orchestrator.plan import lint
+from longhaul.orchestrator.plan.expectations import resolve
+from longhaul.orchestrator.plan.kernel_modules import WINDOW_PARAMETER, loaded_modules
+from longhaul.orchestrator.plan.link_parameters import FRAME_HEADER_BYTES, HEADER_BYTES, Path, resolve_path
+from longhaul.orchestrator.plan.network import Network, build_network, device_changes
+from longhaul.orchestrator.plan.placement import Placement, place_flows
+from longhaul.orchestrator.plan.qdisc_layout import Layout, lay_out
+from longhaul.orchestrator.plan.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
+from longhaul.orchestrator.plan.run import (
+    FORMAT,
+    Flow,
+    FlowOptions,
+    Link,
+    Meaning,
+    Module,
+    Node,
+    OnOff,
+    Phase,
+    Run,
+    ScheduledChange,
+    TraceOptions,
+    run_id,
+)
+from longhaul.orchestrator.plan.schedule import flow_changes, path_changes, scheduled_controls
+from longhaul.orchestrator.plan.seeds import derive_seed
+from longhaul.orchestrator.plan.target import Venue, choose_venue, set_in
+from longhaul.orchestrator.plan.tcp_settings import (
+    LARGEST_WINDOW_BYTES,
+    Pipe,
+    end_sysctls,
+    kernel_sysctls,
+    router_sysctls,
+    window_bytes,
+)
+from longhaul.orchestrator.spec.congestion_controls import module_params, pacing_bps
+from longhaul.orchestrator.spec.graph import Graph
+from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
+from longhaul.orchestrator.spec.load import at_point
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.model import Flow as WrittenFlow
+from longhaul.orchestrator.spec.sweep import expand, point_texts
+from longhaul.orchestrator.spec.user_modules import adopt, place_of
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.system.units import parse_duration, parse_multiple, parse_rate, parse_size
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.plan.place_on_hosts import Places
+
+__all__ = ["Plan", "Run", "compile_plan", "run_id"]
+
+_FIRST_PORT = 10_000
+# Below those that the kernel chooses by itself.
+_FIRST_CLIENT_PORT = 20_000
+_TICK_US = 10_000
+_UDP_HEADER_BYTES = 28
+# As many queues as the probe follows.
+MOST_FOLLOWED = 64
+# What a way without any rate is taken to carry, where buffers are made for it.
+_FASTEST_BPS = 10**11
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong, `graph` is the first run's, with its numbers."""
+
+    experiment: Experiment
+    runs: tuple[Run, ...]
+    lint: tuple[str, ...]
+    graph: Graph
+
+
+def compile_plan(
+    experiment: Experiment,
+    *,
+    seed: int | None = None,
+    repeats: int | None = None,
+    backend: str = "sandbox",
+    where: str | None = None,
+    clock: str | None = None,
+    hosts: Sequence[str] = (),
+) -> Plan:
+    """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
+    venue = choose_venue(backend, where, clock, hosts)
+    places = _places(venue)
+    changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
+    experiment = experiment.model_copy(update=changes)
+    if experiment.repeats < 1 or experiment.seed < 0 or experiment.seed + experiment.repeats > 2**32:
+        raise PlanError(
+            "compiling",
+            experiment.experiment,
+            f"seed {experiment.seed} with {experiment.repeats} repeats",
+            "seeds are 0 to 2^32 - 1",
+        )
+    runs: list[Run] = []
+    drawn: Graph | None = None
+    notes: dict[str, list[str]] = {}
+    for point in expand(experiment.sweep):
+        here, text = at_point(experiment, point), point_texts(point)
+        told = ", ".join(f"{path}={value}" for path, value in text.items())
+        try:
+            placement = place_flows(here)
+            path = resolve_path(here, placement, path_changes(here))
+            for repeat in range(experiment.repeats):
+                run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
+                runs.append(places.place(run, placement, here) if places else run)
+        except PlanError as error:
+            raise PlanError(
+                "compiling", f"{experiment.experiment} at {told}" if told else error.subject, error.what, error.hint
+            ) from None
+        drawn = drawn or path.states[0].drawn_on(placement.graph)
+        for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
+            notes.setdefault(note, []).append(told)
+    cache = load_settings().cache
+    adopt([place_of(path, cache) for path in experiment.modules], cache)
+    assert drawn is not None, "a sweep has a point"
+    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), drawn)
+
+
+def _places(venue: Venue) -> Places | None:
+    """Where runs on real hosts are placed; the policy of hosts is loaded for nobody else."""
+    if not venue.hosts:
+        return None
+    from longhaul.orchestrator.plan.place_on_hosts import Places
+    from longhaul.orchestrator.spec.host_policy import load_policy
+
+    return Places(load_policy(load_settings()), venue.hosts)
+
+
+def _summed_up(note: str, places: Sequence[str]) -> str:
+    if not places[0]:
+        return note
+    return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
+
+
+def _compile(
+    experiment: Experiment, placement: Placement, path: Path, seed: int, point: Mapping[str, str], venue: Venue
+) -> Run:
+    duration_us = parse_duration(experiment.duration)
+    layout = lay_out(placement, path, seed)
+    network = build_network(placement, layout, experiment.path.mtu)
+    meaning = _meaning(experiment, placement, path)
+    flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
+    pipe = _pipe(experiment, placement, path)
+    tcp_flows = sum(flow.kind != "udp" for flow in flows)
+    memory_mb = pipe.memory_mb(
+        tcp_flows=tcp_flows,
+        flows=len(flows),
+        iperf3_flows=sum(flow.tool == IPERF3 for flow in flows),
+        nodes=len(network.nodes),
+        bottlenecks=len(path.bottlenecks),
+    )
+    return Run(
+        format=FORMAT,
+        experiment=experiment.experiment,
+        backend=venue.backend,
+        kernel=experiment.kernel,
+        seed=seed,
+        point=point,
+        duration_us=duration_us,
+        window_us=_window(experiment, duration_us),
+        memory_mb=memory_mb,
+        sysctls=kernel_sysctls(),
+        nodes=tuple(_nodes(network, placement, pipe, tcp_flows)),
+        wires=network.wires,
+        neighbours=network.neighbours,
+        routes=network.routes,
+        links=_links(path, layout, network),
+        modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *_queue_modules(network)),
+        flows=flows,
+        schedule=_in_order(
+            *device_changes(path, experiment.path.mtu, layout, network, placement), *flow_changes(experiment, flows)
+        ),
+        trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
+        expect=tuple(resolve(expected) for expected in experiment.expect),
+        meaning=meaning,
+        phases=tuple(Phase(name, *map(parse_duration, written)) for name, written in experiment.phases.items()),
+    )
+
+
+def _flows(
+    experiment: Experiment,
+    placement: Placement,
+    layout: Layout,
+    network: Network,
+    rtt_us: int,
+    seed: int,
+) -> list[Flow]:
+    multiple = parse_multiple(experiment.start_jitter, "RTT")
+    jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * rtt_us)
+    made: list[Flow] = []
+    for written in experiment.flows:
+        kind = written.kind
+        control = None if kind == "udp" else experiment.control(written.cc)
+        spread_us = parse_duration(written.spread) if written.spread is not None else 0
+        # A sized transfer ends by itself.
+        open_end = written.stop is None and written.size is not None
+        stop_us = None if open_end else parse_duration(written.stop or experiment.duration)
+        for number, name in enumerate(written.names):
+            start_us = parse_duration(written.start) + number * spread_us
+            start_us += derive_seed(seed, f"start {name}") % jitter_us if jitter_us else 0
+            if start_us >= (parse_duration(experiment.duration) if stop_us is None else stop_us):
+                what = f"start_jitter moves the start of {name} past its end"
+                raise PlanError("compiling", "start_jitter", what, "make the flow longer or set start_jitter: 0 s")
+            journey = placement.journeys[len(made)]
+            flow = Flow(
+                id=len(made),
+                name=name,
+                kind=kind,
+                cc=None if control is None else control.name,
+                variant=None if control is None else written.variant or control.name,
+                from_node=journey.sender,
+                to_node=journey.receiver,
+                address=network.addresses[journey.receiver],
+                port=_FIRST_PORT + len(made),
+                start_us=start_us,
+                stop_us=stop_us,
+                bytes=None if written.size is None else parse_size(written.size),
+                options=FlowOptions(
+                    max_pacing_bps=0 if control is None else pacing_bps(control, written.params) or 0,
+                    window_clamp_bytes=0
+                    if written.window is None
+                    else window_bytes(written.name, written.window, experiment.path.mtu - HEADER_BYTES),
+                    both_ends=control is not None and control.both_ends,
+                ),
+                seed=derive_seed(seed, f"flow {name}"),
+                forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),
+                back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
+            )
+            made.append(replace(flow, **_traffic(written, experiment.path.mtu), **_tool(written, flow)))
+    return made
+
+
+def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
+    """The fields of a Flow that only its kind has."""
+    if flow.udp is not None or flow.on_off is not None:
+        rate_bps = parse_rate(flow.udp if flow.on_off is None else flow.on_off.rate)  # type: ignore[arg-type]
+        on_off = None if flow.on_off is None else OnOff(parse_duration(flow.on_off.on), parse_duration(flow.on_off.off))
+        return {"rate_bps": rate_bps, "payload_bytes": mtu - _UDP_HEADER_BYTES, "on_off": on_off}
+    if flow.web is not None:
+        return {
+            "mean_bytes": parse_size(flow.web.mean),
+            "shape_milli": round(flow.web.shape * 1000),
+            "think_us": parse_duration(flow.web.think),
+        }
+    return {}
+
+
+def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
+    """The fields of a Flow that only its tool has; iperf3's control connection is told from its data by the port."""
+    if written.tool != IPERF3:
+        return {}
+    return {
+        "tool": IPERF3,
+        "client_port": flow.port - _FIRST_PORT + _FIRST_CLIENT_PORT,
+        "block_bytes": block_bytes(flow.bytes),
+    }
+
+
+def _pipe(experiment: Experiment, placement: Placement, path: Path) -> Pipe:
+    """The most that any flow's way and the queues on it hold, at any time, and what a flow was asked to have on its way."""
+    asked_packets, asked_bps = _asked(experiment, placement)
+    packets = asked_packets // 2
+    for state in path.states:
+        frame_bytes = state.mtu + FRAME_HEADER_BYTES
+        for journey in dict.fromkeys(placement.journeys):
+            lanes = [state.lanes[lane] for lane in journey.forward]
+            own_us = placement.options[journey.sender].rtt_us
+            longest_us = max(state.rtt_us(journey), own_us or 0)
+            rates = [lane.rate_bps for lane in lanes if lane.rate_bps is not None]
+            queued = sum(lane.buffer.packets for lane in lanes if lane.buffer is not None)
+            flying = min(rates, default=_FASTEST_BPS) * longest_us // (8_000_000 * frame_bytes)
+            asked = min(asked_bps * longest_us // 8_000_000, LARGEST_WINDOW_BYTES) // frame_bytes
+            packets = max(packets, flying + queued, asked // 2)
+    return Pipe(packets, experiment.path.mtu)
+
+
+def _asked(experiment: Experiment, placement: Placement) -> tuple[int, int]:
+    """The largest window that the experiment names, the first one of a connection or a constant one, and the largest rate."""
+    packets, bps = max((options.initial_window for options in placement.options.values()), default=0), 0
+    for flow in experiment.flows:
+        if flow.kind != "udp":
+            control = experiment.control(flow.cc)
+            packets = max(packets, int(module_params(control, flow.params).get(WINDOW_PARAMETER, 0)))
+            bps = max(bps, pacing_bps(control, flow.params) or 0)
+    return packets, bps
+
+
+def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:
+    if experiment.window is not None:
+        begin, end = experiment.window
+        return parse_duration(begin), parse_duration(end)
+    return parse_duration(experiment.warmup) if experiment.warmup is not None else 0, duration_us
+
+
+def _nodes(network: Network, placement: Placement, pipe: Pipe, tcp_flows: int) -> Iterator[Node]:
+    for name in network.nodes:
+        if name in network.bridges:
+            yield Node(name, True, ())
+            continue
+        routing = router_sysctls() if name in network.routers else ()
+        yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name), tcp_flows), *routing))
+
+
+def _queue_modules(network: Network) -> Iterator[Module]:
+    """Those of kinds of queue that the kernel does not have itself."""
+    if any(qdisc.kind == DCF for wire in network.wires for end in wire.ends for qdisc in end.qdiscs):
+        yield Module(DCF_MODULE, {})
+
+
+def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:
+    return tuple(sorted(changes, key=lambda change: change.at_us))
+
+
+def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
+    """The queues that the trace follows: the bottlenecks' first, then those of other lanes with a rate that flows use."""
+    state = path.states[0]
+    backward = [(y, x) for x, y in path.bottlenecks]
+    known = dict.fromkeys(lane for lane in (*path.bottlenecks, *backward, *layout.rates) if lane in layout.rates)
+    single = {path.bottlenecks[0]: "bottleneck", backward[0]: "reverse"} if len(path.bottlenecks) == 1 else {}
+    links: list[Link] = []
+    for lane in list(known)[:MOST_FOLLOWED]:
+        numbers, place = state.lanes[lane], layout.rates[lane]
+        assert numbers.rate_bps is not None and numbers.buffer is not None
+        links.append(
+            Link(
+                len(links),
+                single.get(lane, "-".join(lane)),
+                place[0],
+                network.devices[place],
+                QUEUE if numbers.medium is None else RATE,
+                numbers.rate_bps,
+                numbers.impairment.delay_us,
+                numbers.buffer.packets,
+                numbers.buffer.size_bytes,
+            )
+        )
+    return tuple(links)
+
+
+def _meaning(experiment: Experiment, placement: Placement, path: Path) -> Meaning:
+    """What the first bottleneck is, and the round trip of the first flow that crosses it."""
+    mtu, state = experiment.path.mtu, path.states[0]
+    lane = state.lanes[path.bottlenecks[0]]
+    journey = next((one for one in placement.journeys if path.bottlenecks[0] in one.forward), placement.journeys[0])
+    if lane.rate_bps is None or lane.buffer is None:
+        what = f"no link between {journey.sender} and {journey.receiver} has a rate"
+        raise PlanError(
+            "compiling", "path.bandwidth", what, "give path.bandwidth, or a bw to one of the topology's links"
+        )
+    forward_us, reverse_us = state.delay_us(journey.forward), state.delay_us(journey.back)
+    bdp_bytes = lane.rate_bps * (forward_us + reverse_us) // 8_000_000
+    return Meaning(
+        about=experiment.about,
+        topology=experiment.topology,
+        bandwidth_bps=lane.rate_bps,
+        rtt_us=forward_us + reverse_us,
+        forward_us=forward_us,
+        reverse_us=reverse_us,
+        mtu=mtu,
+        frame_bytes=state.frame_bytes,
+        mss_bytes=mtu - HEADER_BYTES,
+        bdp_bytes=bdp_bytes,
+        bdp_packets=round(bdp_bytes / state.frame_bytes),
+        queue=lane.queue,
+        buffer_text=lane.buffer.text,
+        buffer_packets=lane.buffer.packets,
+        buffer_bytes=lane.buffer.size_bytes,
+        aggregate=experiment.aggregate,
+    )

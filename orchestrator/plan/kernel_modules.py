@@ -1,0 +1,48 @@
+"""The kernel modules of a run and what is set in them: which the guest loads, with which parameters, and what goes to sockets.
+
+A parameter with a socket option belongs to a flow. Every other one belongs to its module and so to all the module's flows of
+a run: two that ask for different values are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from longhaul.orchestrator.plan.run import Module
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.system.errors import PlanError
+
+# A window in packets that a control keeps whatever happens: lhfixed's.
+WINDOW_PARAMETER = "cwnd"
+
+
+def loaded_modules(experiment: Experiment, later: Iterable[CongestionControl]) -> tuple[Module, ...]:
+    """What the guest loads, in order: the flows' own controls, then those that a schedule switches to."""
+    first: dict[str, tuple[str, dict[str, str]]] = {}
+    modules: dict[str, Module] = {}
+    for flow in experiment.flows:
+        if flow.kind == "udp":
+            continue
+        control = experiment.control(flow.cc)
+        params = module_params(control, flow.params)
+        if flow.hystart is not None and control.hystart is not None:
+            name, off, on = control.hystart
+            params[name] = on if flow.hystart else off
+        other, theirs = first.setdefault(control.name, (flow.name, params))
+        if theirs != params:
+            what = f"flow {other} gives {control.name} other parameters, and they belong to the module, so to all its flows of a run"
+            raise PlanError(
+                "compiling", f"flows.{flow.name}.params", what, "give both the same, or sweep them in runs of their own"
+            )
+        _add(modules, control, params)
+    for control in later:
+        _add(modules, control, {})
+    return tuple(modules.values())
+
+
+def _add(modules: dict[str, Module], control: CongestionControl, params: dict[str, str]) -> None:
+    for module in control.needs:
+        modules.setdefault(module, Module(module, {}))
+    if params or not (control.builtin or control.module in modules):
+        modules[control.module] = Module(control.module, params, control.builtin, control.source)

@@ -1,0 +1,306 @@
+"""The path in numbers: what each direction of each link does to packets, at the start and after each scheduled change.
+
+A lane's numbers come from three places, the later before the earlier: the topology, `path` (for every bottleneck of the topology), `links`
+(for one link). Forward is the direction in which a bottleneck, or the name of a link, is written.
+
+    forward    delay, jitter, loss, ... then the rate and its queue
+    reverse    delay and loss; a rate only where one is given
+
+Without `one_way`, forward is half of the round trip; of a bottleneck that flows with round trips of their own share, it is half of the
+smallest, so that what they have more can be added where nothing is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from longhaul.orchestrator.plan.placement import Journey, Placement
+from longhaul.orchestrator.plan.qdiscs import Impairment, share_2p32
+from longhaul.orchestrator.plan.schedule import Moment
+from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
+from longhaul.orchestrator.spec.model import Experiment, LinkNumbers
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.units import (
+    parse_duration,
+    parse_multiple,
+    parse_packets,
+    parse_rate,
+    parse_share,
+    parse_size,
+)
+
+# Ethernet header; no frame check sequence or preamble crosses a veth.
+FRAME_HEADER_BYTES = 14
+# IP and TCP headers, with timestamps.
+HEADER_BYTES = 52
+
+_ALTERNATIVES = {"rtt": "one_way", "one_way": "rtt", "loss": "burst", "burst": "loss"}
+
+# Acknowledgements that may wait for the reverse rate.
+_REVERSE_QUEUE_PACKETS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Waiting room; `in_bytes` where it was written in bytes or time."""
+
+    text: str
+    packets: int
+    size_bytes: int
+    in_bytes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LaneState:
+    """One direction of a link between two scheduled changes; what has a rate has a buffer."""
+
+    impairment: Impairment
+    rate_bps: int | None = None
+    buffer: Buffer | None = None
+    queue: str = "droptail"
+    ecn: bool = False
+    mark_at_packets: int = 0
+    medium: str | None = None
+
+    def carriage(self) -> Carriage:
+        """What of it a topology could say; a chance to the digits in which people write one."""
+        impairment = self.impairment
+        return Carriage(
+            rate_bps=self.rate_bps,
+            delay_us=impairment.delay_us,
+            jitter_us=impairment.jitter_us,
+            loss=float(f"{impairment.loss_2p32 / 2**32:.4g}"),
+            queue_packets=self.buffer.packets if self.buffer else None,
+            medium=self.medium,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PathState:
+    """Every lane; `mtu` is what senders may send now, `frame_bytes` the largest frame that queues are made for, the start's."""
+
+    lanes: Mapping[Lane, LaneState]
+    mtu: int
+    frame_bytes: int
+
+    def delay_us(self, lanes: Iterable[Lane]) -> int:
+        """Propagation over these, one after the other."""
+        return sum(self.lanes[lane].impairment.delay_us for lane in lanes)
+
+    def rtt_us(self, journey: Journey) -> int:
+        """Base round trip, without what a flow adds for one of its own."""
+        return self.delay_us(journey.forward) + self.delay_us(journey.back)
+
+    def drawn_on(self, graph: Graph) -> Graph:
+        """The graph with these numbers in place of its topology's."""
+        return replace(graph, lanes={lane: self.lanes[lane].carriage() for lane in graph.lanes})
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The state at the start and after each of the `moments`, and the lanes that `path` is about."""
+
+    states: Sequence[PathState]
+    moments: Sequence[Moment]
+    bottlenecks: tuple[Lane, ...]
+
+
+def resolve_path(experiment: Experiment, placement: Placement, moments: Sequence[Moment]) -> Path:
+    """Everything written about the path, in numbers. What changes at 0 s is how the path begins: no packet meets what was before."""
+    reading = _Reading(experiment, placement)
+    states = reading.states(moments)
+    first = sum(moment.at_us == 0 for moment in moments)
+    return Path(states[first:], moments[first:], reading.bottlenecks)
+
+
+def named_lane(graph: Graph, name: str) -> Lane:
+    """The forward lane of a link by its name; PlanError with the names that there are."""
+    lane = graph.lane_of(name)
+    if lane is None:
+        known = ", ".join("-".join(one) for one in graph.links[:20])
+        raise PlanError("compiling", f"links.{name}", "no link of the topology is called so", f"links: {known}")
+    return lane
+
+
+class _Reading:
+    """The numbers of one experiment, followed through its schedule."""
+
+    def __init__(self, experiment: Experiment, placement: Placement) -> None:
+        self._experiment, self._graph, self._journeys = experiment, placement.graph, placement.journeys
+        self._frame_bytes = experiment.path.mtu + FRAME_HEADER_BYTES
+        self._own_rtts_us = [parse_duration(flow.rtt) for flow in experiment.flows if flow.rtt is not None]
+        self._queues = {named_lane(self._graph, name): link.queue for name, link in experiment.links.items()}
+        self._marks = {named_lane(self._graph, name): link.mark_at for name, link in experiment.links.items()}
+        self.bottlenecks = self._graph.bottlenecks or self._slowest()
+        self._written: dict[Lane, LinkNumbers] = {}
+        # Whose words a lane's numbers are, for errors.
+        self._subjects: dict[Lane, str] = {}
+        self._buffers: dict[Lane, Buffer] = {}
+
+    def _slowest(self) -> tuple[Lane, ...]:
+        """Where a topology names no bottleneck: the lowest rate on the first flow's way, or its first link."""
+        forward = self._journeys[0].forward
+        rates = {lane: self._graph.lanes[lane].rate_bps for lane in forward}
+        limited = [lane for lane in forward if rates[lane]]
+        return (min(limited, key=lambda lane: rates[lane] or 0) if limited else forward[0],)
+
+    def states(self, moments: Sequence[Moment]) -> list[PathState]:
+        path = self._experiment.path
+        mtu = path.mtu
+        start = LinkNumbers.model_validate({name: getattr(path, name) for name in LinkNumbers.model_fields})
+        if "buffer" not in path.model_fields_set:
+            start = start.model_copy(update={"buffer": None})
+        self._merge(start, dict(self._experiment.links), strict=True)
+        states = [self._state(mtu, [])]
+        for moment in moments:
+            changed = moment.path
+            mtu = mtu if changed is None or changed.mtu is None else changed.mtu
+            renewed = self._merge(changed, moment.links)
+            states.append(self._state(mtu, renewed))
+        return states
+
+    def _merge(self, path: LinkNumbers | None, links: Mapping[str, LinkNumbers], *, strict: bool = False) -> list[Lane]:
+        """Take in what is newly written; the lanes whose buffers were named."""
+        named: list[Lane] = []
+        written = [(lane, path, "path") for lane in self.bottlenecks] if path is not None else []
+        for name, numbers in links.items():
+            lane = named_lane(self._graph, name)
+            backward = (lane[1], lane[0])
+            if backward in self.bottlenecks or (backward in self._written and not strict):
+                what = f"forward is from {backward[0]} to {backward[1]} on this link"
+                raise PlanError("compiling", f"links.{name}", what, f"call it {'-'.join(backward)}")
+            written.append((lane, numbers, f"links.{name}"))
+        for lane, numbers, subject in written:
+            self._written[lane] = _merged(self._written.get(lane), numbers)
+            self._subjects[lane] = subject
+            if numbers.buffer is not None:
+                named.append(lane)
+        return named
+
+    def _state(self, mtu: int, renewed: Sequence[Lane]) -> PathState:
+        lanes: dict[Lane, LaneState] = {}
+        for link in self._graph.links:
+            backward = (link[1], link[0])
+            forward = backward if backward in self._written else link
+            lanes |= self._both(forward, (forward[1], forward[0]))
+        state = PathState(lanes, mtu, self._frame_bytes)
+        for lane in renewed:
+            self._buffers.pop(lane, None)
+        return replace(
+            state,
+            lanes={lane: self._with_buffer(state, lane) if one.rate_bps else one for lane, one in lanes.items()},
+        )
+
+    def _both(self, forward: Lane, reverse: Lane) -> dict[Lane, LaneState]:
+        there, back = self._graph.lanes[forward], self._graph.lanes[reverse]
+        numbers = self._written.get(forward, LinkNumbers())
+        forward_us, reverse_us = self._delays(forward, numbers, there, back)
+        subject = self._subjects.get(forward, "path")
+        one = LaneState(
+            _impairment(numbers, there, forward_us, subject),
+            parse_rate(numbers.bandwidth) if numbers.bandwidth is not None else there.rate_bps,
+            queue=self._queues.get(forward) or self._experiment.path.queue,
+            ecn=self._experiment.path.ecn,
+            mark_at_packets=parse_packets(self._marks.get(forward) or self._experiment.path.mark_at or "0 packets"),
+            medium=there.medium,
+        )
+        loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)
+        rate = numbers.reverse_bandwidth
+        other = LaneState(
+            Impairment(reverse_us, min(back.jitter_us, reverse_us), loss_2p32=share_2p32(loss)),
+            parse_rate(rate) if rate is not None else back.rate_bps,
+            medium=back.medium,
+        )
+        return {forward: one, reverse: other}
+
+    def _delays(self, forward: Lane, numbers: LinkNumbers, there: Carriage, back: Carriage) -> tuple[int, int]:
+        if numbers.one_way is not None:
+            return parse_duration(numbers.one_way.forward), parse_duration(numbers.one_way.reverse)
+        if numbers.rtt is None:
+            return there.delay_us, back.delay_us
+        rtt_us = parse_duration(numbers.rtt)
+        shared = forward in self.bottlenecks
+        forward_us = min([rtt_us, *self._own_rtts_us] if shared else [rtt_us]) // 2
+        return forward_us, rtt_us - forward_us
+
+    def _with_buffer(self, state: PathState, lane: Lane) -> LaneState:
+        one = state.lanes[lane]
+        assert one.rate_bps is not None
+        if lane not in self._buffers:
+            self._buffers[lane] = self._buffer(state, lane, one.rate_bps)
+        return replace(one, buffer=self._buffers[lane])
+
+    def _buffer(self, state: PathState, lane: Lane, rate_bps: int) -> Buffer:
+        """As written; else as the topology has it; else 1 BDP, or room for acknowledgements where those alone pass."""
+        written = self._written[lane].buffer if lane in self._written else None
+        carriage = self._graph.lanes[lane]
+        if written is None and carriage.queue_packets is not None:
+            written = f"{carriage.queue_packets} packets"
+        crossing = next((journey for journey in self._journeys if lane in journey.forward), None)
+        if written is None:
+            written = f"{_REVERSE_QUEUE_PACKETS} packets" if crossing is None else "1 BDP"
+        rtt_us = state.rtt_us(crossing or self._journeys[0])
+        return resolve_buffer(written, rate_bps, rtt_us, self._frame_bytes, self._subjects.get(lane, "path"))
+
+
+def _merged(before: LinkNumbers | None, new: LinkNumbers) -> LinkNumbers:
+    written = {name: getattr(new, name) for name in LinkNumbers.model_fields if getattr(new, name) is not None}
+    # Of these, the one that is written takes the other's place.
+    replaced = {other: None for name, other in _ALTERNATIVES.items() if name in written}
+    return (before or LinkNumbers()).model_copy(update=written | replaced)
+
+
+def resolve_buffer(text: str, rate_bps: int, rtt_us: int, frame_bytes: int, subject: str = "path") -> Buffer:
+    """A buffer in packets and bytes. BDP and packets count packets, sizes and times count bytes."""
+    multiple = parse_multiple(text, "BDP")
+    if multiple is not None:
+        packets = max(1, round(multiple * Fraction(rate_bps * rtt_us, 8_000_000 * frame_bytes)))
+        return Buffer(text, packets, packets * frame_bytes, in_bytes=False)
+    try:
+        packets = parse_packets(text)
+        return Buffer(text, packets, packets * frame_bytes, in_bytes=False)
+    except ValueError:
+        pass
+    try:
+        size_bytes = parse_size(text)
+    except ValueError:
+        size_bytes = rate_bps * parse_duration(text) // 8_000_000
+    if size_bytes < frame_bytes:
+        raise PlanError(
+            "resolving",
+            f"{subject}.buffer",
+            f"{text} is {size_bytes} bytes, less than one frame of {frame_bytes}",
+            "give it at least 1 packet",
+        )
+    return Buffer(text, size_bytes // frame_bytes, size_bytes, in_bytes=True)
+
+
+def _impairment(numbers: LinkNumbers, carriage: Carriage, forward_us: int, subject: str) -> Impairment:
+    jitter_us = parse_duration(numbers.jitter) if numbers.jitter is not None else carriage.jitter_us
+    if jitter_us > forward_us:
+        what = f"{jitter_us} us is more than the forward delay, {forward_us} us"
+        raise PlanError("resolving", f"{subject}.jitter", what, "no packet can arrive before it was sent")
+    reorder = share_2p32(parse_share(numbers.reorder or 0))
+    if reorder and not forward_us:
+        raise PlanError(
+            "resolving",
+            f"{subject}.reorder",
+            "packets overtake by skipping the forward delay, and there is none",
+            "give the path a round trip",
+        )
+    gemodel = None
+    if (burst := numbers.burst) is not None:
+        p, r, good, bad = (share_2p32(parse_share(share)) for share in (burst.p, burst.r, burst.good, burst.bad))
+        gemodel = (p, r, 2**32 - 1 - bad, good)
+    loss = 0.0 if gemodel else carriage.loss if numbers.loss is None else parse_share(numbers.loss)
+    return Impairment(
+        delay_us=forward_us,
+        jitter_us=jitter_us,
+        loss_2p32=share_2p32(loss),
+        gemodel_2p32=gemodel,
+        duplicate_2p32=share_2p32(parse_share(numbers.duplicate or 0)),
+        corrupt_2p32=share_2p32(parse_share(numbers.corrupt or 0)),
+        reorder_2p32=reorder,
+    )

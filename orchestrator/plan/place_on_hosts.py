@@ -1,0 +1,213 @@
+"""A plan made for the sandbox, placed on real hosts: nodes become hosts, and what the path does by itself is left to it.
+
+The first sending side of the topology is the first host, the receiving side the second; with more hosts each node is named. The path of
+the experiment is what is expected there, and what charts and shares are drawn against. Nothing of it is emulated, unless a middle box is
+named between the two: then that host forwards by the queues that the sandbox would have. What real hosts cannot do, or what would change
+them for others, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from longhaul.orchestrator.plan.authorization import not_allowed
+from longhaul.orchestrator.plan.placement import Placement, host_options
+from longhaul.orchestrator.plan.run import (
+    BoxEnd,
+    DeviceChange,
+    Flow,
+    Link,
+    MiddleBox,
+    ModuleChange,
+    Node,
+    PlacedHost,
+    Qdisc,
+    Run,
+)
+from longhaul.orchestrator.plan.tcp_settings import HostOptions
+from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.presets import ERAS
+from longhaul.orchestrator.system.errors import PlanError
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.spec.host_policy import Policy
+
+_PLACING = "placing on hosts"
+# A host's own.
+_USUAL = HostOptions()
+# What kernels have by themselves.
+_EMULATED = ("netem", "tbf", "pfifo", "bfifo", "codel", "fq_codel", "pie", "red", "cake")
+_HINT = "leave it out, or run it in the sandbox"
+
+
+class Places:
+    """The hosts that somebody named for an experiment, as the policy knows them."""
+
+    def __init__(self, policy: Policy, named: Sequence[str]) -> None:
+        self._policy = policy
+        self._by_node = dict(_pair(name) for name in named if "=" in name)
+        self._sides = [name for name in named if "=" not in name]
+        self._box = self._sides.pop(1) if len(self._sides) == 3 else None
+        if bool(self._by_node) == bool(self._sides) or (self._sides and len(set(self._sides)) != 2):
+            what = "two hosts are needed, or a host for each node"
+            raise PlanError(_PLACING, ",".join(named), what, "give --hosts FROM,TO or --hosts a1=FROM,b1=TO,a2=OTHER")
+        for name in [*self._sides, *self._by_node.values(), *([self._box] if self._box else [])]:
+            policy.host(name)
+        self._asked_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def place(self, run: Run, placement: Placement, experiment: Experiment) -> Run:
+        """The run between these hosts; PlanError where they cannot do it, or may not."""
+        refuse_what_hosts_cannot(run, experiment)
+        at = self._hosts_of(run, placement)
+        flows = tuple(self._flow(flow, at) for flow in run.flows)
+        names = list(dict.fromkeys(name for flow in flows for name in (flow.from_node, flow.to_node)))
+        links = tuple(self._links(run, flows))
+        numbers = {link.node: link.id for link in links}
+        placed = replace(
+            run,
+            sysctls=(),
+            nodes=tuple(Node(name, False, ()) for name in names),
+            wires=(),
+            neighbours=(),
+            routes=(),
+            links=links,
+            flows=flows,
+            hosts=tuple(self._placed(name, numbers.get(name)) for name in names),
+            asked_at=self._asked_at,
+            box=self._emulating(self._box, run, flows) if self._box else None,
+        )
+        if problems := list(not_allowed(self._policy, placed)):
+            what = "; ".join(problems)
+            raise PlanError(_PLACING, run.experiment, what, "the operator's policy says what is allowed")
+        return placed
+
+    @staticmethod
+    def notes(run: Run) -> Iterator[str]:
+        """What a reader of the plan should know."""
+        hosts = ", ".join(f"{host.node} ({host.device} {host.address})" for host in run.hosts)
+        if run.box:
+            devices = " and ".join(end.dev for end in run.box.ends)
+            yield f"on real hosts: {hosts}; {run.box.host.node} between them emulates the path on {devices}, and what the real path has comes on top"
+        else:
+            yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, and nothing is emulated"
+        yield "on real hosts every flow is paced by its socket, at the host's cap where it has no rate of its own"
+
+    def _hosts_of(self, run: Run, placement: Placement) -> Mapping[str, str]:
+        """Node of the topology -> host."""
+        nodes = dict.fromkeys(name for flow in run.flows for name in (flow.from_node, flow.to_node))
+        if self._by_node:
+            if missing := [node for node in nodes if node not in self._by_node]:
+                what = f"no host is named for {', '.join(missing)}"
+                raise PlanError(_PLACING, run.experiment, what, "name one for each node that sends or receives")
+            return self._by_node
+        first, second = self._sides
+        at = {node: host for pair in placement.graph.pairs for node, host in zip(pair, (first, second), strict=True)}
+        for flow in run.flows:
+            other = {first: second, second: first}
+            at.setdefault(flow.from_node, other[at[flow.to_node]] if flow.to_node in at else first)
+            at.setdefault(flow.to_node, other[at[flow.from_node]])
+        return at
+
+    def _flow(self, flow: Flow, at: Mapping[str, str]) -> Flow:
+        sender, receiver = at[flow.from_node], at[flow.to_node]
+        if sender == receiver:
+            raise PlanError(_PLACING, flow.name, f"it would go from {sender} to itself", "name another host")
+        host = self._policy.host(receiver)
+        return replace(
+            flow,
+            from_node=sender,
+            to_node=receiver,
+            address=host.traffic.address,
+            port=host.ports[0] + flow.id,
+            forward=(),
+            back=(),
+        )
+
+    def _links(self, run: Run, flows: Sequence[Flow]) -> Iterator[Link]:
+        """The queue of each sending host's own device: the only one on a real path that can be seen."""
+        for number, name in enumerate(dict.fromkeys(flow.from_node for flow in flows)):
+            device = self._policy.host(name).traffic.device
+            yield Link(
+                number,
+                f"{name}-{device}",
+                name,
+                device,
+                "root",
+                run.meaning.bandwidth_bps,
+                run.meaning.forward_us,
+                0,
+                0,
+            )
+
+    def _emulating(self, name: str, run: Run, placed: Sequence[Flow]) -> MiddleBox:
+        """The middle box with the queues that the experiment's path has towards each side."""
+        queues = {end.dev: end.qdiscs for end in run.ends}
+        towards: dict[str, tuple[Qdisc, ...]] = {}
+        for flow, there in zip(run.flows, placed, strict=True):
+            for side, devices in ((there.to_node, flow.forward), (there.from_node, flow.back)):
+                on_way = [queues[device] for device in devices if queues[device]]
+                way = on_way[0] if on_way else ()
+                if len(on_way) > 1 or towards.setdefault(side, way) != way:
+                    what = "flows pass several queues, a middle box has one a direction"
+                    raise PlanError(_PLACING, run.experiment, what, "choose a topology with one link, as dumbbell")
+        emulates = self._policy.host(name).emulates
+        for side in towards:
+            if side not in emulates:
+                what = f"the policy names no device of it towards {side}"
+                raise PlanError(_PLACING, name, what, "its operator says so under `emulates`")
+        for qdisc in (one for way in towards.values() for one in way):
+            if qdisc.kind not in _EMULATED:
+                what = f"{qdisc.kind} is in guests only"
+                raise PlanError(_PLACING, run.experiment, what, "leave the middle box out, or run it in the sandbox")
+        ends = tuple(BoxEnd(emulates[side], way) for side, way in towards.items() if way)
+        return MiddleBox(self._placed(name, None), ends)
+
+    def _placed(self, name: str, link: int | None) -> PlacedHost:
+        host = self._policy.host(name)
+        return PlacedHost(name, host.traffic.address, host.traffic.device, host.rate_bps, link)
+
+
+def refuse_what_hosts_cannot(run: Run, experiment: Experiment) -> None:
+    """PlanError for the first part of an experiment that has no meaning on real hosts."""
+    for flow in run.flows:
+        if flow.tool == IPERF3:
+            raise PlanError(
+                _PLACING, f"flows.{flow.name}.tool", "iperf3 keeps to no limit of rate", "use tool: lh-flow"
+            )
+    for change in run.schedule:
+        if isinstance(change, DeviceChange):
+            raise PlanError(_PLACING, "schedule", "it changes the path, which is a real one", _HINT)
+        if isinstance(change, ModuleChange):
+            what = "it changes a module while flows run, which belongs to the whole machine"
+            raise PlanError(_PLACING, "schedule", what, _HINT)
+    for module in run.modules:
+        if module.source:
+            what = "a module that was brought along is loaded into guests only"
+            raise PlanError(
+                _PLACING, module.name, what, "deploy it with `longhaul hosts deploy`, or run it in the sandbox"
+            )
+    for name, option in _unusual(experiment):
+        what = f"{option} belongs to the whole host, and so to its other connections"
+        raise PlanError(_PLACING, name, what, _HINT)
+
+
+def _unusual(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Options of hosts that an experiment asks for; those of an era of kernels are the study's, and a real host has its own."""
+    era = ERAS[experiment.cc_era].fields if experiment.cc_era else {}
+    for flow in experiment.flows:
+        if flow.kind == "udp":
+            continue
+        asked = host_options(flow, experiment)
+        for one in fields(HostOptions):
+            value = getattr(asked, one.name)
+            if value != getattr(_USUAL, one.name) and era.get(one.name) != value:
+                yield f"flows.{flow.name}", one.name.removesuffix("_us")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    node, _, host = text.partition("=")
+    return node, host

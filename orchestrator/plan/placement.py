@@ -1,0 +1,134 @@
+"""Where the flows run: which host sends, which one receives, over which nodes, and what that host's TCP is told.
+
+Flows of one host share its options. Where nothing else is said, the pairs of the topology are dealt out to the flows in turn; a topology
+that grows with its flows (the dumbbell) gets a pair for each set of flows that differ in host options or round trip.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+
+from longhaul.orchestrator.plan.tcp_settings import HostOptions
+from longhaul.orchestrator.spec.graph import Graph, Lane
+from longhaul.orchestrator.spec.model import Experiment, Flow
+from longhaul.orchestrator.spec.topology import build_graph
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.units import parse_duration
+from longhaul.topologies import CATALOG
+
+# What an experiment calls an option that it does not call by its own name.
+_WRITTEN = {"rtt_us": "rtt"}
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """One flow's way there and back."""
+
+    sender: str
+    receiver: str
+    forward: tuple[Lane, ...]
+    back: tuple[Lane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """`journeys` has one for each flow, in the order of their names; `options` one for each host that sends."""
+
+    graph: Graph
+    journeys: tuple[Journey, ...]
+    options: Mapping[str, HostOptions]
+
+
+def place_flows(experiment: Experiment) -> Placement:
+    """The graph, made for these flows, and where each of them runs; PlanError."""
+    flows = [flow for flow in experiment.flows for _ in flow.names]
+    wanted = [host_options(flow, experiment) for flow in flows]
+    topology = CATALOG.get(experiment.topology)
+    params = dict(experiment.params)
+    chosen: list[int] = list(range(len(flows)))
+    if topology is not None and topology.grows is not None and topology.grows not in params:
+        kinds = list(dict.fromkeys(wanted))
+        named = any(flow.sender is not None or flow.receiver is not None for flow in flows)
+        parameter = topology.parameter(topology.grows)
+        assert parameter is not None
+        if len(kinds) > parameter.high:
+            what = f"{len(kinds)} different round trips and host options"
+            raise PlanError("compiling", "flows", what, f"{parameter.high:g} are possible")
+        if not named:
+            params[topology.grows] = len(kinds)
+            chosen = [kinds.index(options) for options in wanted]
+    graph = build_graph(experiment.topology, params)
+    journeys = tuple(_journeys(graph, experiment, chosen))
+    options: dict[str, HostOptions] = {}
+    for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
+        # UDP asks nothing of a host, and TCP's wishes hold even where UDP came first.
+        if flow.kind == "udp":
+            continue
+        if (held := options.setdefault(journey.sender, asked)) != asked:
+            _refuse_sharing(flow, journey.sender, held, asked)
+    for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
+        if flow.kind == "udp":
+            options.setdefault(journey.sender, asked)
+    return Placement(graph, journeys, options)
+
+
+def host_options(flow: Flow, experiment: Experiment) -> HostOptions:
+    """What a flow asks of its sender's TCP."""
+    if flow.kind == "udp":
+        # UDP has no round trip to keep; it shares the host of plain flows.
+        return HostOptions(ecn=experiment.path.ecn)
+    rtt_us = None if flow.rtt is None else parse_duration(flow.rtt)
+    ecn = experiment.path.ecn if flow.ecn is None else flow.ecn
+    return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window, flow.delayed_ack)
+
+
+def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> list[Journey]:
+    made: list[Journey] = []
+    for flow in experiment.flows:
+        senders = _matches(graph, flow, "sender")
+        receivers = _matches(graph, flow, "receiver")
+        for number in range(flow.count):
+            pair = graph.pairs[chosen[len(made)] % len(graph.pairs)] if graph.pairs else (None, None)
+            sender = senders[number % len(senders)] if senders else pair[0]
+            receiver = receivers[number % len(receivers)] if receivers else pair[1]
+            if sender is None or receiver is None:
+                what = f"{experiment.topology} has no pairs of its own, so each flow needs its sender and its receiver"
+                raise PlanError("compiling", f"flows.{flow.name}", what, f"hosts: {_listed(graph.hosts)}")
+            made.append(_journey(graph, flow, sender, receiver))
+    return made
+
+
+def _matches(graph: Graph, flow: Flow, end: str) -> list[str]:
+    pattern: str | None = getattr(flow, end)
+    if pattern is None:
+        return []
+    found = [name for name in graph.hosts if fnmatchcase(name, pattern)]
+    if not found:
+        raise PlanError(
+            "compiling", f"flows.{flow.name}.{end}", f"no host is called {pattern}", f"hosts: {_listed(graph.hosts)}"
+        )
+    return found
+
+
+def _journey(graph: Graph, flow: Flow, sender: str, receiver: str) -> Journey:
+    if sender == receiver:
+        raise PlanError("compiling", f"flows.{flow.name}", f"it would go from {sender} to itself", "name another host")
+    way = graph.route(sender, receiver)
+    if way is None:
+        raise PlanError("compiling", f"flows.{flow.name}", f"no way leads from {sender} to {receiver}")
+    forward = tuple(itertools.pairwise(way))
+    return Journey(sender, receiver, forward, tuple((y, x) for x, y in reversed(forward)))
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _refuse_sharing(flow: Flow, host: str, held: HostOptions, asked: HostOptions) -> None:
+    name = next(one.name for one in fields(HostOptions) if getattr(held, one.name) != getattr(asked, one.name))
+    written = _WRITTEN.get(name, name)
+    what = f"it sends from {host} as another flow does, with another {written}: that is the host's"
+    raise PlanError("compiling", f"flows.{flow.name}.{written}", what, "give it a sender of its own")

@@ -1,0 +1,280 @@
+"""The queueing disciplines of a path, as the kernel takes them: netem for delay and chance, tbf for rate, a child for the queue.
+
+    root netem 1: --- tbf 2: --- queue 3:       with impairments in front of the rate
+    root tbf 2: --- queue 3:                    without
+    root lh_dcf 2:                              a transmitter of a shared 802.11 channel, below a netem too: rate and queue in one
+
+The handles are the same for every device, so that a scheduled change finds the qdisc it changes. `tc_command` is the same in
+the words of tc, for people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from longhaul.orchestrator.plan.run import Option, Qdisc
+
+NETEM, RATE, QUEUE = "1:", "2:", "3:"
+
+# A kind of the project's own, and the module that the guest has to load for it.
+DCF, DCF_MODULE = "lh_dcf", "sch_lh_dcf"
+
+# Caps on what waits in a delay line, never a buffer: the queue behind it has its own limit.
+DELAY_LINE_PACKETS = 10_000_000
+
+# Linux needs at least one whole frame of burst; more would let trains leave faster than the line.
+_BURST_SLACK_BYTES = 86
+
+# RED's smoothing is tuned for this packet (iproute2's usual avpkt), and its arithmetic is 32 bits wide.
+_RED_AVERAGE_PACKET_BYTES = 1000
+_RED_PROBABILITY = 0.02
+_RED_WORD_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Impairment:
+    """What netem does to packets; shares of 2^32 where the name says so. `gemodel_2p32` is p, r, 1-bad, good."""
+
+    delay_us: int = 0
+    jitter_us: int = 0
+    loss_2p32: int = 0
+    gemodel_2p32: tuple[int, int, int, int] | None = None
+    duplicate_2p32: int = 0
+    corrupt_2p32: int = 0
+    reorder_2p32: int = 0
+
+    @property
+    def nothing(self) -> bool:
+        """True when a device needs no netem for it."""
+        return all(getattr(self, part.name) in (0, None) for part in fields(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """One 802.11 channel: what all its transmitters agree on (wifi_airtime.py has its times). Numbers are of a whole guest."""
+
+    number: int
+    rate_bps: int
+    basic_rate_bps: int
+    rts: bool
+    overhead_bytes: int
+
+
+def share_2p32(share: float) -> int:
+    """A probability as netem holds it."""
+    return min(round(share * 2**32), 2**32 - 1)
+
+
+def netem(impairment: Impairment, *, keep_order: bool, seed: int) -> Qdisc:
+    """Delay and chance at the root of a device."""
+    options: dict[str, Option] = {
+        "limit": DELAY_LINE_PACKETS,
+        "delay_ns": impairment.delay_us * 1000,
+        "jitter_ns": impairment.jitter_us * 1000,
+        "keep_order": keep_order,
+        "loss_2p32": impairment.loss_2p32,
+        "gemodel_2p32": impairment.gemodel_2p32,
+        "duplicate_2p32": impairment.duplicate_2p32,
+        "corrupt_2p32": impairment.corrupt_2p32,
+        "reorder_2p32": impairment.reorder_2p32,
+        "seed": seed,
+    }
+    return Qdisc("netem", NETEM, "root", options)
+
+
+def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool) -> Qdisc:
+    """The rate; `limit` repeats the queue's, which is where packets wait."""
+    options: dict[str, Option] = {"rate_bps": rate_bps, "burst_bytes": frame_bytes + _BURST_SLACK_BYTES, "limit": limit}
+    return Qdisc("tbf", RATE, f"{NETEM}1" if below_netem else "root", options)
+
+
+def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
+    """A transmitter of a shared 802.11 channel; its queue is part of it, and holds the frame in the air too."""
+    options: dict[str, Option] = {
+        "medium": medium.number,
+        "rate_bps": medium.rate_bps,
+        "basic_rate_bps": medium.basic_rate_bps,
+        "limit": limit,
+        "overhead_bytes": medium.overhead_bytes,
+        "rts": medium.rts,
+        "seed": seed,
+    }
+    return Qdisc(DCF, RATE, f"{NETEM}1" if below_netem else "root", options)
+
+
+def queue(
+    kind: str,
+    *,
+    packets: int,
+    size_bytes: int,
+    in_bytes: bool,
+    rate_bps: int,
+    frame_bytes: int,
+    ecn: bool,
+    mark_at_packets: int = 0,
+) -> Qdisc:
+    """The queue below the rate, with room for what is waiting."""
+    options: dict[str, Option]
+    match kind:
+        case "droptail":
+            kind, options = ("bfifo", {"limit": size_bytes}) if in_bytes else ("pfifo", {"limit": packets})
+        case "codel":
+            options = {"limit": packets, "target_us": 5000, "interval_us": 100_000, "ecn": ecn}
+        case "fq_codel":
+            options = {
+                "limit": packets,
+                "flows": 1024,
+                "quantum": frame_bytes,
+                "target_us": 5000,
+                "interval_us": 100_000,
+                "ecn": ecn,
+            }
+        case "pie":
+            options = {"limit": packets, "target_us": 15_000, "tupdate_us": 15_000, "ecn": ecn}
+        case "red":
+            options = red_options(size_bytes, rate_bps, ecn=ecn)
+        case "step":
+            kind, options = "red", step_options(size_bytes, mark_at_packets * frame_bytes, ecn=ecn)
+        case "cake":
+            options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000}
+        case _:
+            raise ValueError(f"no queue is called {kind}")
+    return Qdisc(kind, QUEUE, f"{RATE}1", options)
+
+
+# What the kernel books at most for one full frame of 1500 bytes: its page share, its head and its descriptor.
+SKB_BYTES = 2560
+# What it books for a frame of TCP besides its bytes, whatever its size: CAKE's limit is one of memory, and so many frames fit.
+FRAME_MEMORY_BYTES = 766
+# The least of that in any kernel, for any frame with data. A bare acknowledgement counts as nothing.
+LEAST_FRAME_MEMORY_BYTES = 690
+
+
+def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Option]:
+    """RED with thresholds at a twelfth and a quarter of the buffer, as tc chooses them when only the limit is given."""
+    highest = max(limit_bytes // 4, 3 * _RED_AVERAGE_PACKET_BYTES)
+    lowest = highest // 3
+    burst = (2 * lowest + highest) // (3 * _RED_AVERAGE_PACKET_BYTES)
+    # The kernel refuses averages that do not fit its word: a large buffer is smoothed less.
+    wlog = min(_red_wlog(lowest, burst), _RED_WORD_BITS - 1 - highest.bit_length())
+    scell_log, stab = _red_idle(wlog, rate_bps)
+    return {
+        "limit": limit_bytes,
+        "min": lowest,
+        "max": highest,
+        "wlog": wlog,
+        "plog": _red_plog(highest - lowest),
+        "scell_log": scell_log,
+        "stab": stab,
+        "max_p_2p32": share_2p32(_RED_PROBABILITY),
+        "ecn": ecn,
+    }
+
+
+def step_options(limit_bytes: int, threshold_bytes: int, *, ecn: bool) -> dict[str, Option]:
+    """RED as DCTCP's switches have it (RFC 8257): both thresholds in one place, on the queue as it is and not on an average."""
+    return {
+        "limit": limit_bytes,
+        "min": threshold_bytes,
+        "max": threshold_bytes,
+        "wlog": 0,
+        "plog": 1,
+        "scell_log": 0,
+        # What is left of the average after any time without a queue: nothing.
+        "stab": (_RED_WORD_BITS - 1,) * 256,
+        "max_p_2p32": share_2p32(_RED_PROBABILITY),
+        "ecn": ecn,
+    }
+
+
+def _red_plog(span_bytes: int) -> int:
+    """-log2(probability / span), rounded down to the kernel's step."""
+    return next(
+        (log for log in range(_RED_WORD_BITS) if _RED_PROBABILITY / span_bytes * 2**log > 1), _RED_WORD_BITS - 1
+    )
+
+
+def _red_wlog(lowest_bytes: int, burst_packets: int) -> int:
+    """The smallest weight 2^-w of a new sample with which a burst from empty does not reach the lower threshold."""
+    room = burst_packets + 1 - lowest_bytes / _RED_AVERAGE_PACKET_BYTES
+    for wlog in range(1, _RED_WORD_BITS):
+        weight = 2.0**-wlog
+        if room <= (1 - (1 - weight) ** burst_packets) / weight:
+            return wlog
+    return _RED_WORD_BITS - 1
+
+
+def _red_idle(wlog: int, rate_bps: int) -> tuple[int, tuple[int, ...]]:
+    """How the average decays while the queue is empty: a table of shifts over the idle time in the kernel's microseconds."""
+    packet_us = _RED_AVERAGE_PACKET_BYTES * 8 * 1e6 / rate_bps
+    shift_per_us = -math.log(1 - 2.0**-wlog) / packet_us
+    longest_us = 31 / shift_per_us
+    scell_log = next(log for log in range(_RED_WORD_BITS) if longest_us / 2**log < 512)
+    inner = (min(int((cell << scell_log) * shift_per_us), 31) for cell in range(1, 255))
+    return scell_log, (0, *inner, 31)
+
+
+def tc_command(dev: str, qdisc: Qdisc) -> str:
+    """What a person would type for this qdisc."""
+    options = qdisc.options
+    words = [
+        f"tc qdisc add dev {dev}",
+        "root" if qdisc.parent == "root" else f"parent {qdisc.parent}",
+        f"handle {qdisc.handle} {qdisc.kind}",
+    ]
+    match qdisc.kind:
+        case "netem":
+            words += _netem_words(options)
+        case "tbf":
+            words.append(f"rate {options['rate_bps']}bit burst {options['burst_bytes']} limit {options['limit']}")
+        case "red":
+            words.append(
+                f"limit {options['limit']} min {options['min']} max {options['max']} avpkt {_RED_AVERAGE_PACKET_BYTES} probability {_RED_PROBABILITY}"
+            )
+        case "cake":
+            words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
+        case "lh_dcf":
+            return f"{' '.join(words)} (not of tc's: {_dcf_words(options)})"
+        case _:
+            words += [
+                f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}"
+                for name, value in options.items()
+                if name != "ecn"
+            ]
+    if options.get("ecn"):
+        words.append("ecn")
+    return " ".join(words)
+
+
+_TC_WORDS = {"target_us": "target", "interval_us": "interval", "tupdate_us": "tupdate"}
+
+
+def _dcf_words(options: Mapping[str, Option]) -> str:
+    return (
+        f"a transmitter of the 802.11 channel {options['medium']}, {options['rate_bps']}bit, basic {options['basic_rate_bps']}bit, "
+        f"{'with' if options['rts'] else 'without'} RTS, limit {options['limit']}, {options['overhead_bytes']} bytes around a packet, "
+        f"seed {options['seed']}"
+    )
+
+
+def _netem_words(options: object) -> list[str]:
+    assert isinstance(options, dict)
+    words = [f"limit {options['limit']}"]
+    if options["delay_ns"] or options["jitter_ns"]:
+        words.append(
+            f"delay {options['delay_ns'] // 1000}us"
+            + (f" {options['jitter_ns'] // 1000}us" if options["jitter_ns"] else "")
+        )
+    if options["keep_order"]:
+        words.append("rate 80tbit")
+    if options["gemodel_2p32"]:
+        p, r, h, k = (part / 2**32 * 100 for part in options["gemodel_2p32"])
+        words.append(f"loss gemodel {p:g}% {r:g}% {100 - h:g}% {k:g}%")
+    words += [
+        f"{name} {options[f'{name}_2p32'] / 2**32 * 100:g}%"
+        for name in ("loss", "duplicate", "corrupt", "reorder")
+        if options[f"{name}_2p32"]
+    ]
+    return [*words, f"seed {options['seed']}"]

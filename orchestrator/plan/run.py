@@ -1,0 +1,395 @@
+"""The Run: everything that determines one run, as frozen integers; `as_json` is run.json of docs/run-directory.md exactly.
+
+    Run --- Node*            network namespaces
+         |- Wire* - End*     veth pairs; each End has its Qdisc*
+         |- Neighbour* Route* Link* Module* Flow* Expectation*
+         |- schedule         DeviceChange, ModuleChange or FlowChange, in the order of time
+         `- Meaning          what the numbers came from, for tables and reports; nothing below the plan computes with text
+
+Field names equal the keys of run.json, except `from_node` and `to_node` of a flow (`from` and `to` there).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
+
+# Called with the nanoseconds since the start of a run, by its clock; it may raise to end the run.
+Progress = Callable[[int], None]
+
+FORMAT = 1
+
+Option = int | bool | None | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Qdisc:
+    """One queueing discipline; its options lie beside `kind` in run.json."""
+
+    kind: str
+    handle: str
+    parent: str
+    options: Mapping[str, Option] = field(metadata=BESIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A network namespace, a host or a bridge."""
+
+    name: str
+    bridge: bool
+    sysctls: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a veth pair; without qdiscs it gets noqueue. Ends on a bridge have no address, but hosts `behind` them."""
+
+    node: str
+    dev: str
+    mac: str
+    address: str | None
+    mtu: int
+    qdiscs: tuple[Qdisc, ...] = ()
+    behind: tuple[str, ...] = field(default=(), metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A veth pair."""
+
+    ends: tuple[End, End]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Which Ethernet address an address has; nobody asks for it on the wire."""
+
+    node: str
+    dev: str
+    address: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`initcwnd` 0 leaves the kernel's own; what follows it is left out where it is 0 or false.
+
+    `cwnd_clamp` is the largest window of its connections; with `quickack` they acknowledge every segment at once.
+    """
+
+    node: str
+    to: str
+    via: str
+    initcwnd: int = 0
+    cwnd_clamp: int = field(default=0, metadata=SELDOM)
+    quickack: bool = field(default=False, metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A queue that the trace follows; `one_way_us` is the propagation delay in front of it."""
+
+    id: int
+    name: str
+    node: str
+    dev: str
+    queue: str
+    rate_bps: int
+    one_way_us: int
+    queue_limit_packets: int
+    queue_limit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A congestion control's module or a kind of queue's; `builtin` ones get their parameters through /sys/module.
+
+    `source` is the hash of one that was brought along, and so of the folder of $LONGHAUL_CACHE/own that holds it.
+    """
+
+    name: str
+    params: Mapping[str, str]
+    builtin: bool = field(default=False, metadata=SELDOM)
+    source: str = field(default="", metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOptions:
+    """Socket options; 0 leaves the kernel's own. The clamp is the receiver's; `both_ends` gives it the congestion control too."""
+
+    max_pacing_bps: int = 0
+    window_clamp_bytes: int = 0
+    both_ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OnOff:
+    """Means of the exponential times."""
+
+    on_us: int
+    off_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are left out of run.json.
+
+    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there. A flow of iperf3
+    has its data connection from `client_port` and is written in blocks of `block_bytes`.
+    """
+
+    id: int
+    name: str
+    kind: str
+    cc: str | None
+    variant: str | None
+    from_node: str = field(metadata=key("from"))
+    to_node: str = field(metadata=key("to"))
+    address: str
+    port: int
+    start_us: int
+    stop_us: int | None
+    bytes: int | None
+    options: FlowOptions
+    seed: int
+    forward: tuple[str, ...]
+    back: tuple[str, ...]
+    # udp
+    rate_bps: int = field(default=0, metadata=SELDOM)
+    payload_bytes: int = field(default=0, metadata=SELDOM)
+    on_off: OnOff | None = field(default=None, metadata=SELDOM)
+    # web
+    mean_bytes: int = field(default=0, metadata=SELDOM)
+    shape_milli: int = field(default=0, metadata=SELDOM)
+    think_us: int = field(default=0, metadata=SELDOM)
+    # of iperf3
+    tool: str = field(default="lh-flow", metadata=SELDOM)
+    client_port: int = field(default=0, metadata=SELDOM)
+    block_bytes: int = field(default=0, metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChange:
+    """One device, changed in place: qdiscs keep their handles and get new options; an MTU of None stays as it is."""
+
+    at_us: int
+    node: str
+    dev: str
+    qdiscs: tuple[Qdisc, ...] = ()
+    mtu: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """Parameters of a module, loaded or built in, and thus of all its flows."""
+
+    at_us: int
+    module: str
+    params: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowChange:
+    """The sending socket of a flow; what is None stays as it is, and a pacing of 0 takes the limit away."""
+
+    at_us: int
+    flow: int
+    cc: str | None = None
+    max_pacing_bps: int | None = None
+
+
+ScheduledChange = DeviceChange | ModuleChange | FlowChange
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """`ack_us` 0 records every ACK."""
+
+    ack_us: int
+    tick_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedHost:
+    """A node that is a real host: where its test traffic goes through, and the most that all of it together may be, in frames.
+
+    `link` is the one that its device's own queue is; None where nothing is sent from there.
+    """
+
+    node: str
+    address: str
+    device: str
+    rate_bps: int
+    link: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoxEnd:
+    """A device of a middle box, and the queues that it has for the time of a run."""
+
+    dev: str
+    qdiscs: tuple[Qdisc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleBox:
+    """A real host that forwards between the others, and makes the experiment's path of the way between them."""
+
+    host: PlacedHost
+    ends: tuple[BoxEnd, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A measure in its own unit, and the bounds it has to keep; None leaves that side open, or means the run's window."""
+
+    measure: str
+    flow: str | None
+    low: float | None
+    high: float | None
+    text: str
+    phase: str | None = field(default=None, metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the run that is measured by itself too."""
+
+    name: str
+    begin_us: int
+    end_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What was resolved: a buffer of `1 BDP` and the integers it became, the base path, how repeats are summed up."""
+
+    about: str
+    topology: str
+    bandwidth_bps: int
+    rtt_us: int
+    forward_us: int
+    reverse_us: int
+    mtu: int
+    frame_bytes: int
+    mss_bytes: int
+    bdp_bytes: int
+    bdp_packets: int
+    queue: str
+    buffer_text: str
+    buffer_packets: int
+    buffer_bytes: int
+    aggregate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once."""
+
+    format: int
+    experiment: str
+    backend: str
+    kernel: str
+    seed: int
+    point: Mapping[str, str]
+    duration_us: int
+    window_us: tuple[int, int]
+    memory_mb: int
+    sysctls: tuple[tuple[str, str], ...]
+    nodes: tuple[Node, ...]
+    wires: tuple[Wire, ...]
+    neighbours: tuple[Neighbour, ...]
+    routes: tuple[Route, ...]
+    links: tuple[Link, ...]
+    modules: tuple[Module, ...]
+    flows: tuple[Flow, ...]
+    schedule: tuple[ScheduledChange, ...]
+    trace: TraceOptions
+    expect: tuple[Expectation, ...]
+    meaning: Meaning
+    where: str = "guest"
+    clock: str = "virtual"
+    phases: tuple[Phase, ...] = field(default=(), metadata=SELDOM)
+    # On real hosts; a real path is another one every time, so a run says when it was asked for.
+    hosts: tuple[PlacedHost, ...] = field(default=(), metadata=SELDOM)
+    asked_at: str = field(default="", metadata=SELDOM)
+    box: MiddleBox | None = field(default=None, metadata=SELDOM)
+
+    @property
+    def title(self) -> str:
+        """A short name for progress lines and charts."""
+        point = [f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items()]
+        return " ".join([self.experiment, *point, f"seed {self.seed}"])
+
+    @property
+    def machines(self) -> tuple[PlacedHost, ...]:
+        """Every real host that the run has to itself, the middle box last."""
+        return (*self.hosts, self.box.host) if self.box else self.hosts
+
+    @property
+    def device_changes(self) -> Iterator[DeviceChange]:
+        """What the schedule does to the path."""
+        yield from (change for change in self.schedule if isinstance(change, DeviceChange))
+
+    def changes_of(self, flow: Flow) -> Iterator[FlowChange]:
+        """What the schedule does to one flow's socket."""
+        yield from (change for change in self.schedule if isinstance(change, FlowChange) and change.flow == flow.id)
+
+    @property
+    def least_mtu(self) -> int:
+        """The smallest MTU that a sender ever has."""
+        return min([self.meaning.mtu, *(change.mtu for change in self.device_changes if change.mtu is not None)])
+
+    @property
+    def ends(self) -> Iterator[End]:
+        """Every device of the run; no two have the same name."""
+        for wire in self.wires:
+            yield from wire.ends
+
+    def link_rates(self, link: Link) -> list[tuple[int, int, int]]:
+        """(from, to, bit/s) of a link, in microseconds, between its scheduled changes."""
+        changes = [(0, link.rate_bps)]
+        for change in self.device_changes:
+            for qdisc in change.qdiscs if change.dev == link.dev else ():
+                rate_bps = qdisc.options.get("rate_bps")
+                if isinstance(rate_bps, int):
+                    changes.append((change.at_us, rate_bps))
+        return self._spans(changes)
+
+    def bottleneck_rates(self) -> list[tuple[int, int, int]]:
+        """The same of the first bottleneck."""
+        return self.link_rates(self.links[0])
+
+    def pacing_rates(self, flow: Flow) -> list[tuple[int, int, int]]:
+        """(from, to, bit/s) of the rate that a flow's socket asks for, between its scheduled changes; 0: none."""
+        changes = [(0, flow.options.max_pacing_bps)]
+        changes += [(one.at_us, one.max_pacing_bps) for one in self.changes_of(flow) if one.max_pacing_bps is not None]
+        return self._spans(changes)
+
+    def _spans(self, changes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+        ends_us = [*(at_us for at_us, _ in changes[1:]), self.duration_us]
+        return [(begin_us, end_us, bps) for (begin_us, bps), end_us in zip(changes, ends_us, strict=True)]
+
+    def as_json(self) -> dict[str, Any]:
+        """run.json as plain data."""
+        return dict(encode(self))
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Run:
+        """The Run of a run.json; ValueError for another format."""
+        if data.get("format") != FORMAT:
+            raise ValueError(f"run.json of format {data.get('format')!r}, this version reads {FORMAT}")
+        run: Run = decode(Run, data)
+        return run
+
+
+def run_id(run: Run, identity: Mapping[str, str]) -> str:
+    """The name of a result: a hash over all that determines it, the run and the programs that carry it out."""
+    canonical = json.dumps([run.as_json(), dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:20]

@@ -1,0 +1,153 @@
+"""Where a run is carried out and by which clock, and what of its plan follows from that.
+
+    backend   in      clock
+    sandbox   guest   virtual
+    mininet   guest   virtual or real      the guest's own kernel; needs no rights
+    mininet   host    real                 this machine's kernel, which is not the run's alone
+    hosts     hosts   real                 real hosts, whose kernels and path are others' too
+
+The plan is made for the sandbox; `set_in` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from longhaul.orchestrator.plan.run import (
+    DeviceChange,
+    End,
+    ModuleChange,
+    Qdisc,
+    Run,
+    ScheduledChange,
+    TraceOptions,
+    Wire,
+)
+from longhaul.orchestrator.system.errors import PlanError
+
+PLACES = ("guest", "host")
+CLOCKS = ("real", "virtual")
+HOSTS = "hosts"
+
+# Python and Mininet in a guest, and a shell a node.
+_MININET_MB = 192
+_NODE_MB = 8
+
+# With a real clock TCP is looked at, not followed: this often, where the experiment asks for every ACK.
+_SAMPLE_US = 10_000
+# A rate limiter that is woken late by less than this loses nothing. The price: a train of this length passes at once.
+_LATENESS_US = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Venue:
+    """Which backend, in a guest or on this host, by the virtual or the real clock."""
+
+    backend: str = "sandbox"
+    where: str = "guest"
+    clock: str = "virtual"
+    hosts: tuple[str, ...] = ()
+
+
+def choose_venue(backend: str, where: str | None = None, clock: str | None = None, hosts: Sequence[str] = ()) -> Venue:
+    """What these words come to, or a PlanError that says why they do not go together."""
+    if backend == HOSTS:
+        if not hosts:
+            hint = "give --hosts FROM,TO; `longhaul hosts list` knows their names"
+            raise PlanError("choosing the hosts", "", "none is named", hint)
+        _refuse_options(backend, where, clock, "a run on hosts is there, by the real clock")
+        return Venue(backend, HOSTS, "real", tuple(hosts))
+    if hosts:
+        what = f"--hosts {','.join(hosts)} is for the hosts backend"
+        raise PlanError("choosing the backend", backend, what, "give --backend hosts")
+    if backend != "mininet":
+        _refuse_options(backend, where, clock, f"a {backend} run is in a guest and in virtual time")
+        return Venue(backend)
+    where = where or "host"
+    if where not in PLACES:
+        raise PlanError("choosing the place", where, "no such place", f"known: {', '.join(PLACES)}")
+    clock = clock or ("real" if where == "host" else "virtual")
+    if clock not in CLOCKS:
+        raise PlanError("choosing the clock", clock, "no such clock", f"known: {', '.join(CLOCKS)}")
+    if (where, clock) == ("host", "virtual"):
+        raise PlanError(
+            "choosing the clock",
+            clock,
+            "the time of this machine cannot be virtual",
+            "use --in guest, or --clock real",
+        )
+    return Venue(backend, where, clock)
+
+
+def _refuse_options(backend: str, where: str | None, clock: str | None, why: str) -> None:
+    for option, word in (("--in", where), ("--clock", clock)):
+        if word is not None:
+            what = f"{option} {word} is for the mininet backend"
+            raise PlanError("choosing the backend", backend, what, f"leave {option} out: {why}")
+
+
+def set_in(run: Run, venue: Venue) -> Run:
+    """The run as it will be carried out there."""
+    run = replace(run, backend=venue.backend, where=venue.where, clock=venue.clock)
+    if run.backend == "mininet" and run.where == "guest":
+        run = replace(run, memory_mb=run.memory_mb + _MININET_MB + _NODE_MB * len(run.nodes))
+    if run.where == "host":
+        run = _on_a_shared_kernel(run)
+    return _by_the_real_clock(run) if run.clock == "real" else run
+
+
+def _on_a_shared_kernel(run: Run) -> Run:
+    for module in run.modules:
+        if module.source:
+            raise PlanError(
+                "placing on this host", module.name, "a module that was brought along is loaded into guests only", "use --in guest"
+            )  # fmt: skip
+        if module.params:
+            raise PlanError(
+                "placing on this host",
+                module.name,
+                "its parameters belong to the whole machine, and so to its other connections",
+                "use --in guest, or set them yourself and leave them out of the experiment",
+            )
+    if any(isinstance(change, ModuleChange) for change in run.schedule):
+        raise PlanError(
+            "placing on this host",
+            "schedule",
+            "it changes a module, which belongs to the whole machine",
+            "use --in guest",
+        )
+    # What a kernel has once is left as it is.
+    return replace(run, sysctls=())
+
+
+def _by_the_real_clock(run: Run) -> Run:
+    wires = tuple(Wire((_patient_end(wire.ends[0]), _patient_end(wire.ends[1]))) for wire in run.wires)
+    return replace(
+        run,
+        wires=wires,
+        schedule=tuple(_patient_change(change) for change in run.schedule),
+        trace=TraceOptions(run.trace.ack_us or _SAMPLE_US, run.trace.tick_us),
+    )
+
+
+def _patient_end(end: End) -> End:
+    return replace(end, qdiscs=_patient(end.qdiscs))
+
+
+def _patient_change(change: ScheduledChange) -> ScheduledChange:
+    return replace(change, qdiscs=_patient(change.qdiscs)) if isinstance(change, DeviceChange) else change
+
+
+def _patient(qdiscs: tuple[Qdisc, ...]) -> tuple[Qdisc, ...]:
+    """Rate limiters with credit for the time by which a real timer may be late."""
+    return tuple(
+        replace(qdisc, options={**qdisc.options, "burst_bytes": _burst(qdisc)}) if qdisc.kind == "tbf" else qdisc
+        for qdisc in qdiscs
+    )
+
+
+def _burst(limiter: Qdisc) -> int:
+    least, rate_bps = limiter.options["burst_bytes"], limiter.options["rate_bps"]
+    assert isinstance(least, int) and isinstance(rate_bps, int)
+    return least + rate_bps * _LATENESS_US // 8_000_000

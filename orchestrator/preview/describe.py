@@ -1,0 +1,184 @@
+"""A plan for people: every resolved number, where each impairment sits, the qdiscs in the words of tc, cost and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from longhaul.orchestrator.plan.compile import Plan
+from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
+from longhaul.orchestrator.plan.qdiscs import DCF, tc_command
+from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
+from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
+from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
+
+_MOST_POINTS = 20
+_MOST_WAYS = 8
+
+
+def describe_plan(plan: Plan) -> str:
+    """The whole plan: the first run in full, the others by what differs."""
+    title, *details = describe_run(plan.runs[0])
+    drawn = as_text(picture_of(plan.graph)).splitlines()
+    lines = [title, "", *(f"  {line}" for line in drawn), *details]
+    if len(plan.runs) > 1:
+        total_s = sum(wall_estimate_s(run) for run in plan.runs)
+        lines += ["", f"{len(plan.runs)} runs, about {_seconds(total_s)} of wall time one after the other"]
+        lines += [f"  {run.title}" for run in plan.runs[:_MOST_POINTS]]
+        lines += [f"  and {len(plan.runs) - _MOST_POINTS} more"] if len(plan.runs) > _MOST_POINTS else []
+    lines += [f"note: {note}" for note in plan.lint]
+    return "\n".join(lines)
+
+
+def control_text(cc: str | None, variant: str | None) -> str:
+    """A flow's congestion control, with the name that a study gives it where that is another one."""
+    if cc is None:
+        return "udp"
+    return cc if variant in (None, cc) else f"{cc} ({variant})"
+
+
+# What stands for the completion of a flow that never had a connection.
+NO_ANSWER = "no answer"
+
+
+def unanswered(flow: Mapping[str, Any]) -> bool:
+    """Whether nothing ever answered this flow of a document; of what was kept before that was noted, it is not known."""
+    return "connected_s" in flow and flow["connected_s"] is None
+
+
+def describe_run(run: Run) -> Iterator[str]:
+    """One run, line by line."""
+    yield run.title + (f": {run.meaning.about}" if run.meaning.about else "")
+    yield ""
+    yield from _picture(run)
+    yield ""
+    yield from _numbers(run)
+    yield ""
+    for flow in run.flows:
+        yield f"  {flow.name}: {_flow_text(run, flow)}"
+    for module in run.modules:
+        if module.params:
+            yield f"  {module.name}: {' '.join(f'{name}={value}' for name, value in module.params.items())}"
+    yield ""
+    for end in run.ends:
+        yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
+    for change in run.schedule:
+        told = _device_text(change) if isinstance(change, DeviceChange) else [change_text(run, change)]
+        yield from (f"  at {format_duration(change.at_us)} {line}" for line in told)
+
+
+def change_text(run: Run, change: ModuleChange | FlowChange) -> str:
+    """What a schedule does to a flow or to a module, as in bic: cc reno."""
+    if isinstance(change, ModuleChange):
+        return f"{change.module}: {' '.join(f'{name}={value}' for name, value in change.params.items())}"
+    told = [] if change.cc is None else [f"cc {change.cc}"]
+    if change.max_pacing_bps is not None:
+        told.append(f"rate {format_rate(change.max_pacing_bps)}" if change.max_pacing_bps else "no rate")
+    return f"{run.flows[change.flow].name}: {', '.join(told)}"
+
+
+def _device_text(change: DeviceChange) -> Iterator[str]:
+    for qdisc in change.qdiscs:
+        yield f"{change.node}: {tc_command(change.dev, qdisc).replace(' add ', ' change ', 1)}"
+    if change.mtu is not None:
+        yield f"{change.node}: ip link set dev {change.dev} mtu {change.mtu}"
+
+
+def _picture(run: Run) -> Iterator[str]:
+    """Each way that flows go, with what happens to packets in each direction."""
+    ways = dict.fromkeys((flow.from_node, flow.to_node, flow.forward, flow.back) for flow in run.flows)
+    devices = {end.dev: end for end in run.ends}
+    for sender, receiver, forward, back in list(ways)[:_MOST_WAYS]:
+        there = [text for dev in forward if (text := _device_picture(devices[dev]))]
+        yield f"  {' ----> '.join([sender, *there, receiver])}"
+        returning = [text for dev in reversed(back) if (text := _device_picture(devices[dev]))]
+        yield f"  {' <---- '.join([sender, *returning, receiver])}"
+    if len(ways) > _MOST_WAYS:
+        yield f"  and {len(ways) - _MOST_WAYS} more ways"
+
+
+def _device_picture(end: End) -> str:
+    """What the qdiscs of a device do, in the order in which a packet meets them; empty where there are none."""
+    parts = [_netem_text(qdisc) for qdisc in end.qdiscs if qdisc.kind == "netem"]
+    parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if qdisc.kind == "tbf"]
+    parts += [
+        f"802.11 channel {_number(qdisc, 'medium')} at {format_rate(_number(qdisc, 'rate_bps'))}"
+        for qdisc in end.qdiscs
+        if qdisc.kind == DCF
+    ]
+    queues = [qdisc for qdisc in end.qdiscs if qdisc.kind not in ("netem", "tbf")]
+    parts += [f"{'droptail' if one.kind in ('pfifo', 'bfifo', DCF) else one.kind} of {_room(one)}" for one in queues]
+    return f"{end.node}: {' -> '.join(parts)}" if parts else ""
+
+
+def _netem_text(netem: Qdisc) -> str:
+    parts = [f"delay {format_duration(_number(netem, 'delay_ns') // 1000)} one way"]
+    if _number(netem, "jitter_ns"):
+        parts.append(
+            f"jitter {format_duration(_number(netem, 'jitter_ns') // 1000)}{' in order' if netem.options['keep_order'] else ''}"
+        )
+    parts += [
+        f"{name} {_number(netem, f'{name}_2p32') / 2**32:.3g}"
+        for name in ("loss", "duplicate", "corrupt", "reorder")
+        if netem.options[f"{name}_2p32"]
+    ]
+    if model := netem.options["gemodel_2p32"]:
+        assert isinstance(model, tuple)
+        p, r, h, k = (part / 2**32 for part in model)
+        parts.append(f"bursts p {p:.3g} r {r:.3g} loss {k:.3g} (good) {1 - h:.3g} (bad)")
+    return ", ".join(parts)
+
+
+def _room(qdisc: Qdisc) -> str:
+    if "memory_bytes" in qdisc.options:
+        return f"{format_size(_number(qdisc, 'memory_bytes'))} of kernel memory"
+    limit = _number(qdisc, "limit")
+    return format_size(limit) if qdisc.kind in ("bfifo", "red") else f"{limit} packets"
+
+
+def _number(qdisc: Qdisc, name: str) -> int:
+    value = qdisc.options[name]
+    assert isinstance(value, int)
+    return value
+
+
+def _numbers(run: Run) -> Iterator[str]:
+    meaning = run.meaning
+    yield f"  base round trip  {format_duration(meaning.rtt_us)} = {format_duration(meaning.forward_us)} forward + {format_duration(meaning.reverse_us)} reverse"
+    yield f"  BDP              {meaning.bdp_packets} packets, {format_size(meaning.bdp_bytes)} (frames of {meaning.frame_bytes} bytes, MSS {meaning.mss_bytes})"
+    share = meaning.buffer_packets / meaning.bdp_packets if meaning.bdp_packets else 0
+    full_us = meaning.buffer_bytes * 8_000_000 // meaning.bandwidth_bps
+    yield f"  buffer           {meaning.buffer_text} = {meaning.buffer_packets} packets, {format_size(meaning.buffer_bytes)}, {share:.3g} BDP, {format_duration(full_us)} when full"
+    begin_us, end_us = run.window_us
+    yield f"  duration         {format_duration(run.duration_us)}, summaries from {format_duration(begin_us)} to {format_duration(end_us)}"
+    if run.phases:
+        phases = (f"{one.name} {format_duration(one.begin_us)} to {format_duration(one.end_us)}" for one in run.phases)
+        yield f"  phases           {', '.join(phases)}"
+    yield f"  packets          {packets_per_second(run):.0f} a second, {data_packets(run)} at most"
+    yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, guest of {run.memory_mb} MB, kernel {run.kernel}"
+
+
+def _flow_text(run: Run, flow: Flow) -> str:
+    stop = "" if flow.stop_us is None else f", stops at {format_duration(flow.stop_us)}"
+    when = f"{flow.from_node} -> {flow.to_node}, starts at {format_duration(flow.start_us)}{stop}"
+    if flow.kind == "udp":
+        pattern = (
+            ""
+            if flow.on_off is None
+            else f" on {format_duration(flow.on_off.on_us)} off {format_duration(flow.on_off.off_us)}"
+        )
+        return f"udp {format_rate(flow.rate_bps)}{pattern}, {when}"
+    if flow.kind == "web":
+        return f"web over {flow.cc}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
+    size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"
+    window = (
+        ""
+        if not flow.options.window_clamp_bytes
+        else f", window {flow.options.window_clamp_bytes // run.meaning.mss_bytes} packets"
+    )
+    rate = f", rate {format_rate(flow.options.max_pacing_bps)}" if flow.options.max_pacing_bps else ""
+    return f"tcp {control_text(flow.cc, flow.variant)}{size}{rate}, {when}{window}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

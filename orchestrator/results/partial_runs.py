@@ -1,0 +1,143 @@
+"""What a cancelled run had simulated by then: to be looked at, and no result.
+
+    <home>/partial/<first two of id>/<id>/    manifest.json log.txt acks.parquet ...: the form of a kept run's folder
+
+No number is measured from it and nothing is answered from it: whoever wants the run has it run from its start, and the partial trace goes
+as that begins. It goes too when the run is deleted, and by age as the logs of failed runs do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.results.seals import MANIFEST, PARTIAL, sealed_files, sealed_text
+from longhaul.orchestrator.system.errors import LonghaulError, RunCancelled
+from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, split_records, trace_header
+
+# A cancel is answered in a moment, and in the memory of a moment.
+_LARGEST_BYTES = 2**30
+_TRACE = "trace.bin"
+
+
+def partial_folder(home: Path, run_id: str) -> Path:
+    """Where the partial trace of a run lives."""
+    return home / PARTIAL / run_id[:2] / run_id
+
+
+def is_partial(home: Path, run_id: str) -> bool:
+    """Whether there is one."""
+    return (partial_folder(home, run_id) / MANIFEST).is_file()
+
+
+def partial_stamp(home: Path, run_id: str) -> int:
+    """Another number for another partial trace of the same run; 0 where there is none."""
+    try:
+        return (partial_folder(home, run_id) / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def discard_partial(home: Path, run_id: str) -> None:
+    """Forget it."""
+    shutil.rmtree(partial_folder(home, run_id), ignore_errors=True)
+
+
+def partial_folders(home: Path) -> Iterator[Path]:
+    """All there are."""
+    yield from (home / PARTIAL).glob("??/*")
+
+
+class Part:
+    """What a run makes, held on to when it is cancelled: its folder goes with its guest, before anybody can look into it.
+
+    A cancel never fails because of it.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        directory: Path,
+        traces: Sequence[Path],
+        run: Run,
+        run_id: str,
+        spec: Mapping[str, Any],
+        wanted: Callable[[], bool],
+    ) -> None:
+        self._home, self._directory, self._traces = home, directory, traces
+        self._run, self._run_id, self._spec, self._wanted = run, run_id, spec, wanted
+        # Beside the run's own folder; not of its name, by which those who watch it find that.
+        self._made = directory.parent / f"{PARTIAL}-{directory.name}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(value, RunCancelled) and self._made.is_dir():
+            with contextlib.suppress(OSError, LonghaulError):
+                value.reached_s = self._keep()
+        shutil.rmtree(self._made, ignore_errors=True)
+
+    def watched(self, progress: Progress) -> Progress:
+        """The same, and where it ends the run, what there is of it by then is held on to."""
+
+        def watched(virtual_ns: int) -> None:
+            try:
+                progress(virtual_ns)
+            except RunCancelled:
+                with contextlib.suppress(OSError):
+                    self._hold()
+                raise
+
+        return watched
+
+    def _hold(self) -> None:
+        source = next((trace for trace in self._traces if trace.is_file()), None)
+        if source is None or not self._wanted() or source.stat().st_size > _LARGEST_BYTES:
+            return
+        self._made.mkdir()
+        # Another name of the same file: the guest may still be writing to it.
+        os.link(source, self._made / _TRACE)
+        log = self._directory / "log.txt"
+        (self._made / "log.txt").write_bytes(log.read_bytes() if log.is_file() else b"")
+
+    def _keep(self) -> float | None:
+        from longhaul.orchestrator.results.traces import write_traces
+
+        file = self._made / _TRACE
+        with file.open("rb") as source:
+            if source.read(HEADER_BYTES) != trace_header():
+                return None
+            body = np.fromfile(source, dtype=np.uint8)
+        file.unlink()
+        # The guest was ended in the middle of whatever it did.
+        trace = split_records(body[: len(body) // RECORD_BYTES * RECORD_BYTES])
+        newest_ns = max((int(records["t_ns"].max()) for records in trace.kinds().values() if len(records)), default=0)
+        if not newest_ns:
+            return None
+        reached_s = min(newest_ns / 1e9, self._run.duration_us / 1e6)
+        write_traces(self._made, trace)
+        manifest = {
+            "format": 1,
+            "run_id": self._run_id,
+            "spec": dict(self._spec),
+            "run": self._run.as_json(),
+            PARTIAL: {"reached_s": reached_s},
+            "files": sealed_files(self._made),
+        }
+        (self._made / MANIFEST).write_text(sealed_text(manifest))
+        discard_partial(self._home, self._run_id)
+        target = partial_folder(self._home, self._run_id)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._made.rename(target)
+        return reached_s

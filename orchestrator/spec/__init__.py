@@ -1,0 +1,1 @@
+"""What a person writes: the experiment's text, its fields, its rules."""

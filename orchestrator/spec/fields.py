@@ -1,0 +1,253 @@
+"""The kinds of field an experiment has, each checked but kept as written: "622 Mbit/s" stays text until plan/compile.py.
+
+A value that is refused raises with one phrase, what is allowed there; load.py puts the field's path and what was read in front.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from longhaul.orchestrator.system.units import (
+    DURATION_UNITS,
+    RATE_UNITS,
+    SIZE_UNITS,
+    format_duration,
+    format_rate,
+    format_size,
+    parse_duration,
+    parse_multiple,
+    parse_packets,
+    parse_rate,
+    parse_share,
+    parse_size,
+)
+
+# What a field's own check raises; load.py renders it.
+REFUSED = "refused"
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_NAME = 60
+_HOST = re.compile(r"[A-Za-z*?][A-Za-z0-9_*?-]{0,31}")
+_LARGEST_BDP = 1000
+
+
+def refuse(allowed: str) -> PydanticCustomError:
+    """The error of a value that is not allowed."""
+    return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed})
+
+
+def buffer_size(text: str) -> None:
+    """ValueError unless the text is a buffer: BDP, packets, bytes, or time at the line's rate."""
+    for parse in (parse_packets, parse_size, parse_duration):
+        try:
+            if parse(text) > 0:
+                return
+        except ValueError:
+            continue
+    multiple = parse_multiple(text, "BDP")
+    if multiple is None or not 0 < multiple <= _LARGEST_BDP:
+        raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
+
+
+# As bytes it has to fit RED's word of 32 bits, whatever the MTU.
+_MOST_PACKETS = 100_000
+
+
+def packet_count(text: str) -> None:
+    """ValueError unless the text is a number of packets."""
+    try:
+        if 0 < parse_packets(text) <= _MOST_PACKETS:
+            return
+    except ValueError:
+        pass
+    raise ValueError(f"a number of packets up to {_MOST_PACKETS}, as in 20 packets")
+
+
+def window_size(text: str) -> None:
+    """ValueError unless the text is a window in packets or bytes."""
+    for parse in (parse_packets, parse_size):
+        try:
+            if parse(text) > 0:
+                return
+        except ValueError:
+            continue
+    raise ValueError("a window in packets or KB, above 0, as in 20 packets")
+
+
+def _quantity(
+    parse: Callable[[str], int], noun: str, units: Iterable[str], form: Callable[[int], str], low: int, high: int
+) -> BeforeValidator:
+    def check(value: object) -> object:
+        allowed = f"a {noun} from {form(low)} to {form(high)}"
+        if not isinstance(value, str):
+            raise refuse(f"{allowed}, with its unit ({', '.join(units)})")
+        try:
+            number = parse(value)
+        except ValueError as error:
+            raise refuse(f"{allowed}; {error}") from error
+        if not low <= number <= high:
+            raise refuse(allowed)
+        return value.strip()
+
+    return BeforeValidator(check)
+
+
+def _whole_bytes(value: str) -> str:
+    if parse_rate(value) % 8:
+        raise refuse("a rate that is a multiple of 8 bit/s: the kernel counts bytes")
+    return value
+
+
+def _checked(parse: Callable[[str], object]) -> BeforeValidator:
+    def check(value: object) -> object:
+        if not isinstance(value, str):
+            value = "" if value is None else str(value)
+        try:
+            parse(value)
+        except ValueError as error:
+            raise refuse(str(error)) from error
+        return value.strip()
+
+    return BeforeValidator(check)
+
+
+def _share(value: object) -> object:
+    try:
+        parse_share(value)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise refuse(str(error)) from error
+    return value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+
+
+def _switch(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if value in ("on", "off"):
+        return value == "on"
+    raise refuse("on or off")
+
+
+def _name(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME:
+        raise refuse(f"a name of a-z, 0-9 and single dashes between them, up to {_LONGEST_NAME} characters")
+    return value
+
+
+def _host_name(value: object) -> object:
+    if not isinstance(value, str) or not _HOST.fullmatch(value):
+        raise refuse("a host of the topology, as in a1, or a pattern, as in a*")
+    return value
+
+
+def _sample(value: object) -> object:
+    if value == "every-ack":
+        return value
+    try:
+        if isinstance(value, str) and parse_duration(value) > 0:
+            return value
+    except ValueError:
+        pass
+    raise refuse("every-ack, or an interval as in 10 ms")
+
+
+def _jitter_of_start(text: str) -> None:
+    try:
+        if parse_multiple(text, "RTT") is None:
+            parse_duration(text)
+    except ValueError:
+        raise ValueError("a duration, or a multiple of the base round trip as in 1 RTT; 0 s switches it off") from None
+
+
+def _amount(value: object) -> object:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+        raise refuse("a number, or a quantity with its unit")
+    return value
+
+
+def _parameter_value(value: object) -> object:
+    if not isinstance(value, bool | int | float | str):
+        raise refuse("on, off, a number, or a quantity with its unit")
+    return value
+
+
+def _sweep(value: object) -> object:
+    if value is None or (
+        isinstance(value, dict) and value and all(isinstance(values, list) and values for values in value.values())
+    ):
+        return value
+    if isinstance(value, list) and value and all(isinstance(point, dict) and point for point in value):
+        return value
+    raise refuse(
+        "fields and a list of values each, as in {path.rtt: [2 ms, 32 ms]}, or a list of points as in [{path.rtt: 2 ms}]"
+    )
+
+
+def one_of(*values: str) -> Any:
+    """A field with a handful of known words."""
+
+    def check(value: object) -> object:
+        if value not in values:
+            quotes = ", in quotes" if isinstance(value, float) else ""
+            raise refuse(f"one of {', '.join(values)}{quotes}")
+        return value
+
+    return Annotated[str, BeforeValidator(check), WithJsonSchema({"type": "string", "enum": list(values)})]
+
+
+def _told(quantity: str, *examples: str, kind: str | list[str] = "string") -> WithJsonSchema:
+    """What editors are told of a field: which quantity it holds, and how people write one."""
+    return WithJsonSchema({"type": kind, "x-quantity": quantity, "examples": list(examples)})
+
+
+_SECOND = 10**6
+_ANY = ["boolean", "number", "string"]
+
+Name = Annotated[str, BeforeValidator(_name), _told("name")]
+HostName = Annotated[str, BeforeValidator(_host_name), _told("host", "a1")]
+Rate = Annotated[
+    str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11), _told("rate", "622 Mbit/s", "1 Gbit/s")
+]
+LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
+Duration = Annotated[
+    str,
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND),
+    _told("duration", "10 s", "200 ms"),
+]
+Period = Annotated[
+    str,
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND),
+    _told("duration", "60 s", "5 min"),
+]
+Jitter = Annotated[
+    str,
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND),
+    _told("duration", "2 ms"),
+]
+RoundTrip = Annotated[
+    str,
+    _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND),
+    _told("duration", "40 ms", "300 ms"),
+]
+OneWayTime = Annotated[
+    str,
+    _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND),
+    _told("duration", "20 ms"),
+]
+Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15), _told("size", "2 GB", "64 KB")]
+Share = Annotated[str | float, BeforeValidator(_share), _told("share", "1e-5", "0.1 %", kind=["number", "string"])]
+Switch = Annotated[bool, BeforeValidator(_switch), WithJsonSchema({"enum": ["on", "off"], "x-quantity": "switch"})]
+BufferSize = Annotated[str, _checked(buffer_size), _told("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
+PacketCount = Annotated[str, _checked(packet_count), _told("packets", "20 packets")]
+WindowSize = Annotated[str, _checked(window_size), _told("window", "20 packets", "64 KB")]
+StartJitter = Annotated[str, _checked(_jitter_of_start), _told("duration", "1 RTT", "0 s")]
+Amount = Annotated[Any, BeforeValidator(_amount), _told("amount", kind=["null", "number", "string"])]
+ParameterValue = Annotated[Any, BeforeValidator(_parameter_value), _told("parameter", kind=_ANY)]
+Sweep = Annotated[Any, BeforeValidator(_sweep), WithJsonSchema({"type": ["array", "null", "object"]})]
+Sample = Annotated[str, BeforeValidator(_sample), _told("sample", "every-ack", "10 ms")]

@@ -1,0 +1,336 @@
+"""The door to the road: a shipped name, a file or data from the API becomes a validated Experiment, or one error a line.
+
+    text --yaml_text.py--> data --change--> model.py: fields --> rules.py, schedule_rules.py: what ties fields --> sweep.py: every point
+
+An error line is the field's path (and line), what was read, what is allowed, the nearest known name. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl
+from longhaul.orchestrator.spec.fields import REFUSED
+from longhaul.orchestrator.spec.model import Experiment, OwnCode
+from longhaul.orchestrator.spec.presets import spelt_out
+from longhaul.orchestrator.spec.rules import breaches
+from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
+from longhaul.orchestrator.spec.sweep import (
+    MOST_POINTS,
+    Point,
+    alike,
+    below,
+    check_field,
+    count_points,
+    expand,
+    part_of,
+)
+from longhaul.orchestrator.spec.topology import own_topology
+from longhaul.orchestrator.spec.user_modules import by_name, clashing, is_reference, own_controls, place_of
+from longhaul.orchestrator.spec.yaml_text import Document, Location, change_document, path_of, put, read_document
+from longhaul.orchestrator.system.errors import FieldProblem, NotFound, SpecError, nearest
+from longhaul.orchestrator.system.settings import load_settings
+
+__all__ = [
+    "Experiment",
+    "OwnCode",
+    "at_point",
+    "load_experiment",
+    "parse_experiment",
+    "plain_data",
+    "shipped_experiment",
+    "shipped_experiments",
+    "shipped_text",
+    "with_sweep",
+]
+
+_SHIPPED = Path(__file__).resolve().parents[1] / "experiments"
+_LONGEST_READ = 60
+_MOST_LINES = 50
+
+_EXPECTED_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "text",
+    "list": "a list",
+    "dict": "a mapping of fields",
+    "model": "a mapping of fields",
+    "model_attributes": "a mapping of fields",
+}
+
+
+def shipped_experiments() -> dict[str, Path]:
+    """Name -> file of the experiments that come with the project."""
+    return {path.relative_to(_SHIPPED).with_suffix("").as_posix(): path for path in sorted(_SHIPPED.rglob("*.yaml"))}
+
+
+def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experiment:
+    """The experiment of a shipped name or a file, with `path.rtt=100ms` and the like applied; SpecError."""
+    path = Path(name_or_path)
+    shipped = _SHIPPED / f"{name_or_path}.yaml"
+    if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
+        known = shipped_experiments()
+        if name_or_path not in known:
+            raise SpecError(name_or_path, [f"neither a file nor {_no_such(name_or_path, known)}"])
+        path = shipped
+    return _load(read_document(path), overrides)
+
+
+def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCode = OwnCode.NONE) -> Experiment:
+    """The same for those who may name what is shipped, and no file."""
+    known = shipped_experiments()
+    if name not in known:
+        raise SpecError(name, [f"not {_no_such(name, known)}"])
+    return _load(replace(read_document(known[name]), subject=name), overrides, own_code)
+
+
+def shipped_text(name: str) -> str:
+    """The file of a shipped experiment, as it was written; NotFound."""
+    known = shipped_experiments()
+    if name not in known:
+        what = f"it is not {_no_such(name, known)}"
+        raise NotFound("looking for experiment", name, what)
+    return known[name].read_text()
+
+
+def _no_such(name: str, known: Mapping[str, Path]) -> str:
+    near = difflib.get_close_matches(name, known, 5) or [one for one in known if one.startswith(name[:3])][:5]
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    return f"a shipped experiment{hint}; all: `longhaul list experiments`"
+
+
+def parse_experiment(
+    data: Mapping[str, Any],
+    subject: str = "experiment",
+    overrides: Sequence[str] = (),
+    own_code: OwnCode = OwnCode.ANY,
+) -> Experiment:
+    """The experiment in plain data, as it comes from JSON; SpecError."""
+    return _load(Document(subject, deepcopy(dict(data))), overrides, own_code)
+
+
+def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[str]:
+    """What of an experiment is code that may not run here, however it came in: a change or a sweep can bring it too."""
+    if own_code is OwnCode.ANY:
+        return
+    if own_topology(experiment.topology):
+        allowed = "allowed: a topology that comes with the lab"
+        yield _problem(document, ("topology",), experiment.topology, allowed)
+    for position, entry in enumerate(experiment.modules):
+        if own_code is OwnCode.NONE:
+            allowed = (
+                "what comes with the lab; its operator has to allow code of one's own, and then admins may send it"
+            )
+        elif is_reference(entry):
+            continue
+        else:
+            allowed = "sources that were sent here, as sha256:<hash>"
+        yield _problem(document, ("modules", position), entry, f"allowed: {allowed}")
+
+
+def at_point(experiment: Experiment, point: Point) -> Experiment:
+    """The experiment with a point's values put in and no sweep."""
+    data = deepcopy({name: value for name, value in experiment._data.items() if name != "sweep"})
+    for path, value in point.items():
+        put(data, path, value)
+    where = ", ".join(f"{path}={value}" for path, value in point.items())
+    subject = f"{experiment.experiment} at {where}" if point else experiment.experiment
+    return _validate(Document(subject, data), experiment._own_code)
+
+
+def with_sweep(experiment: Experiment, sweep: list[dict[str, Any]] | None) -> Experiment:
+    """The experiment with these points instead of its own; each is read when it is compiled."""
+    document = Document(experiment.experiment, {**deepcopy(experiment._data), "sweep": sweep})
+    return _validate(document, experiment._own_code)
+
+
+def plain_data(experiment: Experiment) -> dict[str, Any]:
+    """The fields as they were written, to be changed and written again."""
+    return deepcopy(experiment._data)
+
+
+def _load(document: Document, overrides: Sequence[str], own_code: OwnCode = OwnCode.ANY) -> Experiment:
+    for change in overrides:
+        # One by one: a later change may name a flow that an earlier one made.
+        try:
+            check_field(document.data, change.partition("=")[0].strip())
+            document = change_document(document, [change])
+        except KeyError as error:
+            raise SpecError(f"--set {change}", [str(error.args[0])]) from None
+    # Who may name no file learns nothing of where one would lie.
+    experiment = _validate(_with_whole_paths(document) if own_code is OwnCode.ANY else document, own_code)
+    _check_sweep(experiment, document)
+    return experiment
+
+
+def _with_whole_paths(document: Document) -> Document:
+    """The same with files counted from the document's folder, so that the data can be read again from anywhere."""
+    listed, topology = document.data.get("modules"), document.data.get("topology")
+    whole: dict[str, Any] = {}
+    if isinstance(listed, list):
+        whole["modules"] = [
+            str((document.folder / path).resolve()) if isinstance(path, str) and not is_reference(path) else path
+            for path in listed
+        ]
+    if isinstance(topology, str) and (own := own_topology(topology)):
+        whole["topology"] = f"{(document.folder / own[0]).resolve()}:{own[1]}"
+    return replace(document, data=document.data | whole) if whole else document
+
+
+def _bring_along(document: Document, experiment: Experiment) -> None:
+    """Make what `modules` names known by name."""
+    brought: list[CongestionControl] = []
+    problems = []
+    for position, path in enumerate(experiment.modules):
+        try:
+            brought += own_controls(place_of(path, load_settings().cache))
+            allowed = clashing(brought)
+        except ValueError as error:
+            allowed = str(error)
+        if allowed:
+            problems.append(_problem(document, ("modules", position), path, f"allowed: {allowed}"))
+    if problems:
+        raise SpecError(document.subject, _cut(problems))
+    experiment._own = by_name(brought)
+
+
+def _validate(document: Document, own_code: OwnCode) -> Experiment:
+    try:
+        experiment = Experiment.model_validate(spelt_out(document.data))
+    except ValidationError as error:
+        raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
+    if refused := [*_refused_code(document, experiment, own_code)]:
+        raise SpecError(document.subject, _cut(refused))
+    _bring_along(document, experiment)
+    problems = [
+        _problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed)
+        for location, read, allowed in (
+            *breaches(experiment, own_topologies=own_code is OwnCode.ANY),
+            *schedule_breaches(experiment),
+        )
+    ]
+    if problems:
+        raise SpecError(document.subject, _cut(problems))
+    experiment._data, experiment._own_code = document.data, own_code
+    return experiment
+
+
+def _check_sweep(experiment: Experiment, document: Document) -> None:
+    """Each value by itself, the other fields at their first value: combinations are read when they are compiled."""
+    sweep = experiment.sweep
+    if sweep is None:
+        return
+    problems: list[str] = []
+    if count_points(sweep) * experiment.repeats > MOST_POINTS:
+        problems.append(_problem(document, ("sweep",), None, f"more than {MOST_POINTS} runs"))
+    if same := alike(sweep):
+        problems.append(
+            _problem(document, ("sweep",), None, f"two points are both {same}; give flows that differ a `variant` each")
+        )
+    fields = dict.fromkeys(path for point in sweep for path in point) if isinstance(sweep, list) else sweep
+    for path in fields:
+        try:
+            check_field(document.data, path, swept=True)
+        except KeyError as error:
+            problems.append(_problem(document, ("sweep", path), None, str(error.args[0])))
+    if not problems:
+        for location, point in _probes(sweep):
+            try:
+                at_point(experiment, point)
+            except SpecError as error:
+                problems.extend(_problem(document, location, None, problem) for problem in error.problems)
+    if problems:
+        raise SpecError(document.subject, _cut(list(dict.fromkeys(problems))))
+
+
+def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple[Location, Point]]:
+    if isinstance(sweep, list):
+        return [(("sweep", position), point) for position, point in enumerate(expand(sweep))]
+    first = {path: values[0] for path, values in sweep.items()}
+    return [
+        (("sweep", path, position), first | {path: value})
+        for path, values in sweep.items()
+        for position, value in enumerate(values)
+    ]
+
+
+def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[str]:
+    """One line an error; a field that is missing because its name is misspelt is said once."""
+    meant = {(*error["loc"][:-1], *_near(error["loc"])) for error in errors if error["type"] == "extra_forbidden"}
+    return [_line(document, error) for error in errors if error["type"] != "missing" or error["loc"] not in meant]
+
+
+def _near(location: Location) -> list[str]:
+    return difflib.get_close_matches(str(location[-1]), _known_fields(location[:-1]), 1)
+
+
+def _line(document: Document, error: ErrorDetails) -> str:
+    location, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    if kind == "missing":
+        description = _describe(location)
+        return _problem(document, location, None, f"missing{f'; needed: {description}' if description else ''}")
+    if kind == "extra_forbidden":
+        known = _known_fields(location[:-1])
+        what = f"unknown field; known: {', '.join(known)}{nearest(str(location[-1]), known)}"
+        return _problem(document, location, None, what)
+    if kind == REFUSED:
+        allowed = str(context["allowed"])
+    elif kind in ("greater_than_equal", "less_than_equal", "greater_than", "less_than"):
+        allowed = "a number " + " ".join(
+            f"{_BOUNDS[name]} {value}" for name, value in context.items() if name in _BOUNDS
+        )
+    elif kind in ("too_short", "too_long"):
+        allowed = (
+            f"{context['min_length']} or more entries"
+            if kind == "too_short"
+            else f"{context['max_length']} entries at most"
+        )
+    else:
+        allowed = _EXPECTED_TYPES.get(kind.removesuffix("_type"), error["msg"])
+    return _problem(document, location, error["input"], f"allowed: {allowed}", null=error["input"] is None)
+
+
+_BOUNDS = {"ge": "from", "le": "up to", "gt": "above", "lt": "below"}
+
+
+def _problem(document: Document, location: Location, read: object, what: str, *, null: bool = False) -> str:
+    line = document.line(location)
+    field = path_of(document.data, location)
+    place = field + (f" (line {line})" if line else "")
+    if read is None and not null:
+        return FieldProblem(f"{place}: {what}", location, field, None, what)
+    shown = json.dumps(read, ensure_ascii=False, default=str) if read is not None else "nothing"
+    shown = shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
+    return FieldProblem(f"{place}: read {shown}; {what}", location, field, shown, what)
+
+
+def _known_fields(location: Location) -> list[str]:
+    model = _model_at(location)
+    return list(model.model_fields) if model else []
+
+
+def _describe(location: Location) -> str:
+    model = _model_at(location[:-1])
+    field = model.model_fields.get(str(location[-1])) if model else None
+    return (field.description or "") if field else ""
+
+
+def _model_at(location: Location) -> type[BaseModel] | None:
+    place: Any = Experiment
+    for key in location:
+        place = below(place, key)
+    return part_of(place)
+
+
+def _cut(problems: list[str]) -> list[str]:
+    rest = len(problems) - _MOST_LINES
+    return [*problems[:_MOST_LINES], f"and {rest} more"] if rest > 0 else problems

@@ -1,0 +1,266 @@
+"""What ties the fields of an experiment together: each rule yields (where, what was read, what is allowed).
+
+The rules of a schedule are in schedule_rules.py, which asks this module where a rule is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl
+from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
+from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
+from longhaul.orchestrator.spec.measures import MEASURES, UNPHASED, known_measure, read_amount
+from longhaul.orchestrator.spec.model import Expected, Experiment, Flow, Link, LinkNumbers, Path
+from longhaul.orchestrator.spec.presets import PRESETS
+from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
+from longhaul.orchestrator.spec.yaml_text import Location
+from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.units import parse_duration, parse_share
+from longhaul.topologies import CATALOG
+
+# The field's place, what stands there (None: say nothing about it), and what is allowed.
+Breach = tuple[Location, object, str]
+
+# netem's probabilities are 32 bits wide.
+SMALLEST_SHARE = 2.0**-32
+
+# As many as the trace follows (LH_MAX_FLOWS of kmod/lh_trace.c): of more, nothing would be measured.
+MOST_FLOWS = 4096
+
+_TCP_FIELDS = (
+    "preset",
+    "cc",
+    "variant",
+    "params",
+    "size",
+    "sack",
+    "ecn",
+    "recovery",
+    "window",
+    "hystart",
+    "initial_window",
+    "delayed_ack",
+    "rtt",
+)
+_SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
+# A path may lose everything, from its start or for a while.
+_BLACKOUTS = ("loss", "reverse_loss")
+
+
+def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator[Breach]:
+    """Every broken rule, in the order of the fields; where `own_topologies` are not taken, they are not offered either."""
+    if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
+        # Each of them has a name: there is no end to what the rest would cost.
+        yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
+        return
+    yield from _topology(experiment, own_topologies=own_topologies)
+    yield from path_breaches(experiment.path, ("path",))
+    for name, link in experiment.links.items():
+        yield from path_breaches(link, ("links", name))
+    yield from _marking(experiment)
+    duration_us = parse_duration(experiment.duration)
+    for position, flow in enumerate(experiment.flows):
+        yield from _flow(experiment, flow, ("flows", position), duration_us)
+    yield from _names(experiment)
+    if not any(flow.count for flow in experiment.flows):
+        yield ("flows",), None, "at least one with a count above 0"
+    if sum(flow.count for flow in experiment.flows if flow.tool == IPERF3) > MOST_IPERF3_FLOWS:
+        yield ("flows",), None, f"more than {MOST_IPERF3_FLOWS} flows of iperf3 in all"
+    yield from _window(experiment, duration_us)
+    yield from _phases(experiment, duration_us)
+    names = {name for flow in experiment.flows for name in flow.names}
+    for position, expected in enumerate(experiment.expect):
+        yield from _expected(expected, ("expect", position), names, sorted(experiment.phases))
+
+
+def _topology(experiment: Experiment, *, own_topologies: bool) -> Iterator[Breach]:
+    written, path = experiment.topology, experiment.path
+    if own_topology(written) is None and written not in CATALOG:
+        own = ", or a file and its class, as in ./lab.py:Lab" if own_topologies else ""
+        yield ("topology",), written, f"one of {', '.join(CATALOG)}{own}{nearest(written, list(CATALOG))}"
+        return
+    for name, read, allowed in parameter_problems(written, experiment.params):
+        yield ("params", name), read, allowed
+    # The one topology that is what its path says; every other has numbers of its own.
+    if written == "dumbbell":
+        if "path" not in experiment.model_fields_set and not experiment.params:
+            yield ("path",), None, "missing; needed: the bottleneck"
+            return
+        if path.bandwidth is None and "bw" not in experiment.params:
+            yield ("path", "bandwidth"), None, "missing; needed: rate of the bottleneck"
+        if path.rtt is None and path.one_way is None and "rtt" not in experiment.params:
+            yield ("path",), None, "one of rtt and one_way is needed"
+
+
+def _marking(experiment: Experiment) -> Iterator[Breach]:
+    """A step queue without its threshold."""
+    path = experiment.path
+    places: list[tuple[Location, Path | Link]] = [(("path",), path)]
+    places += [(("links", name), link) for name, link in experiment.links.items()]
+    for at, one in places:
+        if one.queue == "step" and one.mark_at is None and path.mark_at is None:
+            yield (*at, "mark_at"), None, "missing; needed: from how many waiting packets on a step queue marks"
+
+
+def path_breaches(path: LinkNumbers, at: Location) -> Iterator[Breach]:
+    """What is wrong with numbers of a path."""
+    if path.rtt is not None and path.one_way is not None:
+        yield (*at, "one_way"), None, "rtt and one_way exclude each other"
+    if path.loss is not None and path.burst is not None:
+        yield (*at, "burst"), None, "loss and burst exclude each other"
+    for name in _SHARES:
+        written = getattr(path, name)
+        share = 0.0 if written is None else parse_share(written)
+        if 0 < share < SMALLEST_SHARE or (share == 1 and name not in _BLACKOUTS):
+            most = "1" if name in _BLACKOUTS else "below 1"
+            yield (*at, name), written, f"0, or from {SMALLEST_SHARE:.1e} (the kernel's smallest step) to {most}"
+
+
+def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
+    kinds = [name for name in ("udp", "on_off", "web") if getattr(flow, name) is not None]
+    if len(kinds) > 1:
+        yield (*at, kinds[1]), None, f"{' and '.join(kinds)} exclude each other"
+    if flow.kind == "udp":
+        for name in _TCP_FIELDS:
+            if getattr(flow, name) != Flow.model_fields[name].get_default(call_default_factory=True):
+                yield (*at, name), None, "only for a TCP flow, this one is UDP"
+    elif flow.kind == "tcp" and flow.cc is None:
+        yield at, None, "one of cc, udp, on_off and web is needed"
+    else:
+        yield from _control(experiment, flow, at)
+    if flow.size is not None and flow.web is not None:
+        yield (*at, "size"), flow.size, "not with web, which draws its sizes"
+    if flow.tool == IPERF3:
+        yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
+    yield from _times(flow, at, duration_us)
+
+
+def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object, str]]:
+    try:
+        control = None if flow.kind == "udp" else experiment.control(flow.cc)
+    except ValueError:
+        # Said already, with the known names.
+        control = None
+    yield from refusals(flow, control)
+
+
+def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breach]:
+    try:
+        control = experiment.control(flow.cc)
+    except ValueError as error:
+        yield (*at, "cc"), flow.cc, str(error)
+        return
+    if flow.preset is not None and flow.cc != PRESETS[flow.preset].fields["cc"]:
+        yield (*at, "cc"), flow.cc, f"nothing: {flow.preset} says which"
+    yield from parameter_breaches(control, flow.params, at)
+    if flow.hystart is not None and control.hystart is None:
+        yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"
+    if flow.hystart is not None and control.hystart is not None and control.hystart[0] in flow.params:
+        yield (*at, "hystart"), None, f"hystart and params.{control.hystart[0]} exclude each other"
+
+
+def parameter_breaches(control: CongestionControl, params: Mapping[str, object], at: Location) -> Iterator[Breach]:
+    """What is wrong with the `params` of a flow."""
+    known = [parameter.name for parameter in control.parameters]
+    for name, written in params.items():
+        parameter = control.parameter(name)
+        if parameter is None:
+            yield (
+                (*at, "params", name),
+                None,
+                f"{control.name} takes {', '.join(known) or 'no parameters'}{nearest(name, known)}",
+            )
+            continue
+        try:
+            parameter.read(written)
+        except ValueError as error:
+            yield (*at, "params", name), written, str(error)
+
+
+def _times(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
+    spread_us = parse_duration(flow.spread) if flow.spread is not None else 0
+    if flow.spread is not None and flow.count == 1:
+        yield (*at, "spread"), flow.spread, "only with a count above 1"
+    start_us = parse_duration(flow.start)
+    stop_us = duration_us if flow.stop is None else parse_duration(flow.stop)
+    if stop_us > duration_us:
+        yield (*at, "stop"), flow.stop, "not after the end of the run"
+    elif start_us >= stop_us:
+        yield (*at, "start"), flow.start, "before the flow's end"
+    elif start_us + spread_us * (flow.count - 1) >= stop_us:
+        yield (*at, "spread"), flow.spread, "small enough for the last of them to start before its end"
+
+
+def _names(experiment: Experiment) -> Iterator[Breach]:
+    seen: set[str] = set()
+    for position, flow in enumerate(experiment.flows):
+        for name in {flow.name, *flow.names}:
+            if name in seen:
+                yield ("flows", position, "name"), name, "a name that no other flow has"
+                break
+        seen |= {flow.name, *flow.names}
+
+
+def _window(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
+    if experiment.warmup is not None and experiment.window is not None:
+        yield ("window",), None, "warmup and window exclude each other"
+    if experiment.warmup is not None and parse_duration(experiment.warmup) >= duration_us:
+        yield ("warmup",), experiment.warmup, f"shorter than the run, {experiment.duration}"
+    if experiment.window is not None:
+        begin_us, end_us = map(parse_duration, experiment.window)
+        if not begin_us < end_us <= duration_us:
+            yield (
+                ("window",),
+                experiment.window,
+                f"[from, to] with from before to, and to not after {experiment.duration}",
+            )
+
+
+def _phases(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
+    for name, written in experiment.phases.items():
+        times_us = [parse_duration(time) for time in written]
+        if len(times_us) != 2 or not times_us[0] < times_us[1] <= duration_us:
+            allowed = f"[from, to] with from before to, and to not after {experiment.duration}"
+            yield ("phases", name), written, allowed
+
+
+def _expected(expected: Expected, at: Location, names: set[str], phases: Sequence[str]) -> Iterator[Breach]:
+    try:
+        known_measure(expected.measure)
+    except ValueError as error:
+        yield (*at, "measure"), expected.measure, str(error)
+        return
+    scope = MEASURES[expected.measure][0]
+    if scope == "flow" and expected.flow is None:
+        yield (
+            (*at, "flow"),
+            None,
+            f"{expected.measure} is a measure of a flow: one of {', '.join(sorted(names))} is needed",
+        )
+    elif scope in ("path", "run") and expected.flow is not None:
+        yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
+    elif expected.flow is not None and expected.flow not in names:
+        yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{nearest(expected.flow, sorted(names))}"
+    if expected.phase is not None and expected.measure in UNPHASED:
+        yield (*at, "phase"), expected.phase, f"nothing: {expected.measure} is of the whole run"
+    elif expected.phase is not None and expected.phase not in phases:
+        allowed = (
+            f"one of {', '.join(phases)}{nearest(expected.phase, phases)}" if phases else "nothing: no phases are given"
+        )
+        yield (*at, "phase"), expected.phase, allowed
+    if (expected.within is None) != (expected.of is None):
+        yield (
+            (*at, "of" if expected.of is None else "within"),
+            None,
+            "within and of come together, as in within: 2 %, of: 256 Mbit/s",
+        )
+    elif (expected.within is None) == (expected.at_least is None and expected.at_most is None):
+        yield at, None, "either at_least or at_most or both, or within and of are needed"
+    for name in ("at_least", "at_most", "of"):
+        written = getattr(expected, name)
+        try:
+            if written is not None:
+                read_amount(expected.measure, written)
+        except ValueError as error:
+            yield (*at, name), written, str(error)

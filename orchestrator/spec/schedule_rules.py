@@ -1,0 +1,208 @@
+"""The rules of a schedule, and its changes of flows in the order of time.
+
+A flow's congestion control depends on what was scheduled before:
+
+    10 s  bic: {cc: reno}            bic ---> reno
+    20 s  bic: {params: {...}}       judged as reno's
+
+The changes in numbers are in orchestrator/plan/schedule.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
+from longhaul.orchestrator.spec.model import Change, Experiment, Flow, FlowSettings, LinkNumbers
+from longhaul.orchestrator.spec.rules import MOST_FLOWS, Breach, parameter_breaches, path_breaches
+from longhaul.orchestrator.spec.yaml_text import Location
+from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.units import parse_duration
+
+# An entry of `flows`, and the names of those flows of it that are meant.
+Addressed = tuple[Flow, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One flow at one change: `written` is the name by which the experiment calls it there."""
+
+    position: int
+    at_us: int
+    written: str
+    name: str
+    before: CongestionControl
+    after: CongestionControl
+    settings: FlowSettings
+
+    @property
+    def place(self) -> Location:
+        return ("schedule", self.position, "flows", self.written)
+
+
+def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
+    """Every broken rule of the schedule."""
+    if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
+        # That is said already, and each of them would be looked at.
+        return
+    addressed = _addressed(experiment)
+    sound = True
+    for position, change in enumerate(experiment.schedule):
+        at: Location = ("schedule", position)
+        yield from _moment(experiment, change, at)
+        taken: dict[str, str] = {}
+        for written in change.flows:
+            found = [*_flow(experiment, addressed, change, written, (*at, "flows", written))]
+            for name in [] if found else addressed[written][1]:
+                if name in taken:
+                    found.append(((*at, "flows", written), None, f"{name} is changed by {taken[name]} already"))
+                    break
+                taken[name] = written
+            sound &= not found
+            yield from found
+    if sound and all(_known(experiment, flow) for flow in experiment.flows):
+        for steps, controls in steps_by_change(experiment):
+            yield from _parameters(experiment, steps, controls)
+
+
+def _moment(experiment: Experiment, change: Change, at: Location) -> Iterator[Breach]:
+    if parse_duration(change.at) >= parse_duration(experiment.duration):
+        yield (*at, "at"), change.at, f"before the end of the run, {experiment.duration}"
+    path, start = change.path, experiment.path
+    for name, link in change.links.items():
+        yield from _changed(link, (*at, "links", name))
+    if path is None:
+        if not change.flows and not change.links:
+            yield at, None, "one of path, links and flows is needed"
+        return
+    yield from _changed(path, (*at, "path"))
+    if path.reverse_bandwidth is not None and start.reverse_bandwidth is None and experiment.topology == "dumbbell":
+        allowed = "only where path.reverse_bandwidth is given from the start"
+        yield (*at, "path", "reverse_bandwidth"), path.reverse_bandwidth, allowed
+    if path.mtu is not None and path.mtu > start.mtu:
+        yield (
+            (*at, "path", "mtu"),
+            path.mtu,
+            f"up to {start.mtu}, path.mtu at the start: queues are made for its frames",
+        )
+
+
+def _changed(numbers: LinkNumbers, at: Location) -> Iterator[Breach]:
+    if not numbers.model_fields_set:
+        yield at, None, "at least one field that changes is needed"
+    yield from path_breaches(numbers, at)
+
+
+def _flow(
+    experiment: Experiment, addressed: Mapping[str, Addressed], change: Change, written: str, at: Location
+) -> Iterator[Breach]:
+    """What can be said of a flow's change without the changes before it."""
+    settings = change.flows[written]
+    if written not in addressed:
+        known = dict.fromkeys(flow.name for flow, _ in addressed.values())
+        yield at, None, f"no flow is called so; known: {', '.join(known)}{nearest(written, addressed)}"
+        return
+    flow, _ = addressed[written]
+    if flow.kind != "tcp":
+        yield at, None, f"only for a TCP flow, this one is {flow.kind}"
+    elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(change.at):
+        yield at, None, f"{written} ends at {flow.stop}: only a change before that has anything to change"
+    elif settings.cc is None and not settings.params:
+        yield at, None, "one of cc and params is needed"
+    elif settings.cc is not None:
+        try:
+            experiment.control(settings.cc)
+        except ValueError as error:
+            yield (*at, "cc"), settings.cc, str(error)
+
+
+def _parameters(
+    experiment: Experiment, steps: Sequence[Step], controls: Mapping[str, CongestionControl]
+) -> Iterator[Breach]:
+    """What depends on the congestion control that each flow has by then."""
+    told: set[tuple[str, str]] = set()
+    given: dict[str, dict[str, str]] = {}
+    for step in steps:
+        if (step.written, step.after.name) in told:
+            continue
+        told.add((step.written, step.after.name))
+        found = [*_step(step)]
+        yield from found
+        if not found:
+            params = module_params(step.after, step.settings.params)
+            if given.setdefault(step.after.name, params) != params:
+                yield (*step.place, "params"), None, _shared(step.after, "all of them")
+    for name, params in given.items():
+        strangers = [flow for flow in _left_alone(experiment, steps) if controls[flow].name == name] if params else []
+        if strangers:
+            step = next(step for step in steps if step.after.name == name)
+            yield (*step.place, "params"), None, _shared(step.after, strangers[0])
+
+
+def _step(step: Step) -> Iterator[Breach]:
+    for control in (step.before, step.after):
+        if step.before is not step.after and control.both_ends:
+            yield (
+                (*step.place, "cc"),
+                None,
+                f"{control.name} works at both ends of a connection: it can be neither taken nor left in flight",
+            )
+            return
+    yield from parameter_breaches(step.after, step.settings.params, step.place)
+    for parameter in step.after.parameters:
+        if parameter.fixed and parameter.name in step.settings.params:
+            yield (*step.place, "params", parameter.name), None, "fixed once the module is loaded, so not in a schedule"
+
+
+def _shared(control: CongestionControl, other: str) -> str:
+    return (
+        f"parameters of {control.name} belong to its module, so to all its flows: give {other} the same in this change"
+    )
+
+
+def _left_alone(experiment: Experiment, steps: Sequence[Step]) -> Iterator[str]:
+    """The flows with a congestion control that a change does not name and that do not end before it."""
+    changed = {step.name for step in steps}
+    for flow in experiment.flows:
+        if flow.kind != "udp" and (flow.stop is None or parse_duration(flow.stop) > steps[0].at_us):
+            yield from (name for name in flow.names if name not in changed)
+
+
+def steps_by_change(experiment: Experiment) -> Iterator[tuple[list[Step], Mapping[str, CongestionControl]]]:
+    """The steps of each change that has any, in the order of time, and the control that each flow has after them."""
+    addressed = _addressed(experiment)
+    controls = {
+        name: experiment.control(flow.cc) for flow in experiment.flows if flow.kind != "udp" for name in flow.names
+    }
+    for at_us, position, change in changes_in_order(experiment):
+        steps = []
+        for written, settings in change.flows.items():
+            for name in addressed[written][1]:
+                before = controls[name]
+                after = before if settings.cc is None else experiment.control(settings.cc)
+                steps.append(Step(position, at_us, written, name, before, after, settings))
+                controls[name] = after
+        if steps:
+            yield steps, controls
+
+
+def changes_in_order(experiment: Experiment) -> list[tuple[int, int, Change]]:
+    """When each change happens, in microseconds, its position in the schedule, and the change."""
+    timed = [(parse_duration(change.at), position, change) for position, change in enumerate(experiment.schedule)]
+    return sorted(timed, key=lambda one: one[:2])
+
+
+def _addressed(experiment: Experiment) -> dict[str, Addressed]:
+    """Each name that a schedule may use, with its entry and the flows it means."""
+    names = {name: (flow, [name]) for flow in experiment.flows for name in flow.names}
+    return {flow.name: (flow, flow.names) for flow in experiment.flows} | names
+
+
+def _known(experiment: Experiment, flow: Flow) -> bool:
+    """Whether a flow's own congestion control is one; rules.py says so where it is not."""
+    try:
+        experiment.control(flow.cc)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,128 @@
+"""The points of a sweep: every combination of the fields' values, or the list of points as it was written."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.yaml_text import locate
+from longhaul.orchestrator.system.errors import nearest
+
+# A point says what differs between runs; these name the experiment, or say how its runs are counted and judged.
+_FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "expect")
+MOST_POINTS = 100_000
+
+Point = Mapping[str, Any]
+Sweep = Mapping[str, list[Any]] | list[dict[str, Any]] | None
+
+
+def expand(sweep: Sweep) -> Iterator[Point]:
+    """Each point, the last field varying fastest; one empty point without a sweep."""
+    if isinstance(sweep, list):
+        yield from sweep
+        return
+    fields = sweep or {}
+    for values in itertools.product(*fields.values()):
+        yield dict(zip(fields, values, strict=True))
+
+
+def count_points(sweep: Sweep) -> int:
+    """How many points there are, without making them."""
+    if isinstance(sweep, list):
+        return len(sweep)
+    count = 1
+    for values in (sweep or {}).values():
+        count *= len(values)
+    return count
+
+
+def point_texts(point: Point) -> dict[str, str]:
+    """A point as tables show it."""
+    return {path: value_text(value) for path, value in point.items()}
+
+
+def point_text(point: Mapping[str, str]) -> str:
+    """A point in words."""
+    return ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())
+
+
+def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
+    """A point but for these fields."""
+    return {name: value for name, value in point.items() if name not in fields}
+
+
+def swept_texts(sweep: Sweep) -> dict[str, list[str]]:
+    """The fields of a sweep with their values as tables show them, in order."""
+    found: dict[str, dict[str, None]] = {}
+    for point in expand(sweep):
+        for field, text in point_texts(point).items():
+            found.setdefault(field, {})[text] = None
+    return {field: list(texts) for field, texts in found.items()}
+
+
+def value_text(value: object) -> str:
+    """A value of a sweep as tables show it: of a whole flow, the name that a study or else the kernel has for what it runs.
+
+    Of a list of flows, each of their names once.
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return str(next((value[name] for name in ("variant", "preset", "cc") if value.get(name)), dict(value)))
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return " + ".join(dict.fromkeys(map(value_text, value)))
+    return str(value)
+
+
+def alike(sweep: Sweep) -> str | None:
+    """The text of two different points that tables would not tell apart; results of such points would be taken for repeats."""
+    if not isinstance(sweep, list):
+        values = {path: [value_text(value) for value in listed] for path, listed in (sweep or {}).items()}
+        counted = ((path, Counter(texts)) for path, texts in values.items())
+        return next((f"{path}={text}" for path, texts in counted for text in texts if texts[text] > 1), None)
+    seen: dict[tuple[tuple[str, str], ...], Point] = {}
+    for point in sweep:
+        texts = point_texts(point)
+        key = tuple(sorted(texts.items()))
+        if key in seen:
+            return ", ".join(f"{path}={text}" for path, text in texts.items())
+        seen[key] = point
+    return None
+
+
+def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:
+    """KeyError, saying what is known, unless the path leads to a field of the format."""
+    parts = path.split(".")
+    if swept and parts[0] in _FIXED:
+        raise KeyError(f"{path}: not a field that runs of a sweep may differ in")
+    place: Any = Experiment
+    for depth, key in enumerate(locate(data, path)):
+        known = part_of(place)
+        if isinstance(key, str) and known is not None and key not in known.model_fields:
+            fields = f"{', '.join(known.model_fields)}{nearest(key, known.model_fields)}"
+            raise KeyError(f"{'.'.join(parts[: depth + 1])}: unknown field; known: {fields}")
+        place = below(place, key)
+
+
+def part_of(place: Any) -> type[BaseModel] | None:
+    """The part that stands at a place of this type, by itself, optionally or in a list; None for values and mappings by name."""
+    if isinstance(place, type) and issubclass(place, BaseModel):
+        return place
+    if get_origin(place) is dict:
+        return None
+    return next((part for inner in get_args(place) if (part := part_of(inner)) is not None), None)
+
+
+def below(place: Any, key: str | int) -> Any:
+    """The type of what stands below a key; None where anything may."""
+    if isinstance(key, int):
+        return place
+    if get_origin(place) is dict:
+        return get_args(place)[1]
+    part = part_of(place)
+    return part.model_fields[key].annotation if part is not None and key in part.model_fields else None

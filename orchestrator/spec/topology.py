@@ -1,0 +1,220 @@
+"""Which graph an experiment runs on: a name of the catalogue or a person's own `file.py:Class`, with its parameters, becomes a Graph.
+
+A Topo is code, and Mininet a package of the system's own Python: the class is built there, in a process of its own with limits on time and
+memory, and says in JSON what it built (topologies/as_json.py). A person's own file is run confined, and sees the Python files beside it, which it
+may import, and nothing else of this machine; only the graph comes back. The same class with the same parameters is built once a process, a class of
+the catalogue once a cache:
+
+    <cache>/graphs/<hash of the folder topologies, class and parameters>.json     what as_json.py said
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from longhaul import topologies
+from longhaul.orchestrator.spec.graph import Graph
+from longhaul.orchestrator.system.confinement import Limits, View, confined
+from longhaul.orchestrator.system.errors import PlanError, nearest
+from longhaul.orchestrator.system.process import Answer, ask_stranger
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.system.units import format_duration, format_rate, parse_duration, parse_packets, parse_rate
+from longhaul.topologies import CATALOG, COUNT, PACKETS, RATE, TIME, Topology, TopologyParameter
+
+_FOLDER = Path(topologies.__file__).resolve().parent
+# The Python that has the system's packages.
+_PYTHON = "/usr/bin/python3"
+_LONGEST_S = 60
+# Of text: twenty thousand links.
+_MOST_BYTES = 4 * 2**20
+# Python, with its threads.
+_LIMITS = Limits(cpu_s=20, file_bytes=_MOST_BYTES, processes=8, memory_bytes=512 * 2**20)
+# More files beside a person's own are not what it imports.
+_MOST_BESIDE = 100
+# What a missing Mininet looks like from here.
+_NO_MININET = "No module named 'mininet"
+
+
+def own_topology(written: str) -> tuple[Path, str] | None:
+    """The file and the class of a person's own topology, as in ./lab.py:Lab; None for a name."""
+    file, colon, name = written.rpartition(":")
+    return (Path(file), name) if colon and file.endswith(".py") and name.isidentifier() else None
+
+
+def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[tuple[str, object, str]]:
+    """(parameter, what was read, what is allowed) for each that a topology of the catalogue does not take."""
+    topology = CATALOG.get(written)
+    for name, value in params.items() if topology else ():
+        assert topology is not None
+        known = [one.name for one in topology.parameters]
+        parameter = topology.parameter(name)
+        if parameter is None:
+            yield name, None, f"{written} takes {', '.join(known)}{nearest(name, known)}"
+            continue
+        try:
+            read_parameter(parameter, value)
+        except ValueError as error:
+            yield name, value, str(error)
+
+
+def read_parameter(parameter: TopologyParameter, written: object) -> float:
+    """The number that the class takes, of text with a unit; ValueError says what is allowed."""
+    allowed = f"{_NOUNS[parameter.kind]} from {show(parameter, parameter.low)} to {show(parameter, parameter.high)}"
+    try:
+        number = float(_read(parameter, written))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if not parameter.low <= number <= parameter.high:
+        raise ValueError(allowed)
+    return int(number) if parameter.kind in (COUNT, PACKETS) else number
+
+
+_NOUNS = {COUNT: "a whole number", RATE: "a rate", TIME: "a time", PACKETS: "a number of packets"}
+
+
+def _read(parameter: TopologyParameter, written: object) -> Fraction:
+    if parameter.kind == COUNT:
+        if isinstance(written, bool) or not isinstance(written, int):
+            raise ValueError
+        return Fraction(written)
+    if not isinstance(written, str):
+        raise ValueError
+    if parameter.kind == RATE:
+        return Fraction(parse_rate(written), 10**6)
+    return Fraction(parse_packets(written)) if parameter.kind == PACKETS else Fraction(parse_duration(written), 1000)
+
+
+def show(parameter: TopologyParameter, value: float | None) -> str:
+    """A value of a parameter as an experiment writes it."""
+    if value is None:
+        return ""
+    match parameter.kind:
+        case "rate":
+            return format_rate(round(value * 1e6))
+        case "time":
+            return format_duration(round(value * 1000))
+        case "packets":
+            return f"{value:g} packets"
+        case _:
+            return f"{value:g}"
+
+
+_NOT_ITS_GRAPH = "what came out is not the graph of a Topo"
+_PRINTS_NOTHING = "it must print nothing itself: its graph is read from what is printed"
+
+
+def build_graph(written: str, params: Mapping[str, object]) -> Graph:
+    """The graph of a topology with these parameters; PlanError where its class fails or asks for what no run could honour."""
+    if own := own_topology(written):
+        file, name = own
+        return _built(written, file, name, json.dumps(params, sort_keys=True), _stamp(written, file))
+    topology: Topology = CATALOG[written]
+    numbers = {}
+    for parameter in topology.parameters:
+        if parameter.name in params:
+            numbers[parameter.name] = read_parameter(parameter, params[parameter.name])
+    return _built(written, _FOLDER / topology.file, topology.topo_class, json.dumps(numbers, sort_keys=True))
+
+
+def _stamp(written: str, file: Path) -> tuple[int, int]:
+    """What changes when the file does."""
+    try:
+        info = file.stat()
+    except OSError as error:
+        raise PlanError(
+            "building topology", written, error.strerror or str(error), "name a file that is there"
+        ) from None
+    return info.st_mtime_ns, info.st_size
+
+
+@lru_cache(maxsize=256)
+def _built(written: str, file: Path, name: str, params: str, stamp: tuple[int, int] | None = None) -> Graph:
+    """`stamp` belongs to a person's own file, which may change while this process goes on."""
+    attempting = "building topology"
+    answer = _ask_once(file, name, params) if stamp is None else _ask_stranger(file.resolve(), name, params)
+    if answer.output is None:
+        if _NO_MININET in answer.problem:
+            raise PlanError(attempting, written, "the package mininet is missing", "run `make packages`")
+        raise PlanError(attempting, written, answer.problem, f"it was given {params}")
+    try:
+        return Graph.read(_printed(answer.output))
+    except RecursionError:
+        raise PlanError(attempting, written, "what it printed is nested too deeply") from None
+    except (AttributeError, LookupError, TypeError):
+        raise PlanError(attempting, written, _NOT_ITS_GRAPH, _PRINTS_NOTHING) from None
+    except (ArithmeticError, ValueError) as error:
+        raise PlanError(attempting, written, str(error)) from None
+
+
+def _printed(output: bytes) -> dict[str, Any]:
+    """What a class is as plain data; ValueError where it printed something else, or nothing."""
+    if not output.strip():
+        raise ValueError(
+            "it ended before its graph was there: a file with a Topo must not end the program that reads it"
+        )
+    try:
+        data = json.loads(output)
+    except ValueError:
+        raise ValueError(f"{_NOT_ITS_GRAPH}; {_PRINTS_NOTHING}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{_NOT_ITS_GRAPH}; {_PRINTS_NOTHING}")
+    return data
+
+
+def _ask_once(file: Path, name: str, params: str) -> Answer:
+    """What a class of the catalogue says, from the cache if it was asked before: asking takes a third of what happens before a guest starts."""
+    words = "\n".join((_catalogue_hash(), file.name, name, params))
+    kept = load_settings().cache / "graphs" / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.json"
+    with contextlib.suppress(OSError):
+        return Answer(kept.read_bytes())
+    answer = _ask(file, name, params)
+    if answer.output is not None:
+        # A cache that cannot be written costs time, and nothing else.
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            beside = kept.with_name(f".{kept.name}.{os.getpid()}.{threading.get_ident()}")
+            beside.write_bytes(answer.output)
+            beside.replace(kept)
+    return answer
+
+
+@cache
+def _catalogue_hash() -> str:
+    """A hash of the project's topologies and of what asks them."""
+    code = hashlib.sha256()
+    for file in sorted(_FOLDER.glob("*.py")):
+        code.update(file.read_bytes())
+    return code.hexdigest()
+
+
+def _ask(file: Path, name: str, params: str) -> Answer:
+    """What the project's own files, or those of a person who switched confinement off, say."""
+    words = [*replace(_LIMITS, processes=None).words(), _PYTHON, "-I", str(_FOLDER / "as_json.py"), str(file), name]
+    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+
+
+def _ask_stranger(file: Path, name: str, params: str) -> Answer:
+    settings = load_settings()
+    if not settings.confinement:
+        return _ask(file, name, params)
+    beside = sorted(one for one in file.parent.glob("*.py") if one.is_file() and not one.is_symlink() and one != file)
+    view = View(
+        reads={
+            "/as_json.py": _FOLDER / "as_json.py",
+            **{f"/topology/{one.name}": one for one in [file, *beside[:_MOST_BESIDE]]},
+        },
+        environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        folder="/topology",
+    )
+    words = confined([_PYTHON, "-I", "/as_json.py", f"/topology/{file.name}", name], view, _LIMITS, settings)
+    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)

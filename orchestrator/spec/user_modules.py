@@ -1,0 +1,160 @@
+"""Kernel modules that people bring along: a folder with their tcp_<name>.c, or a tcp_<name>.ko that is already built.
+
+    modules: [./mymodule]  -->  CongestionControl "mymodule", known by the hash of its content  -->  $LONGHAUL_CACHE/own/<hash>/
+    modules: ["sha256:<hash>"]  <-----------------------------  what is there already, as experiments name it that were sent
+
+The copy in the cache is what gets built and run, so that a run stays repeatable when the folder has changed or is gone.
+It is built confined (build_user_modules.py) and loaded into guests behind a fence (backends/fence.py). Links are refused, since what they lead to
+need not be the source's, and so are file names that make or a shell could read as more than a name. Names of the kernel's and the project's own congestion controls are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS, CongestionControl
+from longhaul.orchestrator.spec.parameters import declared_parameters, described, object_parameters
+from longhaul.orchestrator.system.locks import making
+
+# TCP_CA_NAME_MAX is 16 with its end.
+_NAME = re.compile(r"tcp_([a-z][a-z0-9_]{0,14})")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_MOST_BYTES = 4 * 2**20
+_MOST_FILES = 200
+_REFERENCE = re.compile(r"sha256:([0-9a-f]{32})")
+
+
+def is_reference(written: str) -> bool:
+    """Whether an entry of `modules` names a content, and no place."""
+    return written.startswith("sha256:")
+
+
+def reference(source: str) -> str:
+    """How an experiment names the content with this hash."""
+    return f"sha256:{source}"
+
+
+def place_of(written: str, cache: Path) -> Path:
+    """Where what an entry of `modules` names is; ValueError says what is needed instead."""
+    if not is_reference(written):
+        return Path(written)
+    match = _REFERENCE.fullmatch(written)
+    if match is None:
+        raise ValueError("sha256: and 32 hexadecimal digits")
+    place = cache / "own" / match[1]
+    if not place.is_dir():
+        raise ValueError("a module that was sent here before")
+    return place
+
+
+def own_controls(path: Path) -> list[CongestionControl]:
+    """The congestion controls in one entry of `modules`; ValueError says what is needed instead."""
+    files = content_files(path)
+    modules = [file for file in files if file.suffix == ".ko" or (file.name.startswith("tcp_") and file.suffix == ".c")]
+    if not modules:
+        raise ValueError("a folder with a tcp_<name>.c, or a tcp_<name>.ko")
+    source = content_hash(files)
+    return [_control(file, source) for file in modules]
+
+
+def adopt(paths: Sequence[Path], cache: Path) -> list[str]:
+    """Copy them into the cache; the hashes of their content, under which they lie there."""
+    sources = []
+    for path in paths:
+        files = content_files(path)
+        sources.append(content_hash(files))
+        target = cache / "own" / sources[-1]
+        if target.is_dir():
+            continue
+        with making(target.parent) as new:
+            copy = new / "module"
+            copy.mkdir()
+            for file in files:
+                shutil.copyfile(file, copy / file.name)
+            # Somebody else may have been quicker with the same content.
+            if not target.is_dir():
+                copy.rename(target)
+    return sources
+
+
+def own_name(stem: str) -> str | None:
+    """The control in a file with this name, without its ending; None where that is no name of one."""
+    match = _NAME.fullmatch(stem)
+    return match[1] if match else None
+
+
+def clashing(controls: Sequence[CongestionControl]) -> str | None:
+    """What is wrong with their names together, if anything."""
+    seen: set[str] = set()
+    for control in controls:
+        if control.name in CONGESTION_CONTROLS or control.name in ALIASES:
+            return f"another name than {control.name}, which is taken: rename the file and the ops' .name"
+        if control.name in seen:
+            return f"one {control.name} only"
+        seen.add(control.name)
+    return None
+
+
+def by_name(controls: Sequence[CongestionControl]) -> Mapping[str, CongestionControl]:
+    """The controls as an experiment finds them."""
+    return {control.name: control for control in controls}
+
+
+def _control(file: Path, source: str) -> CongestionControl:
+    name = own_name(file.stem)
+    if name is None:
+        raise ValueError(f"names like tcp_mine, up to 15 small letters, digits and underscores; {file.name} is not")
+    text = file.suffix == ".c"
+    return CongestionControl(
+        name,
+        (described(file) if text else "") or f"from {file.name}",
+        parameters=declared_parameters(file) if text else object_parameters(file.read_bytes()),
+        # Nothing is known of its law.
+        loss_based=False,
+        source=source,
+    )
+
+
+def content_files(path: Path) -> list[Path]:
+    """Sources and headers of a folder, or the one object."""
+    try:
+        if path.suffix == ".ko" and path.is_file():
+            files = [path]
+        elif path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h"))
+        else:
+            files = []
+        for file in files:
+            _check_file(file)
+        if len(files) > _MOST_FILES:
+            raise ValueError(f"at most {_MOST_FILES} files of source")
+        if sum(file.stat().st_size for file in files) > _MOST_BYTES:
+            raise ValueError(f"at most {_MOST_BYTES // 2**20} MiB of source")
+    except OSError as error:
+        raise ValueError(f"a folder that can be read ({error.strerror})") from error
+    return files
+
+
+def _check_file(file: Path) -> None:
+    if not is_plain_name(file.name):
+        raise ValueError(f"file names of letters, digits and _ . -, up to 64 of them; {file.name!r} is not")
+    if file.is_symlink() or not file.is_file():
+        raise ValueError(f"plain files; {file.name} is a link, or none")
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether make and a shell can read no more than a file's name in it."""
+    return _FILE_NAME.fullmatch(name) is not None
+
+
+def content_hash(files: Sequence[Path]) -> str:
+    """What a content is known by."""
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,279 @@
+"""The environment as one frozen value; the only reader of os.environ in the project.
+
+LONGHAUL_HOME            kept runs and their catalogue      $XDG_DATA_HOME/longhaul, ~/.local/share/longhaul
+LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/longhaul, ~/.cache/longhaul
+LONGHAUL_JOBS            runs at a time                     one a processor
+LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
+LONGHAUL_STALL_LIMIT_S   seconds without progress in which  30
+                         a guest computes or only waits
+LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
+LONGHAUL_DASK            tcp://HOST:PORT of a scheduler     runs are carried out on this machine
+LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
+LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
+LONGHAUL_GATED_BRANCHES  branches whose baselines need      main
+                         the scope gate, as in main,release
+LONGHAUL_RATE_LIMIT      requests a second of one token     200
+LONGHAUL_MOST_STREAMS    open event streams of one person   1000
+LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-For and -Proto
+                         word on callers is taken           are not read
+LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
+LONGHAUL_USER_CODE       on: code of admins is taken        off
+LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
+LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
+                         of runs go while they run
+LONGHAUL_PROMETHEUS_TOKEN        a bearer token to show there;
+LONGHAUL_PROMETHEUS_USER         or a user
+LONGHAUL_PROMETHEUS_PASSWORD     and a password
+LONGHAUL_PROMETHEUS_WINDOW       its out_of_order_time_window   24h
+LONGHAUL_RESOLUTION_MS   milliseconds of a cell of samples  10
+LONGHAUL_SPOOL_MB        most that waits for Prometheus     1024
+LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana     no links to it, and nothing
+                         with the dashboards                is told to it
+LONGHAUL_GRAFANA_TOKEN   of a service account that may      it is not told of runs
+                         write annotations there
+LONGHAUL_URL             where people reach this service    no links back to it
+LONGHAUL_HOSTS           the operator's policy of hosts     hosts.yml in LONGHAUL_HOME
+LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
+LONGHAUL_TOKEN           what to show there; --token-env names another variable
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from longhaul.orchestrator.system.errors import PlanError
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """Where samples of runs go; a cell of `resolution_ms` gives each series a sample or two."""
+
+    url: str
+    user: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    # How far back it takes samples, from the newest that it has.
+    window_s: int = 24 * 3600
+    resolution_ms: int = 10
+    spool_bytes: int = 1024 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Grafana:
+    """Where dashboards are; with a token it is told of runs."""
+
+    url: str
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where things live and how much a run may cost."""
+
+    home: Path
+    cache: Path
+    jobs: int
+    wall_limit_s: int
+    stall_limit_s: int
+    guest_memory_dir: Path
+    user_code: bool = False
+    confinement: bool = True
+    database: str = ""
+    most_queued: int = 20_000
+    most_running: int = 10_000
+    rate_limit: int = 200
+    most_streams: int = 1000
+    trusted_proxy: str = ""
+    # Setting what is compared with on these is a right of its own.
+    gated_branches: tuple[str, ...] = ("main",)
+    dask: str = ""
+    # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
+    agent: Path | None = None
+    server: str = ""
+    prometheus: Prometheus | None = None
+    grafana: Grafana | None = None
+    # Where people reach the service of this home.
+    url: str = ""
+    # What real hosts may be used for; whoever names no file has the one in its home.
+    hosts_file: Path | None = None
+
+    @property
+    def hosts(self) -> Path:
+        """The operator's policy of hosts, which need not be there."""
+        return self.hosts_file or self.home / "hosts.yml"
+
+    def kernel(self, version: str) -> Path:
+        """The folder of a guest kernel, which need not be there."""
+        return self.cache / "kernels" / f"current-{version}"
+
+    def modules(self, version: str) -> Path:
+        """The folder of the project's own modules for that kernel, which need not be there."""
+        return self.cache / "modules" / f"current-{version}"
+
+    @property
+    def origin(self) -> str:
+        """What the record calls whoever works for this home on this machine: the same in every life, and nobody else's."""
+        return f"{socket.gethostname()}-{hashlib.sha256(str(self.home).encode()).hexdigest()[:8]}"
+
+
+def load_settings() -> Settings:
+    """Settings of this process; a value that cannot be read is a PlanError naming the variable."""
+    environment = os.environ
+    user_code = _switch(environment, "LONGHAUL_USER_CODE", default=False)
+    confinement = _switch(environment, "LONGHAUL_CONFINEMENT", default=True)
+    if user_code and not confinement:
+        raise PlanError(
+            "reading setting",
+            "LONGHAUL_CONFINEMENT",
+            "it is off, and LONGHAUL_USER_CODE is on: code of other people only runs confined",
+            "leave one of the two out",
+        )
+    return Settings(
+        home=home_folder(),
+        cache=cache_folder(),
+        jobs=_positive(environment, "LONGHAUL_JOBS", len(os.sched_getaffinity(0))),
+        wall_limit_s=_positive(environment, "LONGHAUL_WALL_LIMIT_S", 3600),
+        stall_limit_s=_positive(environment, "LONGHAUL_STALL_LIMIT_S", 30),
+        guest_memory_dir=_guest_memory(environment),
+        user_code=user_code,
+        confinement=confinement,
+        database=environment.get("LONGHAUL_DATABASE", ""),
+        dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),
+        most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),
+        most_running=_positive(environment, "LONGHAUL_MOST_RUNNING", 10_000),
+        rate_limit=_positive(environment, "LONGHAUL_RATE_LIMIT", 200),
+        most_streams=_positive(environment, "LONGHAUL_MOST_STREAMS", 1000),
+        trusted_proxy=environment.get("LONGHAUL_TRUSTED_PROXY", ""),
+        gated_branches=tuple(environment.get("LONGHAUL_GATED_BRANCHES", "main").replace(",", " ").split()),
+        server=environment.get("LONGHAUL_SERVER", ""),
+        prometheus=_prometheus(environment),
+        grafana=_grafana(environment),
+        url=_address(environment, "LONGHAUL_URL"),
+        hosts_file=Path(named).expanduser().absolute() if (named := environment.get("LONGHAUL_HOSTS")) else None,
+    )
+
+
+def home_folder() -> Path:
+    """Where results are kept, for those who need nothing else."""
+    return _folder(os.environ, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share")
+
+
+def cache_folder() -> Path:
+    """Where what can be built again is kept, for those who need nothing else."""
+    return _folder(os.environ, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache")
+
+
+def _prometheus(environment: Mapping[str, str]) -> Prometheus | None:
+    name = "LONGHAUL_PROMETHEUS"
+    shown = f"and what it is to be shown in {name}_TOKEN, or {name}_USER and {name}_PASSWORD"
+    url = _address(environment, name, shown)
+    if not url:
+        return None
+    token, user = environment.get(f"{name}_TOKEN", ""), environment.get(f"{name}_USER", "")
+    if token and user:
+        raise PlanError("reading setting", f"{name}_TOKEN", f"{name}_USER is there too", "leave one of the two out")
+    return Prometheus(
+        url=url,
+        user=user,
+        password=environment.get(f"{name}_PASSWORD", ""),
+        token=token,
+        window_s=_window_s(environment.get(f"{name}_WINDOW", ""), f"{name}_WINDOW"),
+        resolution_ms=_resolution_ms(environment),
+        spool_bytes=_positive(environment, "LONGHAUL_SPOOL_MB", 1024) * 2**20,
+    )
+
+
+def _window_s(written: str, name: str) -> int:
+    """As Prometheus' configuration has it: 30m, 24h, 7d."""
+    if not written:
+        return 24 * 3600
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", written)
+    if not match:
+        raise PlanError("reading setting", name, f"read {written!r}", "minutes, hours or days, as in 30m, 24h or 7d")
+    return int(match[1]) * {"m": 60, "h": 3600, "d": 86400}[match[2]]
+
+
+def _resolution_ms(environment: Mapping[str, str]) -> int:
+    name = "LONGHAUL_RESOLUTION_MS"
+    read = _positive(environment, name, 10)
+    if not 2 <= read <= 1000:
+        raise PlanError("reading setting", name, f"read {read}", "2 to 1000 are allowed")
+    return read
+
+
+def _grafana(environment: Mapping[str, str]) -> Grafana | None:
+    url = _address(environment, "LONGHAUL_GRAFANA_URL")
+    token = environment.get("LONGHAUL_GRAFANA_TOKEN", "").strip()
+    if token and not url:
+        what = "LONGHAUL_GRAFANA_URL does not say whose it is"
+        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", what, "set both, or neither")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", "it is no token", "take one of a service account")
+    return Grafana(url, token) if url else None
+
+
+def _address(environment: Mapping[str, str], name: str, hint: str = "or what people reach it by") -> str:
+    """Where something is reached, without the last slash; nothing where nothing is set."""
+    url = environment.get(name, "").rstrip("/")
+    if url and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
+        # What was written may hold a password.
+        raise PlanError("reading setting", name, "it is no address", f"give http://HOST:PORT, {hint}")
+    return url
+
+
+def secret(variable: str) -> str:
+    """A token out of the environment: words of a command can be read by everybody on the machine."""
+    written = os.environ.get(variable, "").strip()
+    if not written:
+        hint = "put a token there; whoever runs the service makes one with `longhaul token add`"
+        raise PlanError("reading the token from", variable, "the environment has no such variable", hint)
+    return written
+
+
+def _folder(environment: Mapping[str, str], name: str, base: str, below_home: str) -> Path:
+    if named := environment.get(name):
+        return Path(named).expanduser().absolute()
+    # The XDG rule: a base folder that is not absolute is ignored.
+    xdg = Path(environment.get(base) or "")
+    return (xdg if xdg.is_absolute() else Path.home() / below_home) / "longhaul"
+
+
+def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
+    written = environment.get(name)
+    if not written:
+        return default
+    if not written.isascii() or not written.isdigit() or int(written) == 0:
+        raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
+    return int(written)
+
+
+def scheduler_address(written: str, name: str) -> str:
+    """The address of a Dask scheduler, or nothing; PlanError where it is neither."""
+    if written and not re.fullmatch(
+        r"(tcp|tls)://[^\s/:]+:[0-9]{1,5}|(tcp|tls)://\[[0-9a-fA-F:]+\]:[0-9]{1,5}", written
+    ):
+        raise PlanError("reading setting", name, f"read {written!r}", "give tcp://HOST:PORT or tls://HOST:PORT")
+    return written
+
+
+def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = environment.get(name)
+    if not written:
+        return default
+    if written not in ("on", "off"):
+        raise PlanError("reading setting", name, f"read {written!r}", "on and off are allowed")
+    return written == "on"
+
+
+def _guest_memory(environment: Mapping[str, str]) -> Path:
+    if named := environment.get("LONGHAUL_GUEST_MEMORY"):
+        return Path(named).expanduser().absolute()
+    shared = Path("/dev/shm")  # noqa: S108 (the kernel puts RAM into an unnamed file there)
+    return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())

@@ -1,0 +1,103 @@
+"""A folder that code which is not trusted may write: handed over to it, looked at meanwhile, and emptied when it has ended.
+
+What is handed over has no hard link to a file elsewhere, which could be written through it. What is taken out are plain files that were
+expected, by name, so that nobody who reads them afterwards is led to another file of this machine or waits at a pipe. The rest
+goes, however deep it lies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from longhaul.orchestrator.system.confinement import STRANGER
+from longhaul.orchestrator.system.errors import BackendError
+
+# A file that is empty takes its place in a folder.
+_LEAST_BYTES = 4096
+
+
+def hand_over(folder: Path) -> None:
+    """Make everything in it its own, and the stranger's where root runs code as one."""
+    for path in [*_everything(folder)]:
+        if path.is_file() and path.stat().st_nlink > 1:
+            copy = path.with_name(f".copy-{os.urandom(8).hex()}")
+            shutil.copy2(path, copy)
+            copy.rename(path)
+        if os.geteuid() == 0:
+            os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
+
+
+def take_out(folder: Path, name: str, target: Path, most_bytes: int) -> None:
+    """Move a plain file of that name, or those in a folder of that name, into `target`, where they are this user's."""
+    path = folder / name
+    try:
+        kind = path.lstat()
+    except OSError:
+        return
+    if stat.S_ISDIR(kind.st_mode):
+        path.chmod(0o700)
+        (target / name).mkdir()
+        for inner in sorted(path.iterdir()):
+            if not inner.is_dir():
+                take_out(path, inner.name, target / name, most_bytes)
+    elif stat.S_ISREG(kind.st_mode):
+        if kind.st_size > most_bytes:
+            raise BackendError("taking out of the guest", name, f"it has {kind.st_size} bytes, more than {most_bytes}")
+        if os.geteuid() == 0:
+            os.chown(path, os.geteuid(), os.getegid())
+        path.chmod(0o644)
+        path.rename(target / name)
+
+
+def discard(folder: Path) -> None:
+    """Remove it, if it is there; folders in folders are brought to the top first, since a path may be longer than any call takes."""
+    waiting = [folder] if folder.is_dir() else []
+    while waiting:
+        here = waiting[-1]
+        here.chmod(0o700)
+        deeper = []
+        for entry in os.scandir(here):
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry.path).unlink()
+            elif here == folder:
+                deeper.append(Path(entry.path))
+            else:
+                # A folder that may not be written cannot be moved either.
+                Path(entry.path).chmod(0o700)
+                deeper.append(Path(entry.path).rename(folder / f".deep-{os.urandom(8).hex()}"))
+        if not deeper:
+            here.rmdir()
+            waiting.pop()
+        elif here == folder:
+            waiting += deeper
+        else:
+            here.rmdir()
+            waiting[-1:] = deeper
+
+
+def check_size(folder: Path, most_bytes: int, subject: str) -> None:
+    """Raise where what is in a folder takes more than that; the kernel's own limits are for one file each."""
+    has = 0
+    for path in _everything(folder):
+        with contextlib.suppress(OSError):
+            has += max(path.lstat().st_blocks * 512, _LEAST_BYTES)
+        if has > most_bytes:
+            raise BackendError(
+                "running", subject, f"it wrote more than {most_bytes // 2**20} MiB", "let its modules write less"
+            )
+
+
+def _everything(folder: Path) -> Iterator[Path]:
+    """The folder and all that is below it; links are not followed, and what cannot be looked into is passed over."""
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        yield path
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(path.lstat().st_mode):
+                waiting += [Path(entry.path) for entry in os.scandir(path)]
