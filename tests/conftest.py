@@ -20,7 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--wrong", type=int, default=24, help="how many wrong ones")
     group.addoption("--from-seed", type=int, default=1, help="where it begins: the same seed, the same experiments")
     group.addoption("--api-minutes", type=float, default=3, help="how long schemathesis asks the service of tests/api")
-    group.addoption("--flips", type=int, default=200, help="how many single bits tests/unit/test_damage.py flips")
+    group.addoption(
+        "--flips", type=int, default=200, help="how many single bits tests/unit/results/test_damage.py flips"
+    )
     group.addoption("--remember", action="store_true", help="keep what failed in the cache, and try it first")
     group.addoption("--chaos-runs", type=int, default=60, help="how many runs tests/chaos sees through")
     group.addoption("--kills", type=int, default=10, help="how often tests/chaos kills something")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.api.serving import Service, served
+from tests.support.service import Service, served
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.api.serving import Service, served
+from tests.support.service import Service, served
 
 _HOOKS = "tests.api.hooks"
 _CONFIG = Path(__file__).with_name("schemathesis.toml")

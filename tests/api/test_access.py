@@ -12,8 +12,8 @@ from fastapi.routing import iter_route_contexts
 
 from longhaul.api.http.request_body import Reading
 from tests.api.hostile import PROBLEM
-from tests.api.operations import Operation, ids_of, operations, the_app
-from tests.api.serving import ROOT, SCOPES, Service, served
+from tests.support.operations import Operation, ids_of, operations, the_app
+from tests.support.service import ROOT, SCOPES, Service, served
 
 # The web page, which holds nothing of the lab.
 PAGE = {"GET /", "GET /assets/{name}"}

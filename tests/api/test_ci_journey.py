@@ -18,9 +18,9 @@ import pytest
 
 from longhaul.client.client import Event
 from longhaul.orchestrator.system.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
-from tests.api.serving import Service, served
-from tests.command import longhaul
-from tests.waiting import wait_for
+from tests.support.command import longhaul
+from tests.support.service import Service, served
+from tests.support.waiting import wait_for
 
 
 def written(name: str, **changes: Any) -> dict[str, Any]:

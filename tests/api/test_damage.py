@@ -9,8 +9,8 @@ import pytest
 
 from longhaul.orchestrator.system.errors import RunDamaged
 from tests.api.hostile import PROBLEM
-from tests.api.serving import ROOT, Service
-from tests.unit.test_damage import flip
+from tests.support.damage import flip
+from tests.support.service import ROOT, Service
 
 ASKED = {"shipped": "quick", "seed": 4714}
 

@@ -15,9 +15,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.api.serving import Service, served
 from tests.api.test_ci_journey import written
-from tests.pages import DOCS, REPOSITORY, blocks
+from tests.support.folders import REPOSITORY
+from tests.support.pages import DOCS, blocks
+from tests.support.service import Service, served
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]

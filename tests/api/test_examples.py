@@ -9,8 +9,8 @@ import httpx
 import pytest
 import schemathesis
 
-from tests.api.operations import Operation, document, documented, ids_of
-from tests.api.serving import ROOT, Service
+from tests.support.operations import Operation, document, documented, ids_of
+from tests.support.service import ROOT, Service
 
 CASES = [(operation, body) for operation in documented() for body in range(len(operation.bodies))]
 OPTIONS = [

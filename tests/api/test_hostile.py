@@ -14,8 +14,8 @@ import pytest
 from longhaul.api.http.middleware import MOST_BODY_BYTES
 from longhaul.orchestrator.system.errors import RunDamaged
 from tests.api.hostile import BASE, PROBLEM
-from tests.api.operations import Operation, documented, ids_of
-from tests.api.serving import ROOT, Service
+from tests.support.operations import Operation, documented, ids_of
+from tests.support.service import ROOT, Service
 
 pytestmark = pytest.mark.usefixtures("still_well")
 

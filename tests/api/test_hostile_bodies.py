@@ -11,7 +11,7 @@ import pytest
 
 from longhaul.api.http.middleware import MOST_BODY_BYTES
 from tests.api.hostile import BASE, PROBLEM
-from tests.api.serving import ROOT
+from tests.support.service import ROOT
 
 pytestmark = pytest.mark.usefixtures("still_well")
 

@@ -21,9 +21,9 @@ from starlette.types import Message
 from longhaul.api.app import create_app
 from longhaul.api.routes.files import _wanted
 from tests.api.hostile import BASE, PROBLEM
-from tests.api.operations import settings
-from tests.api.serving import ROOT, Service
-from tests.waiting import wait_for
+from tests.support.operations import settings
+from tests.support.service import ROOT, Service
+from tests.support.waiting import wait_for
 
 FOLLOWERS = 200
 # What the memory of the service may have grown by when all of them are gone, in KiB.
@@ -167,7 +167,7 @@ def ended(tmp_path: Path) -> Iterator[tuple[FastAPI, str, dict[str, str]]]:
     from dataclasses import replace
 
     from longhaul.orchestrator.database.work import Wanted
-    from tests.unit.test_work import RUN, Lab
+    from tests.support.queue import RUN, Lab
 
     app = create_app(replace(settings(tmp_path), most_streams=1))
     token, _ = app.state.lab.access.add_token("follower", "read")

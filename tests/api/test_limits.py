@@ -23,9 +23,9 @@ from longhaul.orchestrator.database.access import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.work import Wanted
 from tests.api.hostile import PROBLEM
-from tests.api.operations import documented, ids_of, settings
-from tests.api.serving import ROOT, Service
-from tests.unit.test_work import RUN, Lab, document
+from tests.support.operations import documented, ids_of, settings
+from tests.support.queue import RUN, Lab, document
+from tests.support.service import ROOT, Service
 
 NEVER = ("access-control-allow-origin", "server", "x-powered-by")
 ALWAYS = {

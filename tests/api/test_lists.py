@@ -18,10 +18,10 @@ from longhaul.orchestrator.kernels.artefacts import hashes
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
-from tests.api.serving import ROOT, Service, served
-from tests.command import longhaul
-from tests.unit.test_identities import KEY, OLD
-from tests.unit.test_work import Lab
+from tests.support.command import longhaul
+from tests.support.queue import Lab
+from tests.support.service import ROOT, Service, served
+from tests.unit.execution.test_identities import KEY, OLD
 
 FIGURE = f"{ROOT}/reproductions/agilesd/fig4"
 

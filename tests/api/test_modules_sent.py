@@ -12,8 +12,8 @@ import pytest
 from longhaul.orchestrator.spec.module_sources import read_sources
 from longhaul.orchestrator.spec.user_modules import content_files, content_hash
 from longhaul.orchestrator.system.errors import Conflict, LonghaulError, NotAllowed, PlanError, SpecError
-from tests.api.serving import Service, served
-from tests.command import longhaul
+from tests.support.command import longhaul
+from tests.support.service import Service, served
 
 KMOD = Path(__file__).resolve().parents[2] / "kmod"
 # One that no cache has.

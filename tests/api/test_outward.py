@@ -14,8 +14,8 @@ from longhaul.api.app import create_app
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.system.errors import PlanError
 from tests.api.hostile import BASE
-from tests.api.operations import settings
-from tests.api.serving import ROOT
+from tests.support.operations import settings
+from tests.support.service import ROOT
 
 _PORT = 1
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from longhaul.api.app import create_app
-from tests.api.operations import settings
+from tests.support.operations import settings
 
 INDEX = "<!doctype html><title>Longhaul</title>" + " " * 2000
 

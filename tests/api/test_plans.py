@@ -10,7 +10,7 @@ import yaml
 from longhaul.api.schemas.experiments import QUICK
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import Experiment
-from tests.api.serving import ROOT, Service
+from tests.support.service import ROOT, Service
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.fuzzing import fuzz
-from tests.api.serving import served
+from tests.support.service import served
 
 
 def test_nothing_breaks_the_service_or_its_reference(tmp_path: Path, request: pytest.FixtureRequest) -> None:

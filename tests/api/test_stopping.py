@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.system.locks import locked, owned
-from tests.api.serving import LONGHAUL, Service
-from tests.waiting import wait_for
+from tests.support.service import LONGHAUL, Service
+from tests.support.waiting import wait_for
 
 _PATIENCE_S = 60
 

@@ -13,7 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
-from tests.api.serving import ROOT, Service
+from tests.support.service import ROOT, Service
 
 Event = tuple[str, str, dict[str, Any]]
 SLOW: dict[str, Any] = {

@@ -22,7 +22,7 @@ from longhaul.orchestrator.execution.request import Request
 from longhaul.orchestrator.execution.submission import Desk
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
-from tests.parts import DaskScheduler, DaskWorker, Part
+from tests.support.parts import DaskScheduler, DaskWorker, Part
 
 # About a second of one processor: a run of the kind that fills a sweep, and not one that is over at once.
 RUN = ("path.bandwidth=100 Mbit/s", "duration=40 s", "sample=10 ms")

@@ -3,7 +3,7 @@
     python -m tests.bench.limits            five controls everywhere, every control at three corners: about two hours of processor time
     python -m tests.bench.limits --quick    one round of it with the smallest paths
 
-A run that a check of fidelity refuses is listed with the reason, and the exit code is 1. The short form is tests/guest/test_senders.py.
+A run that a check of fidelity refuses is listed with the reason, and the exit code is 1. The short form is tests/guest/physics/test_senders.py.
 """
 
 from __future__ import annotations

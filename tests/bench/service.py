@@ -32,7 +32,7 @@ from longhaul.orchestrator.database.connection import insert_new
 from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
-from tests.api.serving import LONGHAUL, served
+from tests.support.service import LONGHAUL, served
 
 # What an every-ACK trace of a long run comes to: a hundred thousand ACKs.
 MODEL = ["quick", "--set", "path.bandwidth=100 Mbit/s", "--set", "duration=25 s"]

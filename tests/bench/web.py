@@ -27,9 +27,9 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from longhaul.api.static_page import BUILT
-from tests.api.serving import ROOT, Service, served
 from tests.bench.web_first import first_content
 from tests.browser.visitor import CHROMIUM
+from tests.support.service import ROOT, Service, served
 
 _POINTS = 1_000_000
 _PAN_S, _LIVE_S = 5.0, 15.0

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from tests.api.serving import ROOT, Service
+from tests.support.service import ROOT, Service
 
 _PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 # Since the address was given.

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from longhaul.api.static_page import BUILT
-from tests.api.serving import Service, served
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
+from tests.support.service import Service, served
 
 
 @pytest.fixture(scope="session")

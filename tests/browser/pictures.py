@@ -14,9 +14,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from tests.api.serving import ROOT, Service, served
 from tests.browser.views import EMPTY, FULL, furnished, hand_in, reaches, settle
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
+from tests.support.service import ROOT, Service, served
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/pictures/web"
 DESK: ViewportSize = {"width": 1440, "height": 900}

@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from longhaul.orchestrator.spec.module_sources import read_sources
-from tests.api.serving import ROOT, Service, served
 from tests.browser.axe import breaches
 from tests.browser.visitor import Visitor
-from tests.command import longhaul
-from tests.unit.test_damage import flip
+from tests.support.command import longhaul
+from tests.support.damage import flip
+from tests.support.service import ROOT, Service, served
 
 KMOD = Path(__file__).resolve().parents[2] / "kmod"
 

@@ -7,9 +7,9 @@ import gzip
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from tests.api.serving import Service
 from tests.browser.views import settle
 from tests.browser.visitor import Visitor
+from tests.support.service import Service
 
 # Of gzip at its usual level; the service sends what is smaller where a browser takes it.
 _MOST_BYTES = 350_000

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.serving import Service
 from tests.browser.test_watch import said
 from tests.browser.visitor import Visitor
+from tests.support.service import Service
 
 PAIRS: dict[str, Any] = {
     "experiment": "pairs",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.api.serving import ROOT, Service
 from tests.browser.views import settle
 from tests.browser.visitor import Visitor
+from tests.support.service import ROOT, Service
 
 
 def test_the_first_visit_takes_a_token_and_leads_where_one_wanted(visitor: Visitor) -> None:

@@ -6,9 +6,9 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.api.serving import Service
 from tests.browser.test_launch import button, launched, writes
 from tests.browser.visitor import Visitor
+from tests.support.service import Service
 
 SEEDS = """experiment: journey
 about: CUBIC beside BBR, with two seeds.

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.api.serving import Service
 from tests.browser.views import settle
 from tests.browser.visitor import Visitor
+from tests.support.service import Service
 
 # What has the focus, where it is, and whether that can be seen: a line round it, or round what stands for it.
 _FOCUSED = """() => {

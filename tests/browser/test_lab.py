@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.api.serving import ROOT, Service, served
 from tests.browser.visitor import PHONE, Visitor
+from tests.support.service import ROOT, Service, served
 
 # Two hosts that nobody speaks to here: what a policy allows is told all the same.
 POLICY = """\

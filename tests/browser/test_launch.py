@@ -10,8 +10,8 @@ import yaml
 from playwright.sync_api import Locator, Page, expect
 
 from longhaul.orchestrator.spec.load import shipped_text
-from tests.api.serving import ROOT, Service
 from tests.browser.visitor import Visitor
+from tests.support.service import ROOT, Service
 
 EDITOR = "Experiment as YAML"
 # Between two keys of somebody who types fast.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.serving import ROOT, Service, served
 from tests.browser.visitor import Visitor
+from tests.support.service import ROOT, Service, served
 
 # Two runs of a second each, three claims that are known to agree.
 PAPER, FIGURE = "agilesd", "fig4"

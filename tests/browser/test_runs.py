@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.api.serving import ROOT, Service, served
 from tests.browser.visitor import Visitor
-from tests.waiting import wait_for
+from tests.support.service import ROOT, Service, served
+from tests.support.waiting import wait_for
 
 # Ten virtual seconds that take a fraction of a real one.
 QUICK: dict[str, Any] = {"shipped": "quick", "repeats": 3}

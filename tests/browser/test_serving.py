@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Browser, expect
 
-from tests.api.serving import Service, served
 from tests.browser.proxy import below_prefix
 from tests.browser.visitor import Visitor
+from tests.support.service import Service, served
 
 
 def test_what_is_served_is_kept_as_long_as_it_may_be(service: Service) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, expect
 
-from tests.api.serving import Service, served
 from tests.browser.axe import breaches
 from tests.browser.views import EMPTY, FULL, furnished, hand_in, settle
 from tests.browser.visitor import DESK, PHONE, Visitor
+from tests.support.service import Service, served
 
 # Twice the size on a screen of 1280 by 800.
 _ZOOMED: ViewportSize = {"width": 640, "height": 400}

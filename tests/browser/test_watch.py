@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.api.serving import ROOT, Service
 from tests.browser.views import reaches, settle
 from tests.browser.visitor import Visitor
+from tests.support.service import ROOT, Service
 
 # Minutes of it: long enough to be looked at, and fast enough on a machine that has much else to do.
 LONG: dict[str, Any] = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Request, expect
 
-from tests.api.serving import ROOT, Service
 from tests.browser.test_watch import LONG, front_s, run_of, wait_until
 from tests.browser.upgrading import upgradable
 from tests.browser.visitor import PATIENCE_MS, Visitor
+from tests.support.service import ROOT, Service
 
 _SEEN = """(seen) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });

@@ -15,7 +15,7 @@ import uvicorn
 
 from longhaul.api.app import create_app
 from longhaul.api.static_page import BUILT
-from tests.api.operations import settings
+from tests.support.operations import settings
 
 
 @dataclass(frozen=True)

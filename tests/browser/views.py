@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Page
 from playwright.sync_api import TimeoutError as TookTooLong
 
-from tests.api.serving import ROOT, Service
+from tests.support.service import ROOT, Service
 
 # Four congestion controls, each beside each: a map with sixteen cells.
 PAIRS: dict[str, Any] = {

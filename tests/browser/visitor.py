@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize, expect
 
-from tests.api.serving import ROOT, Service
+from tests.support.service import ROOT, Service
 
 CHROMIUM = "/usr/bin/chromium"
 DESK: ViewportSize = {"width": 1280, "height": 800}

@@ -35,7 +35,7 @@ from longhaul.orchestrator.results.traces import FILE_NAMES
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.settings import Settings, load_settings
-from tests.parts import DaskScheduler, DaskWorker, Part, Postgres, Service
+from tests.support.parts import DaskScheduler, DaskWorker, Part, Postgres, Service
 
 # Runs of one submission.
 _REPEATS = 10

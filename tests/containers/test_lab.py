@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.command import longhaul
 from tests.containers.conftest import Brought
 from tests.containers.lab import API, PROMETHEUS, ROOT, Lab, query, wait_for
 from tests.containers.podman import PAGE, inspect, podman, start
+from tests.support.command import longhaul
 
 SERVICES = ("api", "worker", "scheduler", "postgres", "prometheus")
 # Where each may write; nothing else of its file system.

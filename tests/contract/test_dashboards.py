@@ -18,7 +18,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from dashboards.grafana.boards import texts
 from longhaul.orchestrator.live import grafana_links
 from longhaul.orchestrator.live.metrics import BY_NAME, HISTOGRAM, RUN_METRICS, SERVICE_METRICS, Metric
-from tests.boards import (
+from tests.support.boards import (
     FILES,
     PROVISIONED,
     Asked,

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from longhaul.cli.main import app
-from tests.pages import PAGES
+from tests.support.pages import PAGES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GENERATED = runpy.run_path(str(REPOSITORY / "docs" / "generate.py"))["pages"]()

@@ -15,7 +15,7 @@ from longhaul.api.metrics import Gauges
 from longhaul.api.streams.events import Hub
 from longhaul.orchestrator.live.metrics import BY_NAME, COUNTER, HISTOGRAM, RUN_METRICS, SERVICE_METRICS
 from longhaul.orchestrator.system.settings import load_settings
-from tests.rules import rules
+from tests.support.rules import rules
 
 # What users build dashboards on. It is written here once more so that changing it takes two hands.
 PROMISED = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.operations import document, documented
 from tests.contract.compatibility import breaks
+from tests.support.operations import document, documented
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KEPT = "docs/openapi.json"

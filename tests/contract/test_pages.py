@@ -15,7 +15,8 @@ from typer.main import get_command
 
 from longhaul.cli.main import app
 from longhaul.orchestrator.spec.load import load_experiment
-from tests.pages import PAGES, REPOSITORY, Block, blocks, words_of_longhaul
+from tests.support.folders import REPOSITORY
+from tests.support.pages import PAGES, Block, blocks, words_of_longhaul
 
 ROOT = get_command(app)
 STARTING = REPOSITORY / "longhaul" / "cli" / "new_module_files" / "tcp_newcc.c"
@@ -116,7 +117,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_what_a_page_does_not_carry_out_says_who_does_or_why_not(page: Path) -> None:
-    """tests/guest/test_pages.py does the others; a mark that stands before no command marks nothing."""
+    """tests/guest/commands/test_pages.py does the others; a mark that stands before no command marks nothing."""
     told = [block for block in blocks(page) if block.mark]
     assert len(told) == len(re.findall(r"^\s*<!-- (?:elsewhere|carried out)", page.read_text(), re.MULTILINE))
     for block in told:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts import Postgres
+from tests.support.parts import Postgres
 
 NewDatabase = Callable[[], str]
 

@@ -15,7 +15,7 @@ from longhaul.orchestrator.database.events import EventLog, say
 from longhaul.orchestrator.database.leases import Leases
 from longhaul.orchestrator.database.queue_view import Queue, read_queue
 from longhaul.orchestrator.system.errors import ResultsError
-from tests.unit.test_work import RUN, Lab, document
+from tests.support.queue import RUN, Lab, document
 
 _PROCESSES, _THREADS = 3, 3
 _RUNS = 500

@@ -21,7 +21,7 @@ from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.tables import HEAD, METADATA
-from tests.unit.test_work import RUN, Lab, document, numbers
+from tests.support.queue import RUN, Lab, document, numbers
 
 _SCRIPTS = Path(longhaul.orchestrator.database.__file__).parent / "migrations"
 

@@ -1,4 +1,4 @@
-"""The known answers of tests/unit/test_work.py, test_queue_model.py and test_lists.py, on PostgreSQL."""
+"""The known answers of tests/unit/database/test_work.py, test_queue_model.py and test_lists.py, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.database.conftest import _NUMBERS
-from tests.parts import Postgres
-from tests.unit import test_lists, test_queue_model, test_work
-from tests.unit.test_lists import listed as listed
-from tests.unit.test_work import Lab
+from tests.support.parts import Postgres
+from tests.support.queue import Lab
+from tests.unit.database import test_lists, test_queue_model, test_work
+from tests.unit.database.test_lists import listed as listed
 
 for _name, _test in {**vars(test_work), **vars(test_queue_model), **vars(test_lists)}.items():
     if _name.startswith("test_"):

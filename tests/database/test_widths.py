@@ -9,7 +9,7 @@ from longhaul.orchestrator.database import access as access_module
 from longhaul.orchestrator.database.access import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.tables import RUNS
-from tests.unit.test_work import Lab
+from tests.support.queue import Lab
 
 _LARGEST_SEED, _LARGEST_ASKED = 2**32 - 1, 2**62
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +10,11 @@ import pytest
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.pipeline import Pipeline
-from longhaul.orchestrator.plan.compile import Plan, Run, compile_plan
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.spec.load import Experiment, parse_experiment
-from longhaul.orchestrator.system.settings import Settings, load_settings
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A finished run with everything it left."""
-
-    document: dict[str, Any]
-    run: Run
-    trace: Any
-    facts: dict[str, Any]
-
-
-Runner = Callable[..., Finished]
-
-
-def experiment(**changes: Any) -> Experiment:
-    """A one-flow dumbbell, changed at top-level keys; path is merged, or left out where it is None."""
-    written: dict[str, Any] = {
-        "experiment": "test",
-        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"},
-        "flows": [{"name": "one", "cc": "cubic"}],
-        "duration": "5 s",
-        "start_jitter": "0 s",
-    }
-    changes = copy.deepcopy(changes)
-    path = changes.pop("path", {})
-    if path is None:
-        del written["path"]
-    else:
-        written["path"] |= path
-    return parse_experiment(written | changes, "test")
-
-
-@pytest.fixture(scope="session")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """This machine's kernel cache, and a store of the session's own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LONGHAUL_HOME", str(tmp_path_factory.mktemp("home")))
-        yield load_settings()
+from longhaul.orchestrator.system.settings import Settings
+from tests.support.guests import Finished, Runner, experiment
+from tests.support.guests import settings as settings
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ from longhaul.orchestrator.plan.run import (
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.wifi_airtime import Channel
 from longhaul.orchestrator.system.settings import Settings
-from tests.guest.conftest import Finished, experiment
+from tests.support.guests import Finished, experiment
 
 MTU = 1052  # 1000 bytes of payload, with timestamps
 HEADERS = 52

@@ -16,8 +16,8 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Prometheus, Settings
 from longhaul.orchestrator.trace.records import Trace
-from tests.guest.conftest import settings
 from tests.live.prometheus import PrometheusServer, Stored
+from tests.support.guests import settings
 
 __all__ = ["settings"]
 

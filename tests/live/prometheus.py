@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.parts import Part, free_port
+from tests.support.parts import Part, free_port
 
 CONFIG = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus.yml"
 _ANSWER_S = 60.0

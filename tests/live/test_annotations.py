@@ -17,8 +17,8 @@ from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import RunCancelled
 from longhaul.orchestrator.system.settings import Grafana, Settings
-from tests.guest.conftest import experiment
-from tests.listener import Heard, listening
+from tests.support.guests import experiment
+from tests.support.listener import Heard, listening
 
 SERVICE = "http://lab.example:8080"
 SCHEDULE = [{"at": "1 s", "path": {"bandwidth": "50 Mbit/s"}}]

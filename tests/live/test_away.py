@@ -25,11 +25,11 @@ from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import ExportError, ServiceUnavailable
 from longhaul.orchestrator.system.settings import Prometheus, Settings
-from tests.command import longhaul
-from tests.guest.conftest import experiment
 from tests.live.conftest import expected
 from tests.live.prometheus import PrometheusServer, bits
 from tests.live.test_streaming import Document, all_is_there, carry_out
+from tests.support.command import longhaul
+from tests.support.guests import experiment
 
 PLAN = compile_plan(experiment(duration="20 s"))
 DAY_MS = 24 * 3600 * 1000

@@ -20,10 +20,10 @@ import pytest
 
 from longhaul.orchestrator.database.leases import root_slot
 from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, LAB_BOARD, RUN_BOARD
-from tests.api.serving import ROOT, Service, served
-from tests.boards import FILES, Filled, Json, marks, panel_queries, read, variables
-from tests.grafana import Reader, choices, opened
 from tests.live.prometheus import CONFIG, PrometheusServer
+from tests.support.boards import FILES, Filled, Json, marks, panel_queries, read, variables
+from tests.support.grafana_queries import Reader, choices, opened
+from tests.support.service import ROOT, Service, served
 
 BOARDS = {board["uid"]: board for board in map(read, FILES)}
 GRAFANA = "https://grafana.example/lab"

@@ -13,7 +13,7 @@ from longhaul.api.metrics import Gauges
 from longhaul.api.streams.events import Hub
 from longhaul.orchestrator.system.settings import Settings
 from tests.live.prometheus import CONFIG
-from tests.rules import RULES, rules
+from tests.support.rules import RULES, rules
 
 TESTS = Path(__file__).parent / "rules" / "alerts.test.yml"
 

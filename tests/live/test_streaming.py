@@ -35,13 +35,13 @@ from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.supervise import Stop
 from longhaul.orchestrator.trace.records import read_trace
-from tests.command import longhaul
-from tests.guest.conftest import experiment
 from tests.live.conftest import expected, samples_in
 from tests.live.prometheus import PrometheusServer
 from tests.mininet.bare import bare_run
-from tests.parts import DaskScheduler, DaskWorker
-from tests.waiting import wait_for
+from tests.support.command import longhaul
+from tests.support.guests import experiment
+from tests.support.parts import DaskScheduler, DaskWorker
+from tests.support.waiting import wait_for
 
 RUN_ID = "0123456789abcdef0123"
 CWND = "longhaul_flow_cwnd_packets"

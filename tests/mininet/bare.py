@@ -14,7 +14,7 @@ from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.plan.compile import Run, compile_plan
 from longhaul.orchestrator.plan.run import End, Qdisc, Wire
 from longhaul.orchestrator.system.settings import load_settings
-from tests.guest.conftest import experiment
+from tests.support.guests import experiment
 
 
 def bare_run(duration: str) -> Run:

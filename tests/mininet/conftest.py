@@ -13,7 +13,7 @@ from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Settings
-from tests.guest.conftest import experiment, settings
+from tests.support.guests import experiment, settings
 
 __all__ = ["settings"]
 

@@ -18,10 +18,10 @@ from longhaul.orchestrator.backends.namespaces import NETS, owned
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import read_trace
-from tests.command import longhaul
-from tests.guest.conftest import experiment
 from tests.mininet.bare import bare_run, carry_out
-from tests.waiting import wait_for
+from tests.support.command import longhaul
+from tests.support.guests import experiment
+from tests.support.waiting import wait_for
 
 
 def ip(*words: str) -> str:

@@ -16,9 +16,10 @@ from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Settings, load_settings
-from tests.guest.conftest import experiment, kernel_caches
-from tests.guest.test_determinism import NOBODY, place_of_nobody
+from tests.guest.conftest import kernel_caches
+from tests.guest.physics.test_determinism import NOBODY, place_of_nobody
 from tests.mininet.conftest import Carry
+from tests.support.guests import experiment
 
 __all__ = ["kernel_caches", "place_of_nobody"]
 

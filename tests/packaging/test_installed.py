@@ -12,9 +12,9 @@ import httpx
 
 from longhaul.orchestrator.system.installation import AGENT, PAGE
 from longhaul.orchestrator.system.settings import load_settings
-from tests.api.serving import Service
-from tests.command import longhaul
 from tests.packaging.conftest import Environment, start
+from tests.support.command import longhaul
+from tests.support.service import Service
 
 
 def test_nothing_comes_from_the_working_copy(environment: Environment) -> None:

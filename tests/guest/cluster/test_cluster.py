@@ -1,0 +1,304 @@
+"""Runs on the workers of a real Dask cluster: the same numbers, and whatever dies costs only what it was doing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.database.experiments import Experiments, Submission
+from longhaul.orchestrator.database.work import Wanted
+from longhaul.orchestrator.database.workers import Workers
+from longhaul.orchestrator.execution import dispatch
+from longhaul.orchestrator.execution.cluster.executor import DaskCluster
+from longhaul.orchestrator.execution.dispatch import serve_dispatcher
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.execution.submission import Desk
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.system.supervise import Stop
+from tests.support.parts import DaskScheduler, DaskWorker, Part
+from tests.support.waiting import wait_for
+
+# A run of some seconds, so that there is time to interfere.
+LONG = ("path.bandwidth=100 Mbit/s", "duration=150 s", "sample=10 ms")
+
+Row = dict[str, Any]
+
+
+class Lab:
+    """A home whose dispatcher sends runs to a cluster."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.scheduler = DaskScheduler(folder)
+        self.settings = replace(settings, home=folder / "home", dask=self.scheduler.address)
+        self.store = Store(self.settings)
+        self.experiments = Experiments(self.store.database)
+        self.desk = Desk(self.settings, self.store)
+        self._parts: list[Part] = [self.scheduler]
+        self.scheduler.start()
+
+    def worker(self, name: str = "worker", slots: int = 1, cache: Path | None = None) -> DaskWorker:
+        worker = DaskWorker(self.folder, self.scheduler.address, slots, cache or self.settings.cache, name)
+        self._parts.append(worker)
+        worker.start()
+        return worker
+
+    def close(self) -> None:
+        for part in reversed(self._parts):
+            part.stop()
+
+    @contextmanager
+    def dispatching(self) -> Iterator[None]:
+        stop = Stop()
+        thread = threading.Thread(target=serve_dispatcher, args=(self.settings, stop))
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def submit(self, *changes: str, repeats: int = 1, seed: int = 1) -> str:
+        return self.desk.submit(Request(shipped="quick", changes=changes, repeats=repeats, seed=seed), "tester")
+
+    def events(self, experiment: str, kind: str) -> list[Row]:
+        log = EventLog(self.store.database).of_experiment(experiment, 0, 100_000)
+        return [event for event in log if event["kind"] == kind]
+
+    def finish(self, experiment: str) -> Row:
+        wait_for(lambda: self.experiments.get(experiment)["status"] not in ("queued", "running"))
+        return self.experiments.get(experiment)
+
+    def wait_for_progress(self, experiment: str, times: int = 1) -> None:
+        wait_for(lambda: len(self.events(experiment, "run.progress")) >= times)
+
+    def wait_for_attempt(self, experiment: str, number: int) -> None:
+        def begun() -> bool:
+            return len(self.events(experiment, "run.started") + self.events(experiment, "run.retried")) >= number
+
+        wait_for(begun)
+
+    def guests(self) -> list[int]:
+        """Processes that work in a worker's staging folder."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if Path(os.readlink(process / "cwd")).is_relative_to(self.folder):
+                    found.append(int(process.name))
+            except OSError:
+                continue
+        return found
+
+
+@pytest.fixture
+def lab(tmp_path: Path, settings: Settings) -> Iterator[Lab]:
+    with ExitStack() as stack:
+        lab = Lab(tmp_path, settings)
+        stack.callback(lab.close)
+        yield lab
+
+
+def test_a_worker_with_nothing_gets_what_a_run_is_made_of(lab: Lab, pipeline: Pipeline, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    lab.worker(cache=cache)
+    with lab.dispatching():
+        experiment = lab.submit("flows.app.cc=htcp", repeats=2)
+        assert lab.finish(experiment)["status"] == "done"
+        had = {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()}
+        # Agent, kernel, its manifest and configuration, the probe, the congestion control, each under the hash of its content.
+        assert len(had) == 6
+        assert lab.finish(lab.submit("flows.app.cc=htcp", seed=7))["status"] == "done"
+    assert {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()} == had
+    here = pipeline.execute(compile_plan(load_experiment("quick", ["flows.app.cc=htcp"]), repeats=2))
+    there = lab.experiments.documents(experiment)
+    assert [one["trace_sha256"] for one in there] == [one["trace_sha256"] for one in here]
+    for one in there:
+        assert lab.store.find(one["run"]) is not None
+        assert lab.store.trace(one["run"]).acks.tobytes() == pipeline.store.trace(one["run"]).acks.tobytes()
+
+
+def test_who_carries_runs_out_is_told_and_is_gone_with_its_dispatcher(lab: Lab) -> None:
+    workers = Workers(lab.store.database)
+    lab.worker(slots=2)
+    with lab.dispatching():
+        wait_for(lambda: len(workers.all()) == 1)
+        (worker,) = workers.all()
+        assert worker["name"].startswith("tcp://127.0.0.1:")
+        assert (worker["slots"], worker["there"], worker["machine"]) == (2, True, socket.gethostname())
+        assert {"sandbox", "programs", "alone"} <= set(worker["needs"])
+    assert workers.all() == []
+
+
+def test_a_worker_killed_mid_run_costs_only_its_own_runs_again(lab: Lab) -> None:
+    workers = [lab.worker("first"), lab.worker("second")]
+    for worker in workers:
+        worker.wait_until_it_says("slots at")
+    with lab.dispatching():
+        experiment = lab.submit(*LONG, repeats=2)
+        wait_for(lambda: len({event["run_id"] for event in lab.events(experiment, "run.progress")}) == 2)
+        workers[0].kill_child()
+        ended = lab.finish(experiment)
+    assert ended["done"] == 2
+    assert len(lab.events(experiment, "run.finished")) == 2
+    (back,) = [event for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
+    assert "is gone" in back["data"]["why"]
+    (again,) = lab.events(experiment, "run.retried")
+    assert (again["run_id"], again["data"]["attempt"]) == (back["run_id"], 2)
+    assert workers[0].said().count("slots at") == 2, "it came back by itself"
+    assert lab.guests() == []
+
+
+def test_a_run_that_takes_every_worker_with_it_fails_as_lost(lab: Lab) -> None:
+    worker = lab.worker()
+    with lab.dispatching():
+        experiment = lab.submit(*LONG)
+        for life in range(5):
+            lab.wait_for_attempt(experiment, life + 1)
+            lab.wait_for_progress(experiment, len(lab.events(experiment, "run.progress")) + 1)
+            worker.kill_child()
+        assert lab.finish(experiment)["failed"] == 1
+    (document,) = lab.experiments.documents(experiment)
+    assert document["error"]["error"] == "WorkerLost"
+    assert [event["data"]["attempt"] for event in lab.events(experiment, "run.retried")] == [2, 3, 4, 5]
+
+
+def test_cancelling_ends_the_guest_at_once(lab: Lab) -> None:
+    lab.worker()
+    with lab.dispatching():
+        experiment = lab.submit("path.bandwidth=1 Gbit/s", "duration=1000 s", "sample=10 ms")
+        lab.wait_for_progress(experiment)
+        assert lab.guests()
+        lab.experiments.cancel(experiment)
+        wait_for(lambda: not lab.guests())
+        assert lab.finish(experiment)["cancelled"] == 1
+        # The slot is free again.
+        assert lab.finish(lab.submit())["done"] == 1
+
+
+def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
+    worker = lab.worker()
+    with lab.dispatching():
+        experiment = lab.submit(*LONG)
+        lab.wait_for_progress(experiment)
+        lab.scheduler.kill()
+        wait_for(lambda: not lab.guests())
+        lab.scheduler.start()
+        assert lab.finish(experiment)["done"] == 1
+    worker.wait_until_it_says("slots at", times=2)
+    (why, *_) = [event["data"]["why"] for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
+    assert "the scheduler is gone" in why or "did not answer" in why
+    attempts = {event["data"]["attempt"] for event in lab.events(experiment, "run.started")}
+    assert attempts == {1}, "that was no attempt of the run's"
+    assert lab.events(experiment, "run.retried") == []
+
+
+def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_nothing(lab: Lab) -> None:
+    lab.worker()
+    environment = {"LONGHAUL_HOME": str(lab.settings.home), "LONGHAUL_DASK": lab.scheduler.address}
+    dispatcher = Part(
+        "dispatcher", [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"], lab.folder, environment
+    )
+    experiment = lab.submit(*LONG)
+    dispatcher.start()
+    try:
+        lab.wait_for_progress(experiment)
+        dispatcher.kill()
+        wait_for(lambda: not lab.guests())
+        dispatcher.start()
+        assert lab.finish(experiment)["done"] == 1
+    finally:
+        dispatcher.stop()
+    assert len(lab.events(experiment, "run.finished")) == 1
+
+
+def test_a_run_that_nothing_there_can_carry_out_waits_and_says_so_once(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.worker()
+    with lab.dispatching():
+        assert lab.finish(lab.submit(seed=9))["done"] == 1
+    monkeypatch.setattr(dispatch, "_UNPLACED_S", 3.0)
+    run = compile_plan(load_experiment("quick")).runs[0]
+    wanted = Wanted("f" * 20, run.as_json(), {}, "root")
+    rows: Row = {"lint": [], "asked": {}, "spec": {}, "asked_sha256": "", "idempotency_key": None}
+    experiment = lab.experiments.submit(
+        Submission(id="e", name="quick", about="", owner="me", priority=0, aggregate="mean", runs=[wanted], **rows)
+    )
+    with lab.dispatching():
+        wait_for(lambda: bool(lab.events(experiment, "run.unplaced")))
+        # Others pass it by.
+        assert lab.finish(lab.submit())["done"] == 1
+        time.sleep(3)
+    (said,) = lab.events(experiment, "run.unplaced")
+    assert "sandbox" in said["data"]["why"]
+    assert lab.experiments.get(experiment)["status"] == "queued"
+
+
+def test_a_run_goes_where_its_programs_are(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that Dask itself started announces slots alone; one of ours has Mininet too."""
+    monkeypatch.setattr(dispatch, "_UNPLACED_S", 0.5)
+    words = [lab.scheduler.address, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--resources", "sandbox=1"]
+    environment = {"LONGHAUL_HOME": str(lab.folder / "plain"), "LONGHAUL_CACHE": str(lab.settings.cache)}
+    plain = Part("plain", [str(Path(sys.executable).parent / "dask"), "worker", *words], lab.folder, environment)
+    plain.start()
+    try:
+        with lab.dispatching():
+            assert lab.finish(lab.submit())["done"] == 1
+            experiment = lab.desk.submit(Request(shipped="quick", backend="mininet", where="guest"), "tester")
+            wait_for(lambda: bool(lab.events(experiment, "run.unplaced")))
+            assert "Mininet" in lab.events(experiment, "run.unplaced")[0]["data"]["why"]
+            assert lab.finish(lab.submit(seed=9))["done"] == 1
+            lab.worker("ours")
+            assert lab.finish(experiment)["done"] == 1
+    finally:
+        plain.stop()
+
+
+def test_a_worker_has_its_machine_to_itself_only_alone(lab: Lab) -> None:
+    first = lab.worker("first", slots=2)
+    with DaskCluster(lab.settings, lab.store, lab.scheduler.address) as cluster:
+        assert not cluster.room("sandbox")
+        wait_for(lambda: "alone" in cluster.needs)
+        assert cluster.room("alone")
+        lab.worker("second")
+        wait_for(lambda: "alone" not in cluster.needs and cluster.room("sandbox"))
+        os.kill(first.pid, signal.SIGTERM)
+        wait_for(lambda: "alone" in cluster.needs)
+
+
+def test_the_backends_agree_on_what_a_machine_has_of_its_own(settings: Settings) -> None:
+    """What an identity holds is either brought along or the machine's own."""
+    for backend, tool in (("sandbox", "lh-flow"), ("sandbox", "iperf3"), ("mininet", "lh-flow"), ("mininet", "iperf3")):
+        run = compile_plan(
+            load_experiment("quick", [f"flows.app.tool={tool}", "flows.app.cc=htcp"]),
+            backend=backend,
+            where="guest" if backend == "mininet" else None,
+        ).runs[0]
+        place = open_backend(backend, settings)
+        brought = {"kernel", "agent", "lh_trace", "tcp_htcp"}
+        assert set(place.identity(run)) == brought | set(place.programs(run))
+        assert {Path(name).stem for name in place.artefacts(run)} == {
+            "agent",
+            "linux",
+            "manifest",
+            "config",
+            "lh_trace",
+            "tcp_htcp",
+        }

@@ -1,0 +1,137 @@
+"""Whole journeys of a person at the command line, with real guests underneath."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from longhaul.orchestrator.plan import cost
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.load import at_point, load_experiment, shipped_experiments
+from longhaul.orchestrator.spec.sweep import expand
+from tests.support import command
+
+SHORT = ["--set", "duration=3 s"]
+SLOW_S = 2
+
+Start = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def longhaul(home: Path, *words: str, code: int = 0, start: Start = command.longhaul) -> str:
+    result = start(*words, home=home)
+    assert result.returncode == code, result.stderr
+    return result.stdout
+
+
+def run(home: Path, *words: str, code: int = 0, start: Start = command.longhaul) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(longhaul(home, "run", *words, "--json", code=code, start=start))
+    return document
+
+
+def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
+    text = longhaul(home, "run", "quick")
+    assert all(word in text for word in ("Congestion window", "Goodput", "utilisation", "checks hold", "kernel 6.12"))
+
+    again = run(home, "quick")["runs"][0]
+    assert again["cached"] is True
+    # By a Python of its own: no two have the same hashes.
+    fresh = run(home, "quick", "--no-cache", start=command.longhaul_anew)["runs"][0]
+    assert fresh["cached"] is False
+    assert (fresh["run"], fresh["trace_sha256"]) == (again["run"], again["trace_sha256"])
+
+    assert "identical" in longhaul(home, "rerun", again["run"][:6], start=command.longhaul_anew)
+    assert again["run"] in longhaul(home, "show", again["run"][:6])
+    assert len(json.loads(longhaul(home, "list", "runs", "--json"))) == 1
+
+    other = run(home, "quick", "--seed", "2")["runs"][0]
+    compared = json.loads(longhaul(home, "compare", again["run"], other["run"], "--json"))
+    assert compared["identical"] is False
+    assert compared["measures"]
+
+    for name, begin in (("run.html", b"<!doctype html>"), ("run.svg", b"<?xml"), ("run.png", b"\x89PNG")):
+        longhaul(home, "report", again["run"], other["run"], "-o", str(tmp_path / name))
+        assert (tmp_path / name).read_bytes().lower().startswith(begin.lower())
+
+    longhaul(home, "export", again["run"], "--to", "csv", "-o", str(tmp_path / "csv"))
+    header, first, *_ = (tmp_path / "csv" / "acks.csv").read_text().splitlines()
+    assert header.split(",")[0] == '"t_ns"'
+    assert int(first.split(",")[0]) > 0
+
+
+def test_a_sweep_with_repeats_is_summed_up(home: Path) -> None:
+    document = run(home, "quick", *SHORT, "--repeats", "3", "--set", "sweep={path.rtt: [20 ms, 40 ms]}", "--jobs", "2")
+    assert [(one["point"]["path.rtt"], one["seed"]) for one in document["runs"]] == [
+        (rtt, seed) for rtt in ("20 ms", "40 ms") for seed in (1, 2, 3)
+    ]
+    rows = [row for row in document["summary"] if (row["flow"], row["measure"]) == ("app", "goodput_bps")]
+    assert [row["n"] for row in rows] == [3, 3]
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+
+
+def test_a_shorter_buffer_closes_the_gate_where_it_costs_goodput(home: Path, tmp_path: Path) -> None:
+    sweep = ["--set", "sweep={flows.app.cc: [cubic, lhfixed]}", "--repeats", "3", "--set", "expect=[]"]
+    before, after = tmp_path / "before", tmp_path / "after"
+    run(home, "quick", *SHORT, *sweep, "--out", str(before))
+    run(home, "quick", *SHORT, *sweep, "--set", "path.buffer=0.1 BDP", "--out", str(after))
+    junit, summary = tmp_path / "gate.xml", tmp_path / "summary.md"
+    words = ["--for", "goodput(app)", "--for", "queue_delay_p95", "--junit", str(junit), "--markdown", str(summary)]
+    told = json.loads(longhaul(home, "compare", str(before), str(after), *words, "--json", code=1))
+    verdicts = {
+        (row["point"]["flows.app.cc"], row["measure"]): row["verdict"] for row in told["measures"] if row["gates"]
+    }
+    # A tenth of a BDP is too short for CUBIC's saw teeth; the window of lhfixed fits on the line and needs no buffer.
+    assert verdicts["cubic", "goodput"] == "worse"
+    assert verdicts["cubic", "queue_delay_p95"] == "better"
+    assert verdicts["lhfixed", "goodput"] in ("same", "no difference")
+    assert (told["ok"], len(told["pairs"]), told["only_a"]) == (False, 6, [])
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
+    assert "goodput(app) at app.cc=cubic: worse" in summary.read_text()
+
+    longhaul(home, "compare", str(before), str(after), "--for", "queue_delay_p95")
+    assert "identical" in longhaul(home, "compare", str(before), str(before), "--for", "goodput(app)")
+    assert "flows.app.cc=lhfixed" in longhaul(home, "compare", str(before), "--by", "flows.app.cc=cubic,lhfixed")
+
+
+def test_a_missed_expectation_is_exit_code_1_and_a_failure_in_junit(home: Path, tmp_path: Path) -> None:
+    greedy = "expect=[{measure: goodput, flow: app, at_least: 11 Mbit/s}]"
+    junit = tmp_path / "junit.xml"
+    document = run(home, "quick", *SHORT, "--set", greedy, "--junit", str(junit), code=1)
+    assert document["runs"][0]["status"] == "missed"
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
+
+
+def test_out_holds_everything_for_another_program(home: Path, tmp_path: Path) -> None:
+    document = run(home, "quick", *SHORT, "--out", str(tmp_path / "out"))
+    folder = tmp_path / "out" / document["runs"][0]["run"]
+    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["document"]["trace_sha256"] == document["runs"][0]["trace_sha256"]
+    assert manifest["spec"]["duration"] == "3 s"
+    assert {"kernel", "agent", "lh_trace"} <= set(manifest["identity"])
+    queues = [qdisc["kind"] for device in manifest["facts"]["devices"] for qdisc in device["qdiscs"]]
+    assert sorted(queues) == ["netem", "netem", "noqueue", "noqueue", "pfifo", "tbf"]
+
+
+@pytest.mark.parametrize("name", sorted(set(shipped_experiments()) - {"demo"}))
+def test_every_shipped_experiment_runs_at_its_first_point(home: Path, name: str) -> None:
+    experiment = load_experiment(name)
+    point = next(iter(expand(experiment.sweep)))
+    first = [word for path, value in point.items() for word in ("--set", f"{path}={json.dumps(value)}")]
+    run_of = compile_plan(at_point(experiment, point)).runs[0]
+    # Whether it runs is the question here: papers' paths of a gigabit, minutes long, run slowed down.
+    if cost.wall_estimate_s(run_of) > SLOW_S:
+        first += ["--set", f"path.bandwidth={run_of.meaning.bandwidth_bps // 50_000_000} Mbit/s"]
+    # What is expected of the algorithm under test is not expected of the first point.
+    document = run(home, name, *first, "--set", "expect=[]", "--set", "repeats=1", "--set", "sweep=null")
+    assert document["runs"][0]["status"] == "done"

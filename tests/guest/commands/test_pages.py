@@ -1,0 +1,123 @@
+"""The documentation, carried out: every block of commands that does not say it belongs elsewhere, and the output that is shown for it.
+
+Output that is shown has to come, with `...` for what differs from day to day; `RUN` stands for the run that was kept last.
+"""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from longhaul.orchestrator.system.settings import load_settings
+from tests.support.command import longhaul
+from tests.support.folders import REPOSITORY
+from tests.support.pages import PAGES, Block, blocks
+from tests.support.service import Service, served
+
+_KEPT = re.compile(r"# (\S+\.yaml)")
+_SAME = doctest.OutputChecker()
+_HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def of_pages() -> Iterator[tuple[Path, list[Block]]]:
+    for page in PAGES:
+        told = [block for block in blocks(page) if not block.mark]
+        if any(block.language == "python" or any(block.steps()) for block in told):
+            yield page, told
+
+
+class Terminal:
+    """A shell in a folder of its own, as somebody who follows a page has it; what is exported and where it is stay from step to step."""
+
+    def __init__(self, folder: Path, home: Path, **environment: str) -> None:
+        self.folder, self.home, self.environment = folder, home, environment
+        folder.mkdir()
+        for name in (".venv", "playbooks"):
+            (folder / name).symlink_to(REPOSITORY / name)
+
+    def run(self, command: str) -> str:
+        state = self.folder / ".state"
+        state.touch()
+        done = subprocess.run(
+            [
+                "bash",
+                "-c",
+                f"source {state}\n{command}\ncode=$?; export -p >{state}; echo cd $PWD >>{state}; exit $code",
+            ],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "LONGHAUL_HOME": str(self.home),
+                "LONGHAUL_CACHE": str(load_settings().cache),
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "COLUMNS": "100",
+                **self.environment,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def keep(self, block: Block) -> None:
+        """A file that a page shows, under the name in its first line."""
+        if named := _KEPT.match(block.lines[0]) if block.lines else None:
+            file = self.folder / named[1]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("\n".join(block.lines) + "\n")
+
+    def filled_in(self, command: str) -> str:
+        if not re.search(r"\bRUN\b", command):
+            return command
+        newest = json.loads(longhaul("list", "runs", "--json", "--limit", "1", home=self.home).stdout)
+        return re.sub(r"\bRUN\b", newest[0]["id"], command)
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a run in it, for pages that speak of any; what one page ran the next one need not run again."""
+    made = tmp_path_factory.mktemp("home")
+    done = longhaul("run", "quick", home=made)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with served(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("page", "told"), [pytest.param(page, told, id=str(page.relative_to(REPOSITORY))) for page, told in of_pages()]
+)
+def test_a_page_can_be_followed(
+    page: Path, told: list[Block], tmp_path: Path, home: Path, request: pytest.FixtureRequest
+) -> None:
+    environment = {}
+    if "$SERVER" in page.read_text():
+        running: Service = request.getfixturevalue("service")
+        environment = {"SERVER": running.url, "TOKEN": running.tokens["run"]}
+    terminal = Terminal(tmp_path / "folder", home, **environment)
+    notebook = ""
+    for block in told:
+        if block.language == "yaml":
+            terminal.keep(block)
+        elif block.language == "python":
+            notebook += "\n".join(block.lines) + "\n"
+            (terminal.folder / ".notebook.py").write_text(notebook)
+        for command, shown in block.steps():
+            said = terminal.run(terminal.filled_in(command))
+            if shown.strip():
+                assert _SAME.check_output(f"{shown.strip()}\n", f"{said.strip()}\n", _HOW), f"{block} {command}\n{said}"
+    if notebook:
+        terminal.run("python .notebook.py")

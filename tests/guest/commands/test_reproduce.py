@@ -1,0 +1,33 @@
+"""A published figure is reproduced: the command runs its experiment, judges every claim and says so by its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import longhaul
+
+
+@pytest.mark.parametrize(
+    ("figure", "claims"), [("fig3", ["tracking", "tracking-at-saturation"]), ("fig11b", ["tracking"])]
+)
+def test_apptcp_follows_the_required_rate(tmp_path: Path, figure: str, claims: list[str]) -> None:
+    pages = tmp_path / "pages"
+    done = longhaul(
+        "reproduce", f"apptcp/{figure}", "--quick", "--jobs", "1", "--json", "-o", str(pages), home=tmp_path / "home"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert [(one["paper"], one["figure"], one["claim"], one["verdict"]) for one in told["verdicts"]] == [
+        ("apptcp", figure, claim, "agrees") for claim in claims
+    ]
+    assert {run["status"] for run in told["runs"]} == {"done"}
+    assert {row["experiment"] for row in told["summary"]} == {run["experiment"] for run in told["runs"]}
+    assert json.loads((pages / "result.json").read_text()) == told
+    page = (pages / "apptcp.html").read_text()
+    assert page.count("<svg") == 1
+    assert "data:text/csv" in page
+    assert "data:application/vnd.apache.parquet;base64," in page
+    assert f"## {figure}" in (pages / "apptcp.md").read_text()

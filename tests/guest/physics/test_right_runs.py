@@ -1,0 +1,152 @@
+"""Runs that look odd and are right: what happens in each is what its path or its kernel does, and its numbers are believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from longhaul.orchestrator.analysis.fidelity.offered import flying_bytes
+from longhaul.orchestrator.analysis.series import of_flow
+from tests.support.guests import Finished, Runner
+
+MSS = 1448
+# The path goes dark before any of the flows begins.
+DARK: dict[str, Any] = {"schedule": [{"at": "50 ms", "path": {"loss": "100 %"}}], "duration": "2 s"}
+
+
+def check(done: Finished, name: str) -> list[str]:
+    return [one["text"] for one in done.document["fidelity"]["checks"] if one["name"] == name]
+
+
+@pytest.mark.parametrize("kernel", ["6.12", "6.1"])
+@pytest.mark.parametrize(("packets", "mtu"), [(1, 1500), (2, 1500), (3, 1500), (5, 1500), (10, 1500), (12, 1500), (50, 1500), (1, 9000), (2, 9000), (8, 9000)])  # fmt: skip
+def test_a_capped_window_holds_from_the_first_segment_on(finish: Runner, packets: int, mtu: int, kernel: str) -> None:
+    window, mss = f"{packets} packets", mtu - 52
+    flows = [{"name": "one", "cc": "reno", "window": window, "delayed_ack": False}]
+    path = {"bandwidth": "1 Gbit/s", "mtu": mtu}
+    done = finish(path=path, flows=flows, duration="4 s", warmup="1 s", kernel=kernel)
+    acks, (flow,) = of_flow(done.trace.acks, 0), done.document["flows"]
+    assert flying_bytes(acks) <= packets * mss
+    assert int(acks["snd_wnd"][-1]) == packets * mss
+    assert flow["goodput_bps"] == pytest.approx(packets * mss * 8 / (flow["rtt_ms"]["mean"] / 1000), rel=0.01)
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_a_window_of_one_segment_and_a_part_is_one_segment(finish: Runner, mtu: int) -> None:
+    mss = mtu - 52
+    flows = [{"name": "one", "cc": "reno", "window": f"{mss * 1.67 / 1000:.3f} KB"}]
+    done = finish(path={"bandwidth": "10 Mbit/s", "mtu": mtu}, flows=flows, duration="4 s")
+    assert flying_bytes(of_flow(done.trace.acks, 0)) <= mss
+
+
+def test_a_hole_that_takes_up_the_buffers_is_a_result(finish: Runner) -> None:
+    """A fixed window over a buffer of three packets: what is sent again is lost again, for longer than eight pipes of new data take."""
+    path = {"bandwidth": "50 Mbit/s", "rtt": "1 ms", "buffer": "3 packets", "queue": "cake"}
+    flows = [{"name": "fixed", "cc": "lhfixed", "params": {"cwnd": "100 packets"}}]
+    (text,) = check(finish(path=path, flows=flows, duration="3 s"), "not limited by buffers")
+    assert "behind a packet that was lost again and again" in text
+
+
+def test_flows_that_nothing_answers_are_results(finish: Runner) -> None:
+    late = {"start": "100 ms"}
+    flows = [
+        {"name": "before", "cc": "reno", "size": "10 KB"},
+        {"name": "bulk", "cc": "reno", **late},
+        {"name": "file", "cc": "cubic", "size": "10 KB", **late},
+        {"name": "program", "cc": "cubic", "tool": "iperf3", **late},
+        {"name": "user", "web": {"mean": "20 KB", "think": "10 ms"}, **late},
+        {"name": "marked", "cc": "dctcp", **late},
+    ]
+    done = finish(path={"loss": 0.0, "rtt": "500 us"}, flows=flows, **DARK)
+    answered, *others = done.document["flows"]
+    assert answered["connected_s"] == pytest.approx(0.0005, abs=1e-4)
+    assert answered["bytes"] == 10_000
+    assert [(flow["goodput_bps"], flow["completion_s"], flow["connected_s"]) for flow in others] == [
+        (0, None, None)
+    ] * 5
+    assert check(done, "flow") == [f"{flow['name']}: no answer" for flow in others]
+
+
+def test_an_iperf3_that_is_not_told_to_begin_is_a_result(finish: Runner) -> None:
+    """It stops after its data connection and before its server's word."""
+    flows = [{"name": "short", "cc": "reno", "tool": "iperf3", "stop": "165 ms"}, {"name": "other", "cc": "reno"}]
+    done = finish(flows=flows, duration="1 s")
+    short, other = done.document["flows"]
+    assert short["connected_s"] == pytest.approx(0.16, abs=0.005)
+    assert short["goodput_bps"] == 0
+    assert other["goodput_bps"] > 0
+    assert check(done, "iperf3 agrees") == ["short: its server told it nothing before its end"]
+
+
+def test_an_iperf3_that_waits_in_the_dark_is_a_result(finish: Runner) -> None:
+    """The path is cut within its handshake: it has its data connection, and asks for its server's word until the end."""
+    path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms"}
+    schedule = [{"at": "70 ms", "path": {"loss": "100 %"}}]
+    done = finish(
+        path=path, flows=[{"name": "one", "cc": "reno", "tool": "iperf3"}], schedule=schedule, duration="70 s"
+    )
+    assert done.document["flows"][0]["connected_s"] == pytest.approx(0.08, abs=0.005)
+    assert done.document["flows"][0]["goodput_bps"] == 0
+
+
+def test_tcp_that_gives_up_is_a_result(finish: Runner) -> None:
+    """Six SYNs, and none after 127 s."""
+    flows = [{"name": name, "cc": "reno", "tool": name, "start": "1 s"} for name in ("lh-flow", "iperf3")]
+    done = finish(flows=flows, schedule=DARK["schedule"], duration="200 s")
+    assert [flow["connected_s"] for flow in done.document["flows"]] == [None, None]
+
+
+def test_dctcp_whose_syn_was_lost_runs_without_ecn(finish: Runner) -> None:
+    path = {"bandwidth": "20 Mbit/s", "loss": 0.5, "ecn": True, "queue": "codel"}
+    done = finish(path=path, flows=[{"name": "d", "cc": "dctcp", "count": 6}], duration="8 s")
+    late = {fact["name"] for fact in done.facts["flows"] if fact["connected_us"] >= 1_000_000}
+    assert late == {fact["name"] for fact in done.facts["flows"] if fact["cc"] == "dctcp-reno"}
+    assert 0 < len(late) < 6
+
+
+@pytest.mark.parametrize("share", ["1 %", "10 %"])
+def test_frames_that_corruption_made_unreadable_are_refused_by_hosts(finish: Runner, share: str) -> None:
+    done = finish(
+        path={"bandwidth": "20 Mbit/s", "corrupt": share}, flows=[{"name": "one", "cc": "bbr"}], duration="20 s"
+    )
+    (told,) = check(done, "no drop elsewhere")
+    assert int(told.split()[0]) > 0, told
+
+
+def test_copies_are_no_goodput(finish: Runner) -> None:
+    path = {"bandwidth": "20 Mbit/s", "duplicate": "10 %", "jitter": "5 ms", "reorder": "10 %"}
+    done = finish(path=path, flows=[{"name": "u", "udp": "5 Mbit/s"}], duration="10 s")
+    (fact,), (receiver,) = done.facts["flows"], [one for one in done.facts["devices"] if one["node"] == "b1"]
+    assert receiver["rx_packets"] > 1.08 * fact["packets_sent"]
+    assert 0.99 * fact["packets_sent"] < fact["packets_received"] <= fact["packets_sent"]
+    assert done.document["flows"][0]["pdr"] == 1.0
+
+
+def test_short_frames_leave_the_line_idle(finish: Runner) -> None:
+    flows = [{"name": "tiny", "cc": "cubic", "size": "1 KB", "count": 500}]
+    done = finish(path={"bandwidth": "20 Mbit/s"}, flows=flows, duration="5 s")
+    assert len([flow for flow in done.document["flows"] if flow["completion_s"]]) > 300
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+@pytest.mark.parametrize("packets", [1, 17])
+def test_cake_holds_as_many_full_frames(finish: Runner, packets: int, mtu: int) -> None:
+    """It limits the memory behind the packet that is sent next: as many full frames as the buffer has, and that one."""
+    path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms", "queue": "cake", "buffer": f"{packets} packets", "mtu": mtu}
+    flows: list[dict[str, Any]] = [{"name": "u", "udp": "30 Mbit/s", "stop": "500 ms"}]
+    if mtu == 1500:
+        flows.append({"name": "tcp", "cc": "htcp", "count": 7, "start": "600 ms"})
+    done = finish(path=path, flows=flows, duration="4 s")
+    assert int(done.trace.links["queue_packets"].max()) <= packets + 1
+
+
+def test_a_crowd_of_web_users_on_a_slow_path_is_believed(finish: Runner) -> None:
+    path = {"bandwidth": "1 Mbit/s", "rtt": "31 ms", "queue": "codel", "reorder": "1 %"}
+    done = finish(
+        path=path, flows=[{"name": "w", "web": {"mean": "20 KB", "think": "200 ms"}, "count": 100}], duration="6 s"
+    )
+    assert check(done, "flow") == [
+        f"{flow['name']}: no answer" for flow in done.document["flows"] if flow["connected_s"] is None
+    ]
+    assert done.document["path"]["utilisation"] > 0.9

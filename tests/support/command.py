@@ -1,0 +1,119 @@
+"""`longhaul` as a process of its own, with a home of its own: started anew, or forked from one that has imported what verbs need.
+
+    this process -- words, folder, environment, three pipes --> the warm one -- fork --> a waiting one -- fork --> the command
+                 <------------------- output, messages, exit code -------------------------'------------------------'
+
+A forked command is what `python -m longhaul.cli.main` is, but for the start of Python and the imports, which take longer than most
+verbs do. Tests of the start itself, and of what two processes of Python agree on, start theirs anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.support.folders import REPOSITORY
+
+_COMMAND = "longhaul.cli.main"
+# What verbs import when they are called, and what that imports when it is used.
+_NEEDED = (
+    *("alembic.command", "alembic.runtime.migration", "pyarrow.parquet", "sqlalchemy.dialects.sqlite"),
+    *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.doctor", "longhaul.cli.list", "longhaul.cli.service"),
+    *("longhaul.cli.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.remote", "longhaul.cli.reproduce", "longhaul.orchestrator.database.catalog"),
+    *("longhaul.orchestrator.results.traces", "longhaul.cli.search", "longhaul.orchestrator.spec.trial", "longhaul.cli.verbs"),
+)  # fmt: skip
+_MOST_BYTES = 128 * 1024
+
+
+def longhaul(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The finished command, forked; whoever asks looks at its exit code."""
+    asked = json.dumps([words, os.getcwd(), _environment(home, environment)])
+    readings, writings = zip(*(os.pipe() for _ in range(3)), strict=True)
+    _, warm = _warm()
+    socket.send_fds(warm, [asked.encode()], writings)
+    for end in writings:
+        os.close(end)
+    with ThreadPoolExecutor(len(readings)) as readers:
+        said, complained, code = readers.map(_read, readings)
+    return subprocess.CompletedProcess(words, int(code), said, complained)
+
+
+def longhaul_anew(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same, by a Python that is started for it."""
+    return subprocess.run(
+        [sys.executable, "-m", _COMMAND, *words],
+        env=_environment(home, environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _environment(home: Path, more: dict[str, str]) -> dict[str, str]:
+    return {**os.environ, "LONGHAUL_HOME": str(home), **more}
+
+
+def _read(end: int) -> str:
+    with open(end) as file:
+        return file.read()
+
+
+@functools.cache
+def _warm() -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """The process that is forked, which ends when this one does, and the way to it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        words = [sys.executable, "-m", "tests.support.command"]
+        return subprocess.Popen(words, cwd=REPOSITORY, stdin=theirs.fileno(), stdout=subprocess.DEVNULL), ours
+
+
+def _serve(asking: socket.socket) -> None:
+    """Fork for each command that is asked for. This returns in the command alone."""
+    for name in _NEEDED:
+        importlib.import_module(name)
+    gc.freeze()
+    # Nobody waits for those who wait for a command.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ends: list[int] = []
+    while not ends or os.fork():
+        for end in ends:
+            os.close(end)
+        asked, ends, _, _ = socket.recv_fds(asking, _MOST_BYTES, 3)
+        if not asked:
+            sys.exit()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    words, folder, environment = json.loads(asked)
+    output, messages, code = ends
+    if command := os.fork():
+        os.close(output)
+        os.close(messages)
+        _, status = os.waitpid(command, 0)
+        os.write(code, str(os.waitstatus_to_exitcode(status)).encode())
+        os._exit(0)
+    with open(os.devnull) as nothing:
+        for place, end in enumerate((nothing.fileno(), output, messages)):
+            os.dup2(end, place)
+    for end in ends:
+        os.close(end)
+    # What Python made at its start was made for another place.
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), line_buffering=False)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[1:] = words
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=0))
+    runpy.run_module(_COMMAND, run_name="__main__", alter_sys=True)

@@ -1,0 +1,141 @@
+"""Every operation of the service as the app itself has them, and a request for each, made of the examples in the reference."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.routing import compile_path
+
+from longhaul.api.app import create_app
+from longhaul.api.http.request_body import JSON, needed_scope
+from longhaul.orchestrator.system.settings import Settings
+from tests.support.service import Service
+
+Json = dict[str, Any]
+_INTERNAL = ("HEAD",)
+
+
+def settings(home: Path) -> Settings:
+    """Of a service in this process."""
+    return Settings(home, home / "cache", jobs=1, wall_limit_s=60, stall_limit_s=30, guest_memory_dir=home)
+
+
+@cache
+def the_app() -> FastAPI:
+    """The app, to be asked what it has; it serves nobody."""
+    return create_app(settings(Path(tempfile.gettempdir()) / "longhaul-nowhere"))
+
+
+@cache
+def document() -> Json:
+    """Its reference."""
+    return the_app().openapi()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method at one place."""
+
+    method: str
+    path: str
+    scope: str | None
+    said: Json = field(hash=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def bodies(self) -> list[tuple[str, Any]]:
+        """(media type, example) of each body in the reference; one of nothing where it takes none."""
+        found = []
+        for media, content in self.said.get("requestBody", {}).get("content", {}).items():
+            if "example" in content:
+                found.append((media, content["example"]))
+            found += [(media, one["value"]) for one in content.get("examples", {}).values()]
+        return found or [("", None)]
+
+    def parameters(self, option: str | None) -> Json:
+        """What is needed, and one that is not, with their examples, by name."""
+        return {
+            one["name"]: one.get("example")
+            for one in self.said.get("parameters", [])
+            if one.get("required") or one["name"] == option
+        }
+
+    def request(
+        self, client: httpx.Client, ids: Mapping[str, str], body: int = 0, option: str | None = None
+    ) -> httpx.Request:
+        """The request that the examples make, with ids of things that are there."""
+        values = self.parameters(option)
+        path, query, headers = self.path, {}, {}
+        for one in self.said.get("parameters", []):
+            name, where = one["name"], one["in"]
+            if name not in values:
+                continue
+            value = ids.get(f"{self.path.split('/')[3]}.{name}", ids.get(name, values[name]))
+            if where == "path":
+                path = path.replace(f"{{{name}}}", str(value))
+            elif where == "query":
+                query[name] = value
+            else:
+                headers[name] = str(value)
+        media, content = self.bodies[body]
+        more: Json = {"json": content} if media == JSON else {"content": content} if media else {}
+        request = client.build_request(self.method, path, params=query, headers=headers, **more)
+        if media:
+            request.headers["Content-Type"] = media
+        return request
+
+
+@cache
+def operations() -> list[Operation]:
+    """All of them: also what is not in the reference, with nothing said about it."""
+    said = {
+        (method.upper(), path): operation
+        for path, item in document()["paths"].items()
+        for method, operation in item.items()
+    }
+    return [
+        Operation(method, _place(route), _scope(route), said.get((method, _place(route)), {}))
+        for route in iter_route_contexts(the_app().routes)
+        for method in sorted(route.methods or {"ANY"})
+        if method not in _INTERNAL
+    ]
+
+
+def _place(route: Any) -> str:
+    """Its path as the reference has it."""
+    return compile_path(cast("str", route.path))[1]
+
+
+def _scope(route: Any) -> str | None:
+    dependant = getattr(route, "dependant", None)
+    return needed_scope(dependant) if dependant else None
+
+
+def documented() -> list[Operation]:
+    """Those that the reference tells of."""
+    return [one for one in operations() if one.said]
+
+
+def ids_of(service: Service) -> dict[str, str]:
+    """What of the examples' ids is really there: `noun.parameter` or `parameter`."""
+    with service.client() as client:
+        host = client.get("/api/v1/hosts").json()[0]["id"]
+    return {
+        "experiments.id": service.experiment,
+        "runs.id": service.run,
+        "hosts.id": host,
+        "experiment_id": service.experiment,
+        "a": service.experiment,
+        "b": service.experiment,
+    }

@@ -1,0 +1,112 @@
+"""The pages of the documentation as tests read them: blocks, the commands in them, and what a page says about carrying them out.
+
+A block of commands is carried out by tests/guest/commands/test_pages.py as it stands, unless a comment just before it says otherwise:
+
+    <!-- elsewhere: why -->          it needs another machine, rights or much time; its commands are parsed all the same
+    <!-- carried out by FILE -->     another test does it
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.folders import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+PAGES = [
+    *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(file for file in DOCS.rglob("*.md") if not file.name.endswith(".intro.md")),
+]
+
+_MARK = re.compile(r"<!-- (elsewhere: .+|carried out by \S+) -->")
+_PROGRAMS = (
+    "longhaul", "make", "docker", "curl", "export", "sudo", "git", "python3", "pip", "apt-get", "cp", "ansible", "ansible-playbook", "prometheus", "promtool",
+    "modprobe", "sysctl", "rmmod", "tc", "mokutil", "reboot", "systemctl", "runuser", "rm", "mkdir", "createuser", "srun", "dkms", "eval", "cd", "man", "source"
+)  # fmt: skip
+# A gap or an assignment after the word is a drawing's.
+_COMMAND = re.compile(rf"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/\w+|{'|'.join(_PROGRAMS)})(?: (?![ =])|$)")
+_SHELLS = ("", "console", "bash", "sh")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced or indented block; `language` is empty for an indented one, `mark` what a comment before it says."""
+
+    page: Path
+    line: int
+    language: str
+    lines: tuple[str, ...]
+    mark: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(REPOSITORY)}:{self.line}"
+
+    def steps(self) -> Iterator[tuple[str, str]]:
+        """Each command with the output that is shown for it; none where the block is no block of commands."""
+        if self.language not in _SHELLS:
+            return
+        command = ""
+        shown: list[str] = []
+        for line in self.lines:
+            if command.endswith("\\"):
+                command = command[:-1] + line.strip()
+            elif line.startswith("$ ") if self.language else _COMMAND.match(line):
+                if command:
+                    yield self._without_remark(command), "\n".join(shown)
+                command, shown = line.removeprefix("$ "), []
+            else:
+                shown.append(line)
+        if command:
+            yield self._without_remark(command), "\n".join(shown)
+
+    def _without_remark(self, line: str) -> str:
+        """The command alone: in an indented block a remark stands behind it after two spaces, or a space and #."""
+        return line if self.language else re.split(r"\s{2,}|\s+# ", line.strip())[0]
+
+    @property
+    def done_by(self) -> str:
+        return self.mark.partition("carried out by ")[2]
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Every block of a page, in order."""
+    lines = page.read_text().splitlines()
+    number, mark = 0, ""
+    while number < len(lines):
+        line = lines[number]
+        begin = number + 1
+        if line.startswith("```"):
+            end = lines.index("```", begin)
+            yield Block(page, begin, line[3:].strip() or "text", tuple(lines[begin:end]), mark)
+            number, mark = end + 1, ""
+        elif line.startswith("    ") and not lines[number - 1].strip():
+            end = number
+            while end < len(lines) and (lines[end].startswith("    ") or not lines[end].strip()):
+                end += 1
+            yield Block(page, begin, "", tuple(one[4:] for one in lines[number:end]), mark)
+            number, mark = end, ""
+        else:
+            if found := _MARK.fullmatch(line.strip()):
+                mark = found[1]
+            elif line.strip():
+                mark = ""
+            number += 1
+
+
+def words_of_longhaul(command: str) -> Iterator[list[str]]:
+    """What the command line gives to longhaul, for each time that it calls it."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    for operator, part in itertools.groupby(lexer, lambda word: set(word) <= set("();<>|&")):
+        words = list(part)
+        while words and (words[0] in ("sudo", "srun") or "=" in words[0]):
+            words = words[1:]
+        if words[:2] == ["docker", "compose"] and "api" in words:
+            words = words[words.index("api") + 1 :]
+        if not operator and words and words[0] in ("longhaul", ".venv/bin/longhaul"):
+            yield [re.sub(r"^\$[A-Z_]+$", "1", word) for word in words[1:]]

@@ -1,0 +1,311 @@
+"""Measures against traces whose answer is known in closed form."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longhaul.orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, with_interval
+from longhaul.orchestrator.analysis.expect import evaluate
+from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
+from longhaul.orchestrator.analysis.measures import summarise, value_of
+from longhaul.orchestrator.plan.run import Expectation, Run
+from longhaul.orchestrator.spec.measures import say_amount
+from tests.support.recordings import plain_run, recorded, steady, trace_of
+
+
+def facts(run: Run, **flow_changes: Any) -> dict[str, Any]:
+    one = {"connected_us": 0, "completed_us": None, "bytes_received": 0} | flow_changes
+    return {"flows": [{"id": flow.id, **one} for flow in run.flows]}
+
+
+def test_goodput_share_and_jain_of_a_three_to_one_split() -> None:
+    run = plain_run()
+    document = summarise(run, trace_of(flow=steady(0, 600_000) + steady(1, 200_000)), facts(run))
+    a, b = document["flows"]
+    assert a["goodput_bps"] == pytest.approx(4.8e6, rel=1e-3)
+    assert b["share"] == pytest.approx(0.25, rel=1e-3)
+    # (3 + 1)^2 / (2 (9 + 1))
+    assert document["jain"] == pytest.approx(0.8, rel=1e-3)
+    assert a["goodput_cv"] == pytest.approx(0, abs=1e-3)
+
+
+def test_goodput_counts_only_the_window() -> None:
+    run = plain_run(window=["5 s", "10 s"])
+    document = summarise(run, trace_of(flow=steady(0, 400_000, 0, 5)), facts(run))
+    assert document["flows"][0]["goodput_bps"] == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "index"), [([1, 1, 1], 1.0), ([1, 0], 0.5), ([4, 0, 0, 0], 0.25), ([0, 0], 1.0), ([5], 1.0)]
+)
+def test_jain(values: list[float], index: float) -> None:
+    assert jain(np.array(values, float)) == pytest.approx(index)
+
+
+def test_jain_looks_only_while_all_are_there() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "5 s"}])
+    trace = trace_of(
+        flow=[
+            *steady(0, 800_000, 0, 5),
+            {"t_ns": 10**10, "id": 0, "app_bytes": 4_000_000 + 2_000_000},
+            *steady(1, 400_000, 5, 10),
+        ]
+    )
+    assert jain_index(run, trace, 0, 10) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_convergence_is_the_first_fair_stretch() -> None:
+    run = plain_run()
+    late = steady(1, 0, 0, 4) + steady(1, 400_000, 4, 10)
+    assert convergence_s(run, trace_of(flow=steady(0, 400_000) + late)) == pytest.approx(4, abs=0.1)
+    assert convergence_s(run, trace_of(flow=steady(0, 400_000) + steady(1, 100_000))) is None
+
+
+def test_convergence_waits_for_ten_round_trips_with_their_queue() -> None:
+    """The flows take turns of 0.4 s: over 4 s that is fair at once, over 10 bare round trips of 40 ms from the middle of a turn."""
+    run = plain_run()
+    flows = turns(0) + turns(1)
+    queued = [{"t_ns": tick * 10**8, "id": flow, "srtt_us": 400_000} for flow in (0, 1) for tick in range(100)]
+    assert convergence_s(run, trace_of(flow=flows)) == pytest.approx(0.2, abs=0.03)
+    assert convergence_s(run, trace_of(flow=flows, ack=queued)) == 0
+
+
+def turns(flow: int) -> list[dict[str, int]]:
+    """FLOW records every 10 ms of a receiver that gets something in every other 0.4 s alone."""
+    gained, rows = 0, []
+    for tick in range(1001):
+        rows.append({"t_ns": tick * 10_000_000, "id": flow, "app_bytes": gained})
+        gained += 8000 if tick // 40 % 2 == flow else 0
+    return rows
+
+
+def test_recovery_is_after_over_before() -> None:
+    run = plain_run(
+        flows=[{"name": "a", "cc": "cubic"}, {"name": "guest", "udp": "4 Mbit/s", "start": "4 s", "stop": "6 s"}]
+    )
+    before = steady(0, 800_000, 0, 4)
+    trace = trace_of(
+        flow=[
+            *before,
+            {"t_ns": 6 * 10**9, "id": 0, "app_bytes": 4_000_000},
+            {"t_ns": 10**10, "id": 0, "app_bytes": 5_600_000},
+        ]
+    )
+    ratio = recovery_ratio(run, trace, 0, 10)
+    assert ratio is not None
+    # Between two records a counter holds its value, so the whole rise comes at the end.
+    assert ratio == pytest.approx(0.5, rel=0.01)
+
+
+def test_the_time_weighted_window_and_the_percentiles_of_the_round_trip() -> None:
+    run = plain_run()
+    acks = [
+        {"t_ns": 0, "cwnd": 10, "rtt_us": 40_000},
+        {"t_ns": 3 * 10**9, "cwnd": 20, "rtt_us": 60_000},
+        {"t_ns": 4 * 10**9, "cwnd": 99, "rtt_us": 80_000},
+    ]
+    flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert flow["cwnd_packets"] == {"mean": pytest.approx((10 * 3 + 20 * 1) / 4), "max": 99}
+    assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["p50"], flow["rtt_ms"]["mean"]) == (40.0, 60.0, 60.0)
+
+
+def test_a_sender_without_sack_has_smoothed_round_trips() -> None:
+    """Linux keeps single measurements for RACK alone, and RACK needs SACK."""
+    run = plain_run()
+    acks = [{"t_ns": 0, "srtt_us": 0}, {"t_ns": 10**9, "srtt_us": 40_000}, {"t_ns": 2 * 10**9, "srtt_us": 50_000}]
+    flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["mean"]) == (40.0, 45.0)
+
+
+def test_a_phase_is_measured_as_the_window_is() -> None:
+    run = plain_run(phases={"early": ["0 s", "4 s"], "late": ["4 s", "10 s"]}, flows=[{"name": "a", "cc": "cubic"}])
+    late = {"t_ns": 10**10, "id": 0, "app_bytes": 1_600_000 + 6 * 800_000}
+    steps = [*steady(0, 400_000, 0, 4), late]
+    document = summarise(run, trace_of(flow=steps), facts(run))
+    assert value_of(document, "goodput", "a", "early") == pytest.approx(8 * 400_000, rel=0.01)
+    assert value_of(document, "goodput", "a", "late") == pytest.approx(8 * 800_000, rel=0.01)
+    assert value_of(document, "goodput", "a") == pytest.approx(8 * 640_000, rel=0.01)
+    rows = summarise_repeats([document | {"point": {}}], "mean")
+    assert {row.get("phase") for row in rows if row["measure"] == "goodput_bps"} == {None, "early", "late"}
+    assert {row.get("phase") for row in rows if row["measure"] == "completion_s"} <= {None}
+
+
+def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic", "start": "1 s"}], start_jitter="0 s")
+    # An ACK every 100 ms; these begin inside a recovery, which does not count, and end inside one, which does not either.
+    windows = [9, 10, 40, 90, 100, 50, 50, 60, 80, 20, 20, 30, 10]
+    states = [3, 0, 0, 0, 1, 3, 0, 0, 0, 2, 0, 0, 3]
+    acks = [
+        {"t_ns": 10**9 + step * 10**8, "cwnd": window, "state": state}
+        for step, (window, state) in enumerate(zip(windows, states, strict=True))
+    ]
+    flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert flow["backoff"] == pytest.approx((50 / 100 + 20 / 80) / 2)
+    assert flow["cwnd_peak_s"] == pytest.approx(0.4)
+    # Neither of these two comes back to 100 or to 80.
+    assert flow["regrowth_s"] is None
+    acks[8]["cwnd"], acks[11]["cwnd"] = 100, 99
+    (flow,) = summarise(run, trace_of(ack=acks), facts(run))["flows"]
+    # The first is back at 100 after 200 ms; the second, again 100 before, comes to 99 only.
+    assert flow["regrowth_s"] == pytest.approx(0.2)
+    coarse = plain_run(flows=[{"name": "a", "cc": "cubic", "start": "1 s"}], sample="41 ms")
+    (flow,) = summarise(coarse, trace_of(ack=acks), facts(coarse))["flows"]
+    assert (flow["backoff"], flow["regrowth_s"]) == (None, None)
+    lossless = summarise(run, trace_of(ack=acks[1:4]), facts(run))["flows"][0]
+    assert (lossless["backoff"], lossless["cwnd_peak_s"]) == (None, pytest.approx(0.3))
+
+
+def test_queue_and_utilisation_come_from_the_integral_and_the_counter() -> None:
+    run = plain_run()
+    links = [
+        {"t_ns": 0},
+        {
+            "t_ns": 10**10,
+            "tx_bytes": 5_000_000,
+            "queue_byte_ns": 15_140 * 10**10,
+            "queue_max_packets": 17,
+            "queue_packets": 3,
+        },
+    ]
+    path = summarise(run, trace_of(link=links), facts(run))["path"]
+    assert path["utilisation"] == pytest.approx(0.5)
+    assert path["queue_packets"]["mean"] == pytest.approx(10)
+    assert path["queue_packets"]["max"] == 17
+    assert path["queue_delay_ms"] == pytest.approx(15_140 * 8 / 8e6 * 1000)
+
+
+def test_capacity_follows_the_schedule() -> None:
+    run = plain_run(schedule=[{"at": "5 s", "path": {"bandwidth": "4 Mbit/s"}}])
+    links = [{"t_ns": 0}, {"t_ns": 10**10, "tx_bytes": 7_500_000}]
+    path = summarise(run, trace_of(link=links), facts(run))["path"]
+    assert path["utilisation"] == pytest.approx(7.5e6 * 8 / (5 * 8e6 + 5 * 4e6))
+
+
+def test_a_completion_time_needs_a_size() -> None:
+    run = plain_run(flows=[{"name": "a", "cc": "cubic", "size": "1 MB", "start": "1 s"}])
+    flow = summarise(run, trace_of(), facts(run, completed_us=3_500_000))["flows"][0]
+    assert flow["completion_s"] == pytest.approx(2.5)
+
+
+def test_completion_times_are_those_of_all_sized_flows_or_none() -> None:
+    sizes = [{"name": f"f{n}", "cc": "cubic", "size": "1 MB", "start": f"{n} s"} for n in range(5)]
+    run = plain_run(flows=[*sizes, {"name": "long", "cc": "cubic"}])
+    told = facts(run)
+    for fact in told["flows"]:
+        # 1 s, 2 s, ... 5 s after their starts.
+        fact["completed_us"] = (2 * fact["id"] + 1) * 10**6
+    document = summarise(run, trace_of(), told)
+    measured = [document[f"fct_{name}"] for name in ("mean", "p50", "p95", "p99", "max")]
+    assert measured == pytest.approx([3.0, 3.0, 4.8, 4.96, 5.0])
+    told["flows"][4]["completed_us"] = None
+    assert summarise(run, trace_of(), told)["fct_p50"] is None
+    assert summarise(run, trace_of(), told)["fct_max"] is None
+    assert summarise(plain_run(), trace_of(), facts(plain_run()))["fct_mean"] is None
+
+
+def test_the_total_is_what_all_flows_carried_however_long_each_was_there() -> None:
+    """1 MB/s for 10 s and 0.5 MB/s for the last 4 s: 12 MB in 10 s."""
+    run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "6 s"}])
+    trace = trace_of(flow=[*steady(0, 1_000_000), *steady(1, 500_000, 6.0)])
+    document = summarise(run, trace, facts(run))
+    assert [flow["goodput_bps"] for flow in document["flows"]] == pytest.approx([8e6, 4e6])
+    assert document["goodput_total"] == pytest.approx(9.6e6)
+    assert value_of(document, "goodput_total", None) == document["goodput_total"]
+
+
+def test_queue_delay_percentiles_are_over_time_and_at_the_rate_of_the_time() -> None:
+    """9000 bytes wait for the first half at 8 Mbit/s, then at 4: 9 ms, then 18 ms; a percent of the time 40 ms."""
+    run = plain_run(schedule=[{"at": "5 s", "path": {"bandwidth": "4 Mbit/s"}}])
+    links = [
+        {"t_ns": 0, "queue_bytes": 9000},
+        {"t_ns": 99 * 10**8, "queue_bytes": 20_000},
+    ]
+    delays = summarise(run, trace_of(link=links), facts(run))["path"]["queue_delay_percentiles_ms"]
+    assert delays["p50"] == pytest.approx(18.0)
+    assert delays["p95"] == pytest.approx(18.0)
+    assert delays["p99"] == pytest.approx(40.0)
+
+
+def test_what_was_kept_before_a_measure_existed_has_no_value_of_it() -> None:
+    (document, _) = documents()
+    del document["path"]["queue_delay_percentiles_ms"], document["fct_mean"]
+    assert value_of(document, "queue_delay_p95", None) is None
+    assert value_of(document, "fct_mean", None) is None
+    assert not [row for row in summarise_repeats([document], "mean") if "percentiles" in row["measure"]]
+
+
+def test_a_recorded_run_has_the_numbers_it_had() -> None:
+    run, trace, told = recorded("lossy_pair")
+    document = summarise(run, trace, told)
+    first, second, probe = document["flows"]
+    assert probe["goodput_bps"] == pytest.approx(400_000 * 1472 / 1514 * probe["pdr"], rel=0.02)
+    carried = (first["throughput_bps"] + second["throughput_bps"] + probe["throughput_bps"]) / 1e6
+    assert carried == pytest.approx(document["path"]["throughput_bps"] / 1e6, rel=0.05)
+    assert document["path"]["losses"] > 0
+
+
+def test_repeats_are_summed_up_with_an_interval() -> None:
+    values = np.array([1.0, 2.0, 3.0, 4.0, 100.0])
+    assert trimmed_mean(values) == 3.0
+    value, low, high = with_interval(values, "median")
+    assert low <= value <= high
+    assert with_interval(values, "mean") == with_interval(values, "mean")
+    assert with_interval(np.array([7.0]), "mean") == (7.0, 7.0, 7.0)
+
+
+def documents() -> list[dict[str, Any]]:
+    run, trace, told = recorded("lossy_pair")
+    one = summarise(run, trace, told) | {"point": {}, "run": "one", "trace_sha256": "x"}
+    other = copy.deepcopy(one) | {"run": "two", "trace_sha256": "y"}
+    other["flows"][0]["goodput_bps"] *= 2
+    return [one, other]
+
+
+def test_a_summary_has_a_row_a_flow_and_measure() -> None:
+    rows = summarise_repeats(documents(), "mean")
+    (row,) = [row for row in rows if (row["flow"], row["measure"]) == ("first", "goodput_bps")]
+    assert row["n"] == 2
+    assert row["value"] == pytest.approx(1.5 * documents()[0]["flows"][0]["goodput_bps"])
+    assert {"rtt_ms.p95", "utilisation", "queue_packets.mean", "jain"} <= {row["measure"] for row in rows}
+
+
+@pytest.mark.parametrize(("low", "high", "ok"), [(0.1, None, True), (None, 0.1, False), (0.5, 2.0, True)])
+def test_expectations_are_bounds(low: float | None, high: float | None, ok: bool) -> None:
+    (document, _) = documents()
+    assert value_of(document, "utilisation", None) is not None
+    (verdict,) = evaluate([Expectation("utilisation", None, low, high, "utilisation")], document)
+    assert verdict["ok"] is ok
+
+
+@pytest.mark.parametrize(
+    "measure, value, said",
+    [
+        ("goodput", 2_224_774.4, "2.22477 Mbit/s"),
+        ("goodput", 16_610_004.0, "16.6100 Mbit/s"),
+        ("goodput", 622_080_000.0, "622.080 Mbit/s"),
+        ("rtt_mean", 60.2871, "60.287 ms"),
+        ("completion_s", 12.5, "12.5 s"),
+        ("queue_mean", 15.04, "15.04 packets"),
+        ("bytes", 6_312_960, "6.31296 MB"),
+        ("utilisation", 0.967231, "0.967231"),
+    ],
+)
+def test_a_verdict_says_what_was_measured_with_its_unit(measure: str, value: float, said: str) -> None:
+    assert say_amount(measure, value) == said
+
+
+def test_a_measure_without_a_value_is_missed() -> None:
+    (document, _) = documents()
+    (verdict,) = evaluate([Expectation("completion_s", "first", None, 5.0, "completion")], document)
+    assert verdict == {"ok": False, "text": "completion: has no value in this run", "value": None}
+
+
+def test_every_followed_link_has_its_measures() -> None:
+    run, trace, told = recorded("lossy_pair")
+    document = summarise(run, trace, told)
+    assert [link["name"] for link in document["links"]] == [link.name for link in run.links]
+    assert document["links"][0] == {"name": "bottleneck", **document["path"]}

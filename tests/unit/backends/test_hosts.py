@@ -1,0 +1,236 @@
+"""The controller's side of runs on real hosts: clocks, the merging of traces, what is found, leases that are lost."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longhaul.orchestrator.backends.hosts import findings
+from longhaul.orchestrator.backends.hosts.clocks import Reading, drift_ppm, read_time, start_for
+from longhaul.orchestrator.backends.hosts.handshake import greet
+from longhaul.orchestrator.backends.hosts.health import read_health
+from longhaul.orchestrator.backends.hosts.path_probe import IdlePath, probe_path
+from longhaul.orchestrator.backends.hosts.run_on_hosts import Conduct
+from longhaul.orchestrator.database.leases import Leases
+from longhaul.orchestrator.execution.host_leases import held_hosts
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, HostBusy, LeaseLost, TraceError
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.merge import WAIT_NS, MergedTrace
+from longhaul.orchestrator.trace.records import RECORD_BYTES, read_trace, trace_header
+from tests.support.host_policy import SPEC, lab, planned, policy
+
+__all__ = ["lab"]
+
+SECOND = 1_000_000_000
+
+
+def records(*times_ns: int, kind: int = 2, about: int = 0) -> bytes:
+    rows = np.zeros((len(times_ns), RECORD_BYTES), dtype=np.uint8)
+    rows[:, :8] = np.array(times_ns, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    rows[:, 8], rows[:, 10] = kind, about
+    return rows.tobytes()
+
+
+def test_a_clock_is_read_to_half_of_what_the_exchange_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 1_010_000)
+    # Asked at 1,000,000; heard there 500 ns after the middle of the way, whose clock is 7 s ahead.
+    reading = read_time((1_000_000, 50 * SECOND), b"3 7001004000 7001006000 57001006000")
+    assert reading.monotonic_ns == 7_000_000_000
+    assert reading.error_ns == 4_000
+    assert reading.wall_ns == pytest.approx(7 * SECOND + 1_000_000 - 5_000 + 5_000, abs=10_000)
+    assert start_for(reading, 2_000_000) == 7_002_000_000
+
+
+def test_drift_is_what_a_clock_gained() -> None:
+    before, after = Reading(0, 5_000, 0, 100), Reading(10 * SECOND, 5_000 + 200_000, 0, 100)
+    assert drift_ppm(before, after) == (20.0, 0.02)
+
+
+def test_traces_become_one_in_the_order_of_time(tmp_path: Path) -> None:
+    trace = MergedTrace(tmp_path / "trace.bin", ["hk", "chicago"])
+    trace.add("hk", trace_header()[:1000])
+    trace.add("hk", trace_header()[1000:] + records(1, 5, 9)[:100])
+    trace.add("chicago", trace_header() + records(2, 3, 20, about=1))
+    trace.add("hk", records(1, 5, 9)[100:])
+    trace.write(10)
+    # Nothing later than what every endpoint has reached.
+    assert trace.records == 5
+    trace.add("hk", records(30))
+    trace.finish()
+    merged = read_trace(tmp_path / "trace.bin")
+    assert merged.flows["t_ns"].tolist() == [1, 2, 3, 5, 9, 20, 30]
+    assert merged.flows["id"].tolist() == [0, 1, 1, 0, 0, 1, 0]
+    assert trace.left_over() == []
+
+
+def test_a_silent_endpoint_holds_nobody_up(tmp_path: Path) -> None:
+    trace = MergedTrace(tmp_path / "trace.bin", ["hk", "chicago"])
+    trace.add("hk", trace_header() + records(SECOND))
+    trace.write(SECOND + WAIT_NS - 1)
+    assert trace.records == 0
+    trace.write(SECOND + WAIT_NS)
+    assert trace.records == 1
+    trace.add("chicago", trace_header() + records(5)[:60])
+    trace.finish()
+    assert trace.left_over() == ["chicago"]
+
+
+def test_a_trace_of_another_version_is_refused(tmp_path: Path) -> None:
+    trace = MergedTrace(tmp_path / "trace.bin", ["hk"])
+    with pytest.raises(TraceError, match="another version"):
+        trace.add("hk", b"x" * 5000)
+    trace.close()
+
+
+@pytest.fixture
+def run(lab: Path) -> Run:
+    return planned(SPEC).runs[0]
+
+
+def look(**changes: Any) -> dict[str, Any]:
+    settings = {
+        f"net/ipv4/{name}": "1" for name in ("tcp_sack", "tcp_timestamps", "tcp_window_scaling", "tcp_no_metrics_save")
+    }
+    settings |= dict.fromkeys(("net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"), "4096 131072 100000000")
+    return {
+        "kernel": "6.1.0", "processors": 2, "busy_milli": 10, "device": True, "mtu": 1500, "rx_bps": 0, "tx_bps": 0,
+        "clock": {"kept": True, "max_error_us": 1000}, "settings": settings, "controls": {"cubic": True}, **changes,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "forbids", "words"),
+    [
+        ({"device": False}, True, "it has no device eth1"),
+        ({"mtu": 1400}, True, "MTU of 1400, 1500 is needed"),
+        ({"controls": {"cubic": False}}, True, "has no cubic; deploy it"),
+        ({"controls": {"cubic": True, "lp": True}}, False, "how far apart the two machines' clocks are"),
+        ({"busy_milli": 900}, True, "busy for 90 %"),
+        ({"busy_milli": 400}, False, "busy for 40 %"),
+        ({"tx_bps": 50_000_000}, False, "others have 50 Mbit/s on eth1"),
+        ({"clock": {"kept": False, "max_error_us": 0}}, False, "nobody keeps its clock right"),
+        ({"settings": {"net/ipv4/tcp_sack": "0"}}, True, "net.ipv4.tcp_sack is off"),
+        ({"settings": {"net/ipv4/tcp_no_metrics_save": "0"}}, False, "remembers paths"),
+        ({"settings": {"net/ipv4/tcp_wmem": "4096 16384 4194304"}}, False, "ends at 4194304 bytes"),
+    ],
+)
+def test_what_is_found_on_a_host(run: Run, change: dict[str, Any], forbids: bool, words: str) -> None:
+    assert list(findings.of_host(run, run.hosts[0], look())) == []
+    (found,) = findings.of_host(run, run.hosts[0], look(**change))
+    assert (found.about, found.forbids) == ("hk", forbids)
+    assert words in found.text
+
+
+def test_a_clock_that_is_off_by_two_seconds_forbids_a_run() -> None:
+    (found,) = findings.of_clock(policy(), "hk", Reading(0, 0, 2 * SECOND, 1_000_000))
+    assert found.forbids
+    assert "2.000 s ahead of this machine's, 100 ms is allowed" in found.text
+    assert list(findings.of_clock(policy(), "hk", Reading(0, 0, -90_000_000, 1_000_000))) == []
+    # What cannot be told from the way there is not held against it.
+    assert list(findings.of_clock(policy(), "hk", Reading(0, 0, 150_000_000, 80_000_000))) == []
+
+
+def echo(**changes: Any) -> dict[str, Any]:
+    return {
+        "sent": 3, "answered": 3, "ecn_there": 3, "ecn_back": 3, "largest_bytes": 1500, "rtt_us": [139_000, 139_500, 140_000], **changes,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "forbids", "words"),
+    [
+        ({"answered": 0}, False, "no probe was answered"),
+        ({"rtt_us": [39_000, 0, 0]}, False, "the round trip is 39.0 ms, 139 ms was expected"),
+        ({"largest_bytes": 1400}, True, "no packet above 1400 bytes passes"),
+        ({"answered": 2, "ecn_there": 2, "ecn_back": 2}, False, "1 of 3 probes were lost"),
+        ({"ecn_there": 0}, False, "ECN bits are changed on the way there"),
+    ],
+)
+def test_what_is_found_on_the_way(run: Run, change: dict[str, Any], forbids: bool, words: str) -> None:
+    assert list(findings.of_way(run, "hk", "chicago", echo())) == []
+    (found,) = findings.of_way(run, "hk", "chicago", echo(**change))
+    assert found.forbids == forbids
+    assert words in found.text
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [('{"agent": "0.1"}', "0.1, which names no build"), ('{"agent": "9", "build": 255}', "9, build ff")],
+)
+@pytest.mark.parametrize("asked", ["a run", "a probe of the path"])
+def test_an_agent_of_another_version_is_refused(
+    said: str, what: str, asked: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\nprintf 'HELO\\{len(said):o}\\0\\0\\0%s' '{said}'\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    (agent := tmp_path / "agent").write_bytes(b"this version's")
+    with pytest.raises(BackendError, match="reaching hosts hk, chicago: hk: ") as found:
+        if asked == "a run":
+            Conduct(run, policy(), tmp_path, agent, tmp_path, lambda _: None).carry_out()
+        else:
+            probe_path(policy(), "hk", "chicago", 5, lambda: None, agent=agent, home=tmp_path)
+    assert f"the agent there ({what}) is not this version's" in str(found.value)
+    assert found.value.hint == "run `longhaul hosts deploy`"
+    assert (health := read_health(tmp_path, "hk")) is not None
+    assert not health.ok
+
+
+def test_without_an_agent_here_nobody_is_greeted(tmp_path: Path) -> None:
+    with pytest.raises(BackendUnavailable, match="longhaul agent build"):
+        greet({}, policy(), tmp_path / "agent", tmp_path)
+
+
+def test_hosts_are_held_by_one_run_and_lost_to_a_thief(run: Run, tmp_path: Path) -> None:
+    settings = replace(load_settings(), home=tmp_path)
+    store = Store(settings)
+    leases = Leases(store.database)
+    with held_hosts(run, "first", store, settings) as watch:
+        reached: list[int] = []
+        report = watch(reached.append)
+        report(7)
+        with pytest.raises(HostBusy, match="run first of"), held_hosts(run, "second", store, settings):
+            pass
+        leases.seize("chicago", "a thief", 60)
+        until = time.monotonic() + 30
+        with pytest.raises(LeaseLost, match="running on chicago: a thief has it"):
+            while time.monotonic() < until:
+                report(8)
+                time.sleep(0.05)
+    found = leases.get("hk")
+    assert found is not None
+    assert found["holder"] is None
+    assert reached[0] == 7
+
+
+def test_the_labs_own_cap_counts_all_hosts_that_are_held(run: Run, lab: Path, tmp_path: Path) -> None:
+    lab.write_text(lab.read_text().replace('{"hosts"', '{"rate": "150 Mbit/s", "hosts"', 1))
+    settings = replace(load_settings(), home=tmp_path)
+    store = Store(settings)
+    leases = Leases(store.database)
+    fence = leases.take("london", "somebody", 60)
+    assert fence is not None
+    with pytest.raises(HostBusy, match="the lab 150 Mbit/s"), held_hosts(run, "key", store, settings):
+        pass
+    leases.give_back("london", "somebody", fence)
+    with held_hosts(run, "key", store, settings):
+        pass
+
+
+def test_losses_in_bursts_are_told_from_single_ones() -> None:
+    def path(*lost: int) -> IdlePath:
+        return IdlePath((40_000,), tuple(map(bool, lost)), 1500, 1.0, 1.0)
+
+    assert path(*[0] * 99, 1).burst is None
+    assert path(*([0, 1] * 50)).burst is None
+    found = path(*([0] * 97 + [1, 1, 1]) * 10).burst
+    assert found == pytest.approx((10 / 970, 1 / 3))
+    assert path(0, 0, 0, 1).loss == 0.25

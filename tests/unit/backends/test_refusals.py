@@ -1,0 +1,105 @@
+"""What the system refuses a run is said by its name, with what helps against it, and with nothing that does not."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.results.staging import Staging
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.settings import load_settings
+from tests.support.recordings import plain_run
+
+
+class Refused:
+    """A backend to which the system says no."""
+
+    name = "sandbox"
+
+    def __init__(self, attempt: Callable[[Path], object]) -> None:
+        self._attempt = attempt
+
+    def check(self, run: Any) -> list[tuple[str, str]]:
+        return []
+
+    def identity(self, run: Any) -> dict[str, str]:
+        return {}
+
+    def programs(self, run: Any) -> dict[str, str]:
+        return {}
+
+    def artefacts(self, run: Any) -> dict[str, Path]:
+        return {}
+
+    def growing_traces(self, run: Any, directory: Path) -> list[Path]:
+        return []
+
+    def run(self, run: Any, directory: Path, progress: Any) -> Any:
+        self._attempt(directory)
+
+
+def no_space(directory: Path) -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        full.write(b"x")
+
+
+def no_program(directory: Path) -> None:
+    subprocess.run(["longhaul-no-such-program"], check=False)
+
+
+def no_right(directory: Path) -> None:
+    program = directory / "program"
+    program.touch(0o644)
+    subprocess.run([str(program)], check=False)
+
+
+def no_right_elsewhere(directory: Path) -> None:
+    os.execve(__file__, [__file__], {})
+
+
+def no_descriptor(directory: Path) -> None:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(directory / "trace.bin"))
+
+
+def no_answer(directory: Path) -> None:
+    raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "said", "helps"),
+    [
+        (no_space, "No space left on device", "free some space, or set LONGHAUL_HOME to another folder"),
+        (no_program, "longhaul-no-such-program: No such file or directory", "`longhaul doctor` says what is missing"),
+        (no_right, "program: Permission denied", "see who may use it, or set LONGHAUL_HOME to another folder"),
+        (no_right_elsewhere, "test_refusals.py: Permission denied", "see who may use it"),
+        (no_descriptor, "trace.bin: Too many open files", "allow more open files"),
+        (no_answer, "Connection reset by peer", ""),
+    ],
+)
+def test_a_refusal_is_said_by_its_name(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    attempt: Callable[[Path], object],
+    said: str,
+    helps: str,
+) -> None:
+    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path))
+    store = Store(load_settings())
+    with Staging(store.home) as staging, pytest.raises(BackendError) as raised:
+        Pipeline(Refused(attempt), store).carry_out(plain_run(), {}, staging, lambda virtual_ns: None)
+    error = raised.value
+    assert error.attempting == "carrying out the run in"
+    assert error.what.endswith(said)
+    assert helps in error.hint
+    assert ("space" in error.hint) == (attempt is no_space)
+    assert ("LONGHAUL_HOME" in error.hint) == (attempt in (no_space, no_right))
+    assert bool(error.hint) == bool(helps)
+    store.database.close()

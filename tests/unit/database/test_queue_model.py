@@ -1,0 +1,153 @@
+"""The queue under any order of events: nobody's experiment is lost, ends for another's reason, or is counted twice.
+
+Made-up people hand in, give up and hand in again; made-up holders claim, bring results, let go, die and come back too late. After every
+step the record is held against what must always be so, and at the end everything that is still wanted gets done.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from sqlalchemy import delete, select
+
+from longhaul.orchestrator.database.outcomes import ENDS, KEPT, LIVE
+from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, METADATA, RUNS, WORK
+from longhaul.orchestrator.database.work import Claim
+from tests.support.queue import Lab
+from tests.support.queue import on_sqlite as on_sqlite
+
+_SEEDS, _AT_ONCE, _STEPS = 40, 10, 50
+_HOLDERS = ("one", "two")
+
+
+class Bustle:
+    """`hands` is what holders believe that they have, rightly or not, and whether they were told to give it up."""
+
+    def __init__(self, lab: Lab, seed: int) -> None:
+        self.lab = lab
+        self.chance = random.Random(seed)
+        self.hands: list[tuple[str, Claim, bool]] = []
+        self.experiments: list[str] = []
+        self.given_up: set[str] = set()
+        self.story: list[str] = []
+
+    def step(self) -> None:
+        """Something happens to somebody."""
+        happens = {
+            self.somebody_hands_in: 3,
+            self.somebody_gives_up: 3 * bool(self.experiments),
+            self.a_holder_claims: 4,
+            self.a_holder_looks_what_was_given_up: 3,
+            self.something_comes_of_a_claim: 4 * bool(self.hands),
+            self.a_holder_dies_and_is_there_again: 1,
+            self.what_is_kept_of_a_run_is_forgotten: 1,
+        }
+        (what,) = self.chance.choices(list(happens), list(happens.values()))
+        self.story.append(f"{what.__name__}: {what()}")
+
+    def somebody_hands_in(self) -> str:
+        name = f"e{len(self.experiments)}"
+        runs = self.chance.sample("abcd", self.chance.randint(1, 3))
+        self.lab.submit(name, runs, owner=self.chance.choice(("ada", "ben")))
+        self.experiments.append(name)
+        return f"{name} of {runs}"
+
+    def somebody_gives_up(self) -> str:
+        name = self.chance.choice(self.experiments)
+        if self.lab.counts(name)["status"] in LIVE:
+            self.given_up.add(name)
+        self.lab.experiments.cancel(name)
+        return name
+
+    def a_holder_claims(self) -> str:
+        holder = self.chance.choice(_HOLDERS)
+        # A lease that has run out already: somebody else may take the run, and its holder does not know.
+        lease_s = self.chance.choice((60.0, 60.0, -1.0))
+        claims = self.lab.claim(holder=holder, lease_s=lease_s)
+        self.hands += [(holder, claim, False) for claim in claims]
+        return f"{holder}, for {lease_s} s: {[claim.run_id for claim in claims]}"
+
+    def a_holder_looks_what_was_given_up(self) -> str:
+        holder = self.chance.choice(_HOLDERS)
+        its = {claim.run_id: (claim.fence, 0.0) for who, claim, _ in self.hands if who == holder}
+        lost, unwanted = self.lab.work.renew(holder, its, 60.0)
+        told = lost | unwanted | self.lab.work.cancelled(holder)
+        self.hands = [(who, one, known or (who == holder and one.run_id in told)) for who, one, known in self.hands]
+        return f"{holder}: {sorted(told)}"
+
+    def something_comes_of_a_claim(self) -> str:
+        _, claim, told = self.hands.pop(self.chance.randrange(len(self.hands)))
+        # Whoever was told to give up may have been done just before.
+        way = self.chance.choice(["done", "missed", "failed", "released"] + ["cancelled"] * 8 * told)
+        if way in KEPT:
+            self.lab.keep(claim.run_id, way)
+        elif way == "released":
+            self.lab.work.release(claim.run_id, claim.fence, {"why": "chance"})
+        else:
+            document = {"error": {"what": "chance"}} if way == "failed" else {}
+            self.lab.work.end(claim.run_id, claim.fence, way, document)
+        return f"{claim.run_id} by fence {claim.fence} {way}"
+
+    def a_holder_dies_and_is_there_again(self) -> str:
+        """What it had begun may still come to an end, and be told too late."""
+        holder = self.chance.choice(_HOLDERS)
+        self.lab.work.reclaim(holder)
+        return holder
+
+    def what_is_kept_of_a_run_is_forgotten(self) -> str:
+        """Or is found to be no good, by whoever is about to carry it out."""
+        run = self.chance.choice("abcd")
+        self.lab.catalog.remove([run])
+        return run
+
+    def check(self) -> None:
+        """What must be so at any moment."""
+        with self.lab.database.read() as connection:
+            work = {row.run_id: row for row in connection.execute(select(WORK))}
+            live = set(connection.execute(select(RUNS.c.id).where(RUNS.c.status.in_(LIVE))).scalars())
+            experiments = connection.execute(select(EXPERIMENTS)).all()
+            of = list(connection.execute(select(EXPERIMENT_RUNS.c.experiment_id, EXPERIMENT_RUNS.c.run_id)))
+        assert live == set(work), "what is to be done is in the queue, and nothing else is"
+        wanted = set()
+        for one in experiments:
+            runs = {run for experiment, run in of if experiment == one.id}
+            ended = sum(getattr(one, end) for end in ENDS)
+            if one.status in LIVE:
+                wanted |= runs & set(work)
+                assert ended == one.total - len(runs & set(work)) < one.total, (
+                    f"{one.id} waits, and has counted the rest"
+                )
+            else:
+                assert ended == one.total, f"{one.id} has counted all"
+            given_up = one.id in self.given_up
+            assert (one.status == "cancelled") == given_up, f"{one.id} is cancelled if somebody did that"
+            assert given_up or one.cancelled == 0, f"nothing of {one.id} is"
+        assert wanted == {run for run, row in work.items() if not row.cancel}, "what nobody wants is to be given up"
+        assert not [run for run, row in work.items() if row.cancel and row.claimed_by is None], "by whoever has it"
+
+    def finish(self) -> None:
+        """What is wanted gets done, once holders are there that do it."""
+        for holder in _HOLDERS:
+            self.lab.work.reclaim(holder)
+        while claims := self.lab.claim(holder="three"):
+            for claim in claims:
+                self.lab.keep(claim.run_id)
+        self.check()
+        assert not [name for name in self.experiments if self.lab.counts(name)["status"] in LIVE]
+
+
+@pytest.mark.parametrize("first", range(0, _SEEDS, _AT_ONCE))
+def test_the_queue_keeps_its_word_in_any_order(lab: Lab, first: int) -> None:
+    for seed in range(first, first + _AT_ONCE):
+        with lab.database.write() as connection:
+            for table in reversed(METADATA.sorted_tables):
+                connection.execute(delete(table))
+        bustle = Bustle(lab, seed)
+        try:
+            for _ in range(_STEPS):
+                bustle.step()
+                bustle.check()
+            bustle.finish()
+        except AssertionError as error:
+            raise AssertionError("\n".join([f"seed {seed}: {error}", *bustle.story])) from error

@@ -1,0 +1,247 @@
+"""The store keeps a run once, whole, and finds it again, also after a death between folder and row."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, timeline
+from longhaul.orchestrator.execution.evaluation import up_to_date
+from longhaul.orchestrator.results.conversion import convert
+from longhaul.orchestrator.results.downloads import SOURCES
+from longhaul.orchestrator.results.export import export_trace
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import NotFound, ResultsError
+from longhaul.orchestrator.system.settings import Settings, load_settings
+from tests.support.documents import document
+from tests.support.queue import numbers
+from tests.support.recordings import RUNS, recorded
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
+    return load_settings()
+
+
+@pytest.fixture
+def store(settings: Settings) -> Store:
+    return Store(settings)
+
+
+def keep(store: Store, tmp_path: Path, run_id: str) -> None:
+    run, trace, _ = recorded("lossy_pair")
+    directory = store.home / "staging" / run_id
+    shutil.copytree(RUNS / "lossy_pair", directory)
+    store.keep(directory, run, run_id, {"kernel": "k"}, {"experiment": "lossy-pair"}, document(run_id), trace)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "a" * 20)
+    assert store.find("a" * 20) == document("a" * 20)
+    assert store.get("aaa")["run"] == "a" * 20
+    manifest = store.manifest("a" * 20)
+    run, trace, facts = recorded("lossy_pair")
+    assert manifest["run"] == run.as_json()
+    assert manifest["facts"] == facts
+    assert store.trace("a" * 20).acks.tobytes() == trace.acks.tobytes()
+    assert sorted(file.name for file in store.directory("a" * 20).iterdir()) == [
+        "acks.parquet", "drops.parquet", "events.parquet", "flows.parquet", "links.parquet", "log.txt", "manifest.json",
+            "states.parquet",
+    ]  # fmt: skip
+
+
+def test_keeping_twice_keeps_the_first(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "a" * 20)
+    keep(store, tmp_path, "a" * 20)
+    assert len(store.list_runs(10)) == 1
+
+
+def test_a_run_that_other_code_measured_is_measured_again(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "c" * 20)
+    kept = store.get("ccc")
+    right = kept["flows"][0]["goodput_bps"]
+    store.revise(kept | {"measured_by": "yesterday", "flows": [{**kept["flows"][0], "goodput_bps": 1.0}]})
+    assert numbers(store.database, "goodput_bps", "first") == [("c" * 20, 1.0)]
+    again = up_to_date(store.get("ccc"), store)
+    assert again["flows"][0]["goodput_bps"] == right
+    assert again["wall_s"] == kept["wall_s"]
+    # Everybody reads it from now on, and it is not measured twice.
+    assert store.get("ccc") == again
+    assert store.manifest("c" * 20)["document"] == again
+    assert numbers(store.database, "goodput_bps", "first") == [("c" * 20, right)]
+    assert up_to_date(again, store) is again
+
+
+def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp_path: Path) -> None:
+    keep(store, tmp_path, "b" * 20)
+    with sqlite3.connect(settings.home / "catalogue.sqlite") as database:
+        database.execute("PRAGMA foreign_keys=ON")
+        database.execute("DELETE FROM runs")
+    database.close()
+    found = Store(settings).find("b" * 20)
+    assert found == document("b" * 20)
+    Store(settings).adopt(found)
+    assert len(Store(settings).list_runs(10)) == 1
+
+
+def test_an_ambiguous_or_unknown_beginning_is_said(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "ab" + "0" * 18)
+    keep(store, tmp_path, "ab" + "1" * 18)
+    with pytest.raises(NotFound, match="several runs"):
+        store.get("ab")
+    with pytest.raises(NotFound, match="no kept run"):
+        store.get("zz")
+    # A wildcard of SQL is a letter like any other.
+    with pytest.raises(NotFound, match="no kept run"):
+        store.get("%")
+
+
+def test_a_deleted_run_is_gone(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "c" * 20)
+    store.delete("c" * 20)
+    assert store.find("c" * 20) is None
+    assert not store.directory("c" * 20).exists()
+    assert numbers(store.database, "goodput_bps", "first") == []
+
+
+def test_measures_of_a_sweep_are_queryable(store: Store, tmp_path: Path) -> None:
+    for letter in "abc":
+        keep(store, tmp_path, letter * 20)
+    values = numbers(store.database, "goodput_bps", "first")
+    assert len(values) == 3
+    assert {value for _, value in values} == {document("a")["flows"][0]["goodput_bps"]}
+    assert len(numbers(store.database, "rtt_ms.p95", "first")) == 3
+    assert len(numbers(store.database, "queue_packets.max", "")) == 3
+
+
+def test_many_threads_open_one_catalogue(settings: Settings) -> None:
+    catalog = Store(settings).catalog
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda _: catalog.newest(5), range(32))) == [[]] * 32
+
+
+def test_a_damaged_catalogue_is_said(settings: Settings) -> None:
+    settings.home.mkdir()
+    (settings.home / "catalogue.sqlite").write_bytes(b"this is no database, it is a text that is long enough" * 20)
+    with pytest.raises(ResultsError, match="not a database"):
+        Store(settings).list_runs(5)
+
+
+@pytest.mark.parametrize(("to", "begins"), [("csv", b'"t_ns"'), ("json", b'{"t_ns"'), ("parquet", b"PAR1")])
+def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: bytes) -> None:
+    keep(store, tmp_path, "d" * 20)
+    files = export_trace(store, "d" * 20, to, tmp_path / "out")
+    assert [file.name for file in files] == [
+        f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link", "state")
+    ]
+    assert files[0].read_bytes().startswith(begins)
+
+
+def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    file = store.file("d" * 20, "acks.csv")
+    _, trace, _ = recorded("lossy_pair")
+    with file.open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [int(row["cwnd"]) for row in rows] == trace.acks["cwnd"].tolist()
+    assert [int(row["t_ns"]) for row in rows] == trace.acks["t_ns"].tolist()
+    made = file.stat().st_mtime_ns
+    assert store.file("d" * 20, "acks.csv").stat().st_mtime_ns == made
+    # A kind without records is a line of names.
+    assert store.file("d" * 20, "states.csv").read_text().startswith('"t_ns","state","id","layout"')
+    assert {one.name for one in file.parent.iterdir() if not one.name.startswith(".")} == {"acks.csv", "states.csv"}
+
+
+def test_every_file_that_can_be_asked_for_is_there(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    for name in SOURCES:
+        assert store.file("d" * 20, name).is_file()
+        assert store.file("d" * 20, name).name == name
+    assert len(SOURCES) == 14
+
+
+def test_many_who_ask_at_once_get_one_whole_csv(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    # What a process that died left behind.
+    half = store.home / "derived" / "dd" / ("d" * 20) / ".acks.csv.half"
+    half.parent.mkdir(parents=True)
+    half.write_text("half a fi")
+    with ThreadPoolExecutor(8) as threads:
+        texts = list(threads.map(lambda _: store.file("d" * 20, "acks.csv").read_text(), range(32)))
+    assert set(map(len, texts)) == {len(texts[0])}
+    assert texts[0].count("\n") == 1 + len(recorded("lossy_pair")[1].acks)
+    assert not half.exists()
+
+
+def test_a_run_that_is_deleted_while_its_csv_is_made_leaves_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(store, tmp_path, "d" * 20)
+
+    def too_late(source: Path, target: Path, to: str) -> None:
+        shutil.rmtree(source.parent)
+        convert(source, target, to)
+
+    monkeypatch.setattr("longhaul.orchestrator.results.downloads.convert", too_late)
+    with pytest.raises(ResultsError, match=r"making .*acks\.csv"):
+        store.file("d" * 20, "acks.csv")
+    assert not (store.home / "derived" / "dd" / ("d" * 20)).exists()
+
+
+def test_the_path_of_a_run_is_not_its_name(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    with pytest.raises(NotFound):
+        store.file(str(store.directory("d" * 20)), "log.txt")
+
+
+@pytest.mark.parametrize(
+    ("run_id", "name"),
+    [
+        ("d" * 20, "../../../catalogue.sqlite"),
+        ("d" * 20, "/etc/passwd"),
+        ("d" * 20, "trace.bin"),
+        ("d" * 20, ".acks.csv.half"),
+        ("d" * 20, ""),
+        ("../dd/" + "d" * 20, "log.txt"),
+        ("..", "log.txt"),
+        ("d" * 20 + "\n", "log.txt"),
+        ("e" * 20, "log.txt"),
+    ],
+)
+def test_no_name_leads_elsewhere(store: Store, tmp_path: Path, run_id: str, name: str) -> None:
+    keep(store, tmp_path, "d" * 20)
+    with pytest.raises(NotFound):
+        store.file(run_id, name)
+    with pytest.raises(NotFound):
+        kept_timeline(store, run_id if run_id != "d" * 20 else "f" * 20, "queue")
+
+
+def test_derived_files_go_with_their_run(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    derived = store.file("d" * 20, "links.csv").parent
+    store.delete("d" * 20)
+    assert not derived.exists()
+    with pytest.raises(NotFound):
+        store.file("d" * 20, "links.csv")
+
+
+def test_a_series_of_a_kept_run_is_that_of_its_trace(store: Store, tmp_path: Path) -> None:
+    keep(store, tmp_path, "d" * 20)
+    run, trace, _ = recorded("lossy_pair")
+    for begin_s, end_s in ((0.0, None), (0.5, 1.5)):
+        for measure in FLOW_SERIES:
+            kept = kept_timeline(store, "d" * 20, measure, flow="first", begin_s=begin_s, end_s=end_s, points=100)
+            expected = timeline(run, trace.columns, measure, flow="first", begin_s=begin_s, end_s=end_s, points=100)
+            assert (kept.about, kept.unit, kept.of_values) == ("first", expected.unit, expected.of_values)
+            np.testing.assert_array_equal(kept.t_s, expected.t_s)
+            np.testing.assert_array_equal(kept.values, expected.values)
+    assert kept_timeline(store, "d" * 20, "queue").values.max() > 0

@@ -1,0 +1,144 @@
+"""The door: what is right is taken, what is wrong gets one line that names the field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longhaul.orchestrator.spec.load import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
+from longhaul.orchestrator.spec.yaml_text import parse_document
+from longhaul.orchestrator.system.errors import SpecError
+from tests.support.folders import DATA
+
+MALFORMED = sorted((DATA / "malformed").glob("*.yaml"))
+
+GOOD: dict[str, Any] = {
+    "experiment": "good",
+    "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms"},
+    "flows": [{"name": "app", "cc": "cubic"}, {"name": "other", "cc": "reno"}],
+    "duration": "10 s",
+}
+
+
+def test_a_number_that_lacks_its_unit_is_answered_with_one() -> None:
+    flow = {"name": "a", "cc": "lhfixed", "params": {"cwnd": 1000}}
+    with pytest.raises(SpecError, match="the unit is missing, as in 10 packets"):
+        parse_experiment(
+            {"experiment": "made", "path": {"bandwidth": "8 Mbit/s", "rtt": "4 ms"}, "flows": [flow], "duration": "9 s"}
+        )
+
+
+def test_there_are_malformed_experiments() -> None:
+    assert len(MALFORMED) >= 50
+
+
+@pytest.mark.parametrize("file", MALFORMED, ids=lambda file: file.stem)
+def test_a_malformed_experiment_gets_one_line_that_names_the_field(file: Path) -> None:
+    # The first line of each file says which field the message must name.
+    field = file.read_text().splitlines()[0].removeprefix("# ")
+    with pytest.raises(SpecError) as caught:
+        load_experiment(str(file))
+    (line,) = str(caught.value).splitlines()
+    said = line.removeprefix(f"{file}: ")
+    if file.stem in ("yaml_empty", "yaml_list"):
+        assert said.startswith("not an experiment")
+    else:
+        assert said.startswith(field) or f"{field}:" in said or f" {field} " in said
+    assert caught.value.exit_code == 2
+
+
+def test_several_mistakes_get_a_line_each() -> None:
+    wrong = GOOD | {"duration": 5, "path": {"bandwidth": "10", "rtt": "40 ms", "loss": 2}}
+    with pytest.raises(SpecError) as caught:
+        parse_experiment(wrong)
+    assert len(caught.value.problems) == 3
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(SpecError, match="nearest: quick"):
+        load_experiment("quik")
+
+
+def test_json_and_yaml_say_the_same(tmp_path: Path) -> None:
+    as_json, as_yaml = tmp_path / "one.json", tmp_path / "one.yaml"
+    as_json.write_text(json.dumps(GOOD))
+    as_yaml.write_text(
+        "experiment: good\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\n"
+        "flows: [{name: app, cc: cubic}, {name: other, cc: reno}]\nduration: 10 s\n"
+    )
+    assert load_experiment(str(as_json)) == load_experiment(str(as_yaml))
+
+
+def test_set_changes_fields_by_name() -> None:
+    changed = load_experiment("quick", ["path.rtt=100 ms", "flows.app.cc=htcp", "repeats=3"])
+    assert changed.path.rtt == "100 ms"
+    assert changed.flows[0].cc == "htcp"
+    assert changed.repeats == 3
+
+
+@pytest.mark.parametrize("change", ["path.rrt=100 ms", "flows.nobody.cc=reno", "path.rtt", "path.rtt=banana", "=1"])
+def test_a_wrong_set_is_refused(change: str) -> None:
+    with pytest.raises(SpecError):
+        load_experiment("quick", [change])
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    with pytest.raises(SpecError, match=r"nowhere\.yaml"):
+        load_experiment("/nowhere.yaml")
+
+
+CODE = [("topology", "./lab.py:Lab"), ("modules", ["./mine"]), ("modules", ["sha256:" + "0" * 32])]
+
+
+@pytest.mark.parametrize(("field", "value"), CODE)
+@pytest.mark.parametrize("way", ["written", "changed", "swept", "changed in a shipped one"])
+def test_code_of_ones_own_needs_leave(field: str, value: object, way: str) -> None:
+    written: dict[str, object] = GOOD
+    change = f"{field}={json.dumps(value)}"
+    with pytest.raises(SpecError, match=f"{field}.*(comes with the lab|may differ)"):
+        match way:
+            case "written":
+                parse_experiment(written | {field: value}, own_code=OwnCode.NONE)
+            case "changed":
+                parse_experiment(written, overrides=[change], own_code=OwnCode.NONE)
+            case "swept":
+                swept = parse_experiment(written | {"sweep": [{field: value}]}, own_code=OwnCode.NONE)
+                at_point(swept, {field: value})
+            case _:
+                shipped_experiment("quick", [change])
+
+
+def test_leave_to_send_sources_is_no_leave_to_name_files() -> None:
+    written = GOOD
+    for code, allowed in ({"modules": ["./mine"]}, "sha256:<hash>"), ({"topology": "./lab.py:Lab"}, "with the lab"):
+        with pytest.raises(SpecError, match=allowed):
+            parse_experiment(written | code, own_code=OwnCode.SENT)
+    with pytest.raises(SpecError, match="was sent here before"):
+        parse_experiment(written | {"modules": ["sha256:" + "0" * 32]}, own_code=OwnCode.SENT)
+    with pytest.raises(SpecError, match="32 hexadecimal digits"):
+        parse_experiment(written | {"modules": ["sha256:../../etc"]}, own_code=OwnCode.SENT)
+
+
+@pytest.mark.parametrize("text", ["[" * 120_000, "{a: " * 60_000, "- " * 120_000, "? " * 120_000])
+def test_no_depth_ends_the_process(text: str) -> None:
+    # The composer of libyaml has no bound but the stack's end.
+    with pytest.raises(SpecError, match="nested too deeply"):
+        parse_document("deep", text)
+
+
+@pytest.mark.parametrize(
+    "text", ['about: "\\0"', 'about: "\\x1b[2J"', '"a\\x07": 1', "about: a\u202eb", '"\\u2066x": 1', 'about: "\\x9b2J"']
+)
+def test_control_characters_are_no_text(text: str) -> None:
+    with pytest.raises(SpecError, match="no text"):
+        parse_document("strange", text)
+
+
+def test_a_topology_of_ones_own_is_found_from_the_experiments_folder(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(
+        "experiment: a\ntopology: labs/lab.py:Lab\nflows: [{name: a, cc: cubic}]\nduration: 1 s\n"
+    )
+    assert load_experiment(str(tmp_path / "e.yaml")).topology == f"{tmp_path}/labs/lab.py:Lab"
