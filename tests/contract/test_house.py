@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,26 @@ def test_a_migration_stays_what_it_was() -> None:
 
 def test_no_python_module_is_too_long() -> None:
     assert {str(file): n for file in PYTHON if (n := len(file.read_text().splitlines())) > 400} == {}
+
+
+def test_every_module_is_in_a_room() -> None:
+    """A newcomer finds things by folder and file name alone."""
+    assert [file.name for file in (REPOSITORY / "orchestrator").glob("*.py")] == ["__init__.py"]
+    python = [file for file in TRACKED if file.suffix == ".py"]
+    counted = Counter(file.parent.relative_to(REPOSITORY).as_posix() for file in python)
+    assert {folder: n for folder, n in counted.items() if n > 25} == {}
+    assert sum(n < 15 for n in counted.values()) > len(counted) / 2
+
+
+def test_the_contract_of_imports_covers_every_room_in_few_rows() -> None:
+    (contract, *_) = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert len(contract["layers"]) <= 16
+    rooms = {name for layer in contract["layers"] for name in re.split(r" [|:] ", layer)}
+    there = {
+        f"longhaul.orchestrator.{init.parent.name}" for init in (REPOSITORY / "orchestrator").glob("*/__init__.py")
+    }
+    there |= {f"longhaul.{init.parent.name}" for init in (REPOSITORY / "longhaul").glob("*/__init__.py")}
+    assert there - {"longhaul.orchestrator"} <= rooms
 
 
 @pytest.mark.parametrize("file", [file for file in TRACKED if file.suffix in (".c", ".h")], ids=lambda file: file.name)
