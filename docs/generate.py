@@ -20,7 +20,6 @@ from docs.manual import manual_page
 from docs.reference_page import reference_page
 from longhaul.api.app import create_app
 from longhaul.cli.main import app
-from longhaul.orchestrator.analysis.measures import FORMULAS, key_of
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.live.metrics import RUN_METRICS, SERVICE_METRICS
 from longhaul.orchestrator.preview.topology_picture import as_svg, as_text, picture_of
@@ -261,12 +260,12 @@ def _catalogues() -> Iterator[str]:
     measures = [
         (
             f"`{name}`",
-            f"`{key_of(name, 'a flow' if scope in ('flow', 'either') else None)}`",
-            scope,
-            unit,
-            FORMULAS[name],
+            f"`{measure.field}`",
+            measure.of,
+            measure.quantity,
+            measure.formula,
         )
-        for name, (scope, unit) in MEASURES.items()
+        for name, measure in MEASURES.items()
     ]
     yield from _table(("measure", "key", "of", "in", "formula"), measures)
     yield "\n## Series\n"

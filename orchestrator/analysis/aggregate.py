@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longhaul.orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES, key_of, value_of
+from longhaul.orchestrator.analysis.measures import key_of, value_of
 from longhaul.orchestrator.analysis.series import Floats
-from longhaul.orchestrator.spec.measures import UNPHASED
+from longhaul.orchestrator.spec.measures import MEASURES
 
 _RESAMPLES = 2000
 _INTERVAL = (2.5, 97.5)
@@ -88,9 +88,9 @@ def measured_places(document: dict[str, Any]) -> Iterator[tuple[str | None, str 
     """Phase (none: the window), flow (none: the path or the run) and name of every measure."""
     for phase in (None, *document.get("phases", {})):
         for flow in document["flows"]:
-            yield from ((phase, flow["name"], measure) for measure in FLOW_VALUES if _has(measure, phase))
-        yield from ((phase, None, measure) for measure in (*PATH_VALUES, *RUN_VALUES) if _has(measure, phase))
+            yield from ((phase, flow["name"], measure) for measure in _measures(phase, "flow", "either"))
+        yield from ((phase, None, measure) for measure in _measures(phase, "path", "either", "run"))
 
 
-def _has(measure: str, phase: str | None) -> bool:
-    return phase is None or measure not in UNPHASED
+def _measures(phase: str | None, *of: str) -> Iterator[str]:
+    return (name for name, measure in MEASURES.items() if measure.of in of and (phase is None or measure.phased))

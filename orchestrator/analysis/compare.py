@@ -29,7 +29,7 @@ from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_inte
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.pairing import Differing, Document, Pair, Pairing
 from longhaul.orchestrator.analysis.series import Floats
-from longhaul.orchestrator.spec.measures import HIGHER_IS_BETTER, LOWER_IS_BETTER
+from longhaul.orchestrator.spec.measures import MEASURES
 
 SAME, NO_DIFFERENCE, BETTER, WORSE, CHANGED = "same", "no difference", "better", "worse", "changed"
 UNCLEAR, MISSING, NO_VERDICT = "unclear", "missing", "no verdict"
@@ -108,11 +108,6 @@ class Comparison:
     def identical(self) -> bool:
         """Whether the traces of every pair are equal to the byte."""
         return all(_same_trace(pair) for pair in self.pairing.pairs)
-
-
-def better_way(measure: str) -> int:
-    """1 where more of a measure is better, -1 where less is, 0 where neither."""
-    return (measure in HIGHER_IS_BETTER) - (measure in LOWER_IS_BETTER)
 
 
 def compare(a: str, b: str, pairing: Pairing, gates: Sequence[Quantity], least: float) -> Comparison:
@@ -238,7 +233,7 @@ def measure_of_runs(measure: str, flow: str | None, phase: str | None = None) ->
     def value(document: Document) -> float | None:
         return None if _failed(document) else value_of(document, measure, flow, phase)
 
-    return Quantity(measure, flow, better_way(measure), value, phase)
+    return Quantity(measure, flow, MEASURES[measure].better, value, phase)
 
 
 def _failed(document: Document) -> bool:

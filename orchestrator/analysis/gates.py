@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from longhaul.orchestrator.analysis.compare import Comparison, Quantity, better_way, compare, measure_of_runs
+from longhaul.orchestrator.analysis.compare import Comparison, Quantity, compare, measure_of_runs
 from longhaul.orchestrator.analysis.objective import Objective, read_objective
 from longhaul.orchestrator.analysis.pairing import Document, Pairing, differing, pair_runs
+from longhaul.orchestrator.spec.measures import MEASURES, NEITHER
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_share
 
@@ -57,7 +58,7 @@ def _gate(objective: Objective) -> Quantity:
     """A measure is better as its nature is; what is computed of measures is an objective, and made large."""
     if (measure := objective.measure) is None:
         return Quantity(objective.text, None, 1, lambda document: _value(objective, document))
-    if not better_way(measure.name):
+    if MEASURES[measure.name].better == NEITHER:
         what = f"neither more nor less of {measure.name} is better by itself"
         raise PlanError(
             "gating on", str(measure), what, f"say which: --for '-{measure}' wants less, --for '1*{measure}' more"

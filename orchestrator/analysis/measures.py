@@ -29,105 +29,10 @@ from longhaul.orchestrator.analysis.series import (
     ticks_within_s,
 )
 from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
 Document = dict[str, Any]
-
-# What is a single number for charts and comparisons: where it stands in a flow of the document.
-FLOW_VALUES: dict[str, tuple[str, ...]] = {
-    "goodput": ("goodput_bps",),
-    "throughput": ("throughput_bps",),
-    "goodput_cv": ("goodput_cv",),
-    "stability_sd": ("stability_sd_bps",),
-    "loss_ratio": ("loss_ratio",),
-    "pdr": ("pdr",),
-    "tpp": ("tpp",),
-    "share": ("share",),
-    "rate_error": ("rate_error",),
-    "completion_s": ("completion_s",),
-    "retransmits": ("retransmits",),
-    "bytes": ("bytes",),
-    "rtt_min": ("rtt_ms", "min"),
-    "rtt_mean": ("rtt_ms", "mean"),
-    "rtt_p50": ("rtt_ms", "p50"),
-    "rtt_p95": ("rtt_ms", "p95"),
-    "rtt_p99": ("rtt_ms", "p99"),
-    "cwnd_mean": ("cwnd_packets", "mean"),
-    "cwnd_max": ("cwnd_packets", "max"),
-    "cwnd_peak_s": ("cwnd_peak_s",),
-    "backoff": ("backoff",),
-    "regrowth_s": ("regrowth_s",),
-}
-PATH_VALUES: dict[str, tuple[str, ...]] = {
-    "utilisation": ("utilisation",),
-    "efficiency": ("efficiency",),
-    "throughput": ("throughput_bps",),
-    "drops": ("drops",),
-    "marks": ("marks",),
-    "queue_mean": ("queue_packets", "mean"),
-    "queue_p95": ("queue_packets", "p95"),
-    "queue_max": ("queue_packets", "max"),
-    "queue_delay": ("queue_delay_ms",),
-    "queue_delay_p50": ("queue_delay_percentiles_ms", "p50"),
-    "queue_delay_p95": ("queue_delay_percentiles_ms", "p95"),
-    "queue_delay_p99": ("queue_delay_percentiles_ms", "p99"),
-}
-RUN_VALUES = (
-    "jain",
-    "goodput_total",
-    "convergence_s",
-    "recovery_ratio",
-    "fct_mean",
-    "fct_p50",
-    "fct_p95",
-    "fct_p99",
-    "fct_max",
-)
-
-FORMULAS: dict[str, str] = {
-    "goodput": "bytes the receiver's application got / time in the window",
-    "throughput": "frames past the bottleneck x frame size / time in the window",
-    "goodput_cv": "standard deviation / mean of the goodput of whole seconds in the window",
-    "stability_sd": "standard deviation of the goodput of whole seconds in the window",
-    "loss_ratio": "packets dropped on the path / packets sent on it",
-    "pdr": "packets delivered / packets sent",
-    "tpp": "goodput in Mbit/s x pdr",
-    "share": "goodput / goodput of all flows",
-    "rate_error": "|goodput - asked| / asked, where a rate was asked for",
-    "completion_s": "from the start of a sized flow until its receiver has every byte",
-    "retransmits": "segments sent again in the window",
-    "bytes": "bytes the receiver's application got in the whole run",
-    "rtt_min": "least round trip of the window's ACKs",
-    "rtt_mean": "mean round trip of the window's ACKs",
-    "rtt_p50": "median round trip of the window's ACKs",
-    "rtt_p95": "95th percentile of the round trips of the window's ACKs",
-    "rtt_p99": "99th percentile of the round trips of the window's ACKs",
-    "cwnd_mean": "mean congestion window over time",
-    "cwnd_max": "largest congestion window",
-    "cwnd_peak_s": "from the flow's start until its congestion window is within 5 % of the largest in the window",
-    "backoff": "congestion window that a recovery ends with / the one before it began, the mean over recoveries; null where `sample` is longer than a round trip",
-    "regrowth_s": "from the end of a recovery until the congestion window is what it was before, the mean of those that get there",
-    "utilisation": "throughput of all flows in the window / configured bandwidth",
-    "efficiency": "throughput of all flows over the whole run / configured bandwidth",
-    "drops": "packets dropped by the bottleneck's queue in the window",
-    "marks": "packets marked by the bottleneck's queue in the window",
-    "queue_mean": "mean queue over time, in full frames",
-    "queue_p95": "95th percentile of the queue at the ticks of the trace",
-    "queue_max": "longest queue",
-    "queue_delay": "mean queue in bytes / configured bandwidth",
-    "queue_delay_p50": "median of the queue in bytes / the bandwidth then, over the ticks of the trace",
-    "queue_delay_p95": "95th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
-    "queue_delay_p99": "99th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
-    "jain": "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
-    "goodput_total": "bytes that the receivers' applications of all flows got in the window while their flows were active / time in the window",
-    "convergence_s": "from the last flow's start until every flow is within 10 % of the mean for 10 mean smoothed round trips of the slowest",
-    "recovery_ratio": "goodput of the flows that stay: after the visitors left / before the first one came",
-    "fct_mean": "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
-    "fct_p50": "median completion_s of the flows with a size, null until all of them are complete",
-    "fct_p95": "95th percentile of completion_s of the flows with a size, null until all of them are complete",
-    "fct_p99": "99th percentile of completion_s of the flows with a size, null until all of them are complete",
-    "fct_max": "completion_s of the last of the flows with a size, so of a transfer over parallel flows, null until all of them are complete",
-}
 
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
 
@@ -151,24 +56,21 @@ class Span:
 
 def key_of(measure: str, flow: str | None) -> str:
     """The measure's place in the document, as in rtt_ms.p50; rows of summaries and of the catalogue carry it."""
-    if flow is not None:
-        return ".".join(FLOW_VALUES[measure])
-    return measure if measure in RUN_VALUES else ".".join(PATH_VALUES[measure])
+    assert flow is None or MEASURES[measure].of in ("flow", "either"), measure
+    return MEASURES[measure].field
 
 
 def value_of(document: Document, measure: str, flow: str | None, phase: str | None = None) -> float | None:
     """One measure out of a run's document; of a phase where one is named."""
     if phase is not None:
         document = document["phases"][phase]
+    row = MEASURES[measure]
     place: Any = document
     if flow is not None:
         place = next((one for one in document["flows"] if one["name"] == flow), None)
-        names = FLOW_VALUES[measure]
-    elif measure in RUN_VALUES:
-        names = (measure,)
-    else:
-        place, names = document["path"], PATH_VALUES[measure]
-    for name in names:
+    elif row.of != "run":
+        place = document["path"]
+    for name in row.path:
         place = None if place is None else place.get(name)
     return None if place is None else float(place)
 

@@ -205,7 +205,7 @@ def _measure(name: str, flow: str | None, flows: Collection[str]) -> Measure:
     if name not in MEASURES:
         near = nearest(name, [*MEASURES, *_FUNCTIONS])
         raise ValueError(f"{name} is no measure{near}; `longhaul list measures` lists them")
-    whose = MEASURES[name][0]
+    whose = MEASURES[name].of
     if flow is None and whose == "flow":
         raise ValueError(f"{name} is a flow's: write {name}({next(iter(flows), 'FLOW')})")
     if flow is not None and whose not in ("flow", "either"):

@@ -138,11 +138,9 @@ def presets() -> Rows:
 
 def measures() -> Rows:
     """What is measured, and how."""
-    from longhaul.orchestrator.analysis.measures import FORMULAS
-
     return [
-        {"measure": name, "of": scope, "in": quantity, "formula": FORMULAS[name]}
-        for name, (scope, quantity) in MEASURES.items()
+        {"measure": name, "of": measure.of, "in": measure.quantity, "formula": measure.formula}
+        for name, measure in MEASURES.items()
     ]
 
 

@@ -191,7 +191,7 @@ CLAIMS: Mapping[str, type[AnyClaim]] = {
 def check_scope(measure: str, flow: str | None) -> None:
     """ValueError unless it is a measure, and a flow is named where it is a flow's."""
     known_measure(measure)
-    scope = MEASURES[measure][0]
+    scope = MEASURES[measure].of
     if (flow is None) == (scope == "flow") and scope != "either":
         raise ValueError(
             f"{measure} is a measure of the {scope}: a flow is {'needed' if scope == 'flow' else 'not allowed'}"

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from longhaul.orchestrator.papers.claims import Matrix, Part, Selector, check_scope, selects, unselected
 from longhaul.orchestrator.spec.fields import Amount, Name
-from longhaul.orchestrator.spec.measures import MEASURES, UNPHASED, known_measure, read_amount
+from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import expand, point_texts, swept_texts
 
@@ -43,7 +43,7 @@ class Measure(Part):
     @model_validator(mode="after")
     def _measured(self) -> Measure:
         check_scope(self.measure, self.flow)
-        if self.phase is not None and self.measure in UNPHASED:
+        if self.phase is not None and not MEASURES[self.measure].phased:
             raise ValueError(f"{self.measure} is of the whole run, not of a phase")
         return self
 
@@ -94,7 +94,7 @@ class Groups(AnyPicture):
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Groups:
-        if len({MEASURES[bar.measure][1] for bar in self.bars}) > 1:
+        if len({MEASURES[bar.measure].quantity for bar in self.bars}) > 1:
             raise ValueError("bars beside each other need measures of one unit")
         return self
 
@@ -166,16 +166,16 @@ class Cdf(AnyPicture):
             raise ValueError("one of `measure` and `samples` is needed")
         if self.measure is not None:
             known_measure(self.measure)
-            if self.flows and MEASURES[self.measure][0] not in ("flow", "either"):
+            if self.flows and MEASURES[self.measure].of not in ("flow", "either"):
                 raise ValueError(
-                    f"{self.measure} is a measure of the {MEASURES[self.measure][0]}: flows are not allowed"
+                    f"{self.measure} is a measure of the {MEASURES[self.measure].of}: flows are not allowed"
                 )
         return self
 
     @property
     def of_flows(self) -> bool:
         """Whether each flow has a value of its own."""
-        return self.measure is None or bool(self.flows) or MEASURES[self.measure][0] == "flow"
+        return self.measure is None or bool(self.flows) or MEASURES[self.measure].of == "flow"
 
     def axes(self) -> dict[str, str | None]:
         return {"curves": self.curves}

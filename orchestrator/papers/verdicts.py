@@ -243,7 +243,7 @@ def _beyond(difference: float, base: float) -> float:
 def _shown(claim: Claim, value: float) -> str:
     if claim.contrast is not None and claim.contrast.by == "ratio":
         return f"{value:.4g} times"
-    kind = MEASURES[claim.measure][1]
+    kind = MEASURES[claim.measure].quantity
     if kind == "rate":
         return format_rate(value)
     # Jain's index is a share too, but nobody writes it so.

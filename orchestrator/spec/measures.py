@@ -1,11 +1,12 @@
-"""What an `expect` line means: which measure, whose, and the bounds it has to keep, in the measure's own unit.
+"""The measures: one row each, with what an `expect` line and a claim may say of it; orchestrator/analysis/measures.py computes them.
 
-The names are those of the results' measures; how each is computed is the analysis' business.
+A bound is written with its unit and kept in the measure's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from longhaul.orchestrator.system.errors import nearest
 from longhaul.orchestrator.system.units import (
@@ -19,106 +20,251 @@ from longhaul.orchestrator.system.units import (
     parse_size,
 )
 
-# Measure -> (whose it is, a flow's, the path's, either's or the run's; what kind of quantity). Bounds become bit/s, seconds, milliseconds, packets, bytes or plain numbers.
-MEASURES: Mapping[str, tuple[str, str]] = {
-    "goodput": ("flow", "rate"),
-    "throughput": ("either", "rate"),
-    "goodput_cv": ("flow", "number"),
-    "stability_sd": ("flow", "rate"),
-    "loss_ratio": ("flow", "share"),
-    "pdr": ("flow", "share"),
-    "tpp": ("flow", "number"),
-    "share": ("flow", "share"),
-    "rate_error": ("flow", "share"),
-    "completion_s": ("flow", "seconds"),
-    "retransmits": ("flow", "number"),
-    "bytes": ("flow", "size"),
-    "rtt_min": ("flow", "milliseconds"),
-    "rtt_mean": ("flow", "milliseconds"),
-    "rtt_p50": ("flow", "milliseconds"),
-    "rtt_p95": ("flow", "milliseconds"),
-    "rtt_p99": ("flow", "milliseconds"),
-    "cwnd_mean": ("flow", "packets"),
-    "cwnd_max": ("flow", "packets"),
-    "cwnd_peak_s": ("flow", "seconds"),
-    "backoff": ("flow", "number"),
-    "regrowth_s": ("flow", "seconds"),
-    "utilisation": ("path", "share"),
-    "efficiency": ("path", "share"),
-    "drops": ("path", "number"),
-    "marks": ("path", "number"),
-    "queue_mean": ("path", "packets"),
-    "queue_p95": ("path", "packets"),
-    "queue_max": ("path", "packets"),
-    "queue_delay": ("path", "milliseconds"),
-    "queue_delay_p50": ("path", "milliseconds"),
-    "queue_delay_p95": ("path", "milliseconds"),
-    "queue_delay_p99": ("path", "milliseconds"),
-    "jain": ("run", "share"),
-    "goodput_total": ("run", "rate"),
-    "convergence_s": ("run", "seconds"),
-    "recovery_ratio": ("run", "number"),
-    "fct_mean": ("run", "seconds"),
-    "fct_p50": ("run", "seconds"),
-    "fct_p95": ("run", "seconds"),
-    "fct_p99": ("run", "seconds"),
-    "fct_max": ("run", "seconds"),
-}
+# Which way is better: a larger window or a mark is neither good nor bad by itself.
+MORE, NEITHER, LESS = 1, 0, -1
 
-# Which way is better, where one is for everybody: a larger window or a mark is neither good nor bad by itself.
-HIGHER_IS_BETTER = (
-    "goodput",
-    "throughput",
-    "pdr",
-    "tpp",
-    "bytes",
-    "utilisation",
-    "efficiency",
-    "jain",
-    "goodput_total",
-    "recovery_ratio",
-)
-LOWER_IS_BETTER = (
-    "goodput_cv",
-    "stability_sd",
-    "loss_ratio",
-    "rate_error",
-    "completion_s",
-    "retransmits",
-    "rtt_min",
-    "rtt_mean",
-    "rtt_p50",
-    "rtt_p95",
-    "rtt_p99",
-    "drops",
-    "queue_mean",
-    "queue_p95",
-    "queue_max",
-    "queue_delay",
-    "queue_delay_p50",
-    "queue_delay_p95",
-    "queue_delay_p99",
-    "convergence_s",
-    "fct_mean",
-    "fct_p50",
-    "fct_p95",
-    "fct_p99",
-    "fct_max",
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`of` is flow, path, either of these, or run; `field` is where the number stands in that part of a result document.
+
+    `quantity` gives the unit: bit/s, seconds, milliseconds, packets, bytes, a share, or a plain number. Only a whole run has what is not `phased`.
+    """
+
+    name: str
+    of: str
+    quantity: str
+    better: int
+    field: str
+    formula: str
+    phased: bool = True
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The keys that lead to the number."""
+        return tuple(self.field.split("."))
+
+
+_ROWS = (
+    Measure(
+        "goodput", "flow", "rate", MORE, "goodput_bps", "bytes the receiver's application got / time in the window"
+    ),
+    Measure(
+        "throughput",
+        "either",
+        "rate",
+        MORE,
+        "throughput_bps",
+        "frames past the bottleneck x frame size / time in the window",
+    ),
+    Measure(
+        "goodput_cv",
+        "flow",
+        "number",
+        LESS,
+        "goodput_cv",
+        "standard deviation / mean of the goodput of whole seconds in the window",
+    ),
+    Measure(
+        "stability_sd",
+        "flow",
+        "rate",
+        LESS,
+        "stability_sd_bps",
+        "standard deviation of the goodput of whole seconds in the window",
+    ),
+    Measure("loss_ratio", "flow", "share", LESS, "loss_ratio", "packets dropped on the path / packets sent on it"),
+    Measure("pdr", "flow", "share", MORE, "pdr", "packets delivered / packets sent"),
+    Measure("tpp", "flow", "number", MORE, "tpp", "goodput in Mbit/s x pdr"),
+    Measure("share", "flow", "share", NEITHER, "share", "goodput / goodput of all flows"),
+    Measure("rate_error", "flow", "share", LESS, "rate_error", "|goodput - asked| / asked, where a rate was asked for"),
+    Measure(
+        "completion_s",
+        "flow",
+        "seconds",
+        LESS,
+        "completion_s",
+        "from the start of a sized flow until its receiver has every byte",
+        phased=False,
+    ),
+    Measure("retransmits", "flow", "number", LESS, "retransmits", "segments sent again in the window"),
+    Measure(
+        "bytes", "flow", "size", MORE, "bytes", "bytes the receiver's application got in the whole run", phased=False
+    ),
+    Measure("rtt_min", "flow", "milliseconds", LESS, "rtt_ms.min", "least round trip of the window's ACKs"),
+    Measure("rtt_mean", "flow", "milliseconds", LESS, "rtt_ms.mean", "mean round trip of the window's ACKs"),
+    Measure("rtt_p50", "flow", "milliseconds", LESS, "rtt_ms.p50", "median round trip of the window's ACKs"),
+    Measure(
+        "rtt_p95", "flow", "milliseconds", LESS, "rtt_ms.p95", "95th percentile of the round trips of the window's ACKs"
+    ),
+    Measure(
+        "rtt_p99", "flow", "milliseconds", LESS, "rtt_ms.p99", "99th percentile of the round trips of the window's ACKs"
+    ),
+    Measure("cwnd_mean", "flow", "packets", NEITHER, "cwnd_packets.mean", "mean congestion window over time"),
+    Measure("cwnd_max", "flow", "packets", NEITHER, "cwnd_packets.max", "largest congestion window"),
+    Measure(
+        "cwnd_peak_s",
+        "flow",
+        "seconds",
+        NEITHER,
+        "cwnd_peak_s",
+        "from the flow's start until its congestion window is within 5 % of the largest in the window",
+    ),
+    Measure(
+        "backoff",
+        "flow",
+        "number",
+        NEITHER,
+        "backoff",
+        "congestion window that a recovery ends with / the one before it began, the mean over recoveries; null where `sample` is longer than a round trip",
+    ),
+    Measure(
+        "regrowth_s",
+        "flow",
+        "seconds",
+        NEITHER,
+        "regrowth_s",
+        "from the end of a recovery until the congestion window is what it was before, the mean of those that get there",
+    ),
+    Measure(
+        "utilisation",
+        "path",
+        "share",
+        MORE,
+        "utilisation",
+        "throughput of all flows in the window / configured bandwidth",
+    ),
+    Measure(
+        "efficiency",
+        "path",
+        "share",
+        MORE,
+        "efficiency",
+        "throughput of all flows over the whole run / configured bandwidth",
+        phased=False,
+    ),
+    Measure("drops", "path", "number", LESS, "drops", "packets dropped by the bottleneck's queue in the window"),
+    Measure("marks", "path", "number", NEITHER, "marks", "packets marked by the bottleneck's queue in the window"),
+    Measure("queue_mean", "path", "packets", LESS, "queue_packets.mean", "mean queue over time, in full frames"),
+    Measure(
+        "queue_p95",
+        "path",
+        "packets",
+        LESS,
+        "queue_packets.p95",
+        "95th percentile of the queue at the ticks of the trace",
+    ),
+    Measure("queue_max", "path", "packets", LESS, "queue_packets.max", "longest queue"),
+    Measure(
+        "queue_delay", "path", "milliseconds", LESS, "queue_delay_ms", "mean queue in bytes / configured bandwidth"
+    ),
+    Measure(
+        "queue_delay_p50",
+        "path",
+        "milliseconds",
+        LESS,
+        "queue_delay_percentiles_ms.p50",
+        "median of the queue in bytes / the bandwidth then, over the ticks of the trace",
+    ),
+    Measure(
+        "queue_delay_p95",
+        "path",
+        "milliseconds",
+        LESS,
+        "queue_delay_percentiles_ms.p95",
+        "95th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
+    ),
+    Measure(
+        "queue_delay_p99",
+        "path",
+        "milliseconds",
+        LESS,
+        "queue_delay_percentiles_ms.p99",
+        "99th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
+    ),
+    Measure(
+        "jain",
+        "run",
+        "share",
+        MORE,
+        "jain",
+        "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
+    ),
+    Measure(
+        "goodput_total",
+        "run",
+        "rate",
+        MORE,
+        "goodput_total",
+        "bytes that the receivers' applications of all flows got in the window while their flows were active / time in the window",
+    ),
+    Measure(
+        "convergence_s",
+        "run",
+        "seconds",
+        LESS,
+        "convergence_s",
+        "from the last flow's start until every flow is within 10 % of the mean for 10 mean smoothed round trips of the slowest",
+        phased=False,
+    ),
+    Measure(
+        "recovery_ratio",
+        "run",
+        "number",
+        MORE,
+        "recovery_ratio",
+        "goodput of the flows that stay: after the visitors left / before the first one came",
+        phased=False,
+    ),
+    Measure(
+        "fct_mean",
+        "run",
+        "seconds",
+        LESS,
+        "fct_mean",
+        "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
+        phased=False,
+    ),
+    Measure(
+        "fct_p50",
+        "run",
+        "seconds",
+        LESS,
+        "fct_p50",
+        "median completion_s of the flows with a size, null until all of them are complete",
+        phased=False,
+    ),
+    Measure(
+        "fct_p95",
+        "run",
+        "seconds",
+        LESS,
+        "fct_p95",
+        "95th percentile of completion_s of the flows with a size, null until all of them are complete",
+        phased=False,
+    ),
+    Measure(
+        "fct_p99",
+        "run",
+        "seconds",
+        LESS,
+        "fct_p99",
+        "99th percentile of completion_s of the flows with a size, null until all of them are complete",
+        phased=False,
+    ),
+    Measure(
+        "fct_max",
+        "run",
+        "seconds",
+        LESS,
+        "fct_max",
+        "completion_s of the last of the flows with a size, so of a transfer over parallel flows, null until all of them are complete",
+        phased=False,
+    ),
 )
 
-# Measures that only a whole run has.
-UNPHASED = (
-    "convergence_s",
-    "recovery_ratio",
-    "efficiency",
-    "bytes",
-    "completion_s",
-    "fct_mean",
-    "fct_p50",
-    "fct_p95",
-    "fct_p99",
-    "fct_max",
-)
+MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ROWS}
+
 
 _QUANTITIES = {
     "rate": (parse_rate, 1, "a rate with its unit, as in 256 Mbit/s"),
@@ -131,7 +277,7 @@ _QUANTITIES = {
 
 def read_amount(measure: str, written: object) -> float:
     """A bound in the measure's unit; ValueError says what is allowed."""
-    kind = MEASURES[measure][1]
+    kind = MEASURES[measure].quantity
     if kind in _QUANTITIES:
         parse, scale, allowed = _QUANTITIES[kind]
         try:
@@ -147,7 +293,7 @@ def read_amount(measure: str, written: object) -> float:
 
 def write_amount(measure: str, bound: float) -> str | float:
     """A bound as a person would write it; what read_amount gives for that is the bound, to the unit's last step."""
-    kind = MEASURES[measure][1]
+    kind = MEASURES[measure].quantity
     if kind == "packets":
         return f"{round(bound)} packets"
     if kind in _FORMS:
@@ -158,7 +304,7 @@ def write_amount(measure: str, bound: float) -> str | float:
 
 def say_amount(measure: str, value: float) -> str:
     """What was measured, to six digits and with its unit, beside a bound that has one; of a rate all six, as runs differ in the last."""
-    kind = MEASURES[measure][1]
+    kind = MEASURES[measure].quantity
     if kind in _FORMS:
         form, scale = _FORMS[kind]
         text = form(round(float(f"{value:.6g}") * scale))

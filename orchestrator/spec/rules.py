@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl
 from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
 from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
-from longhaul.orchestrator.spec.measures import MEASURES, UNPHASED, known_measure, read_amount
+from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
 from longhaul.orchestrator.spec.model import Expected, Experiment, Flow, Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
@@ -231,7 +231,7 @@ def _expected(expected: Expected, at: Location, names: set[str], phases: Sequenc
     except ValueError as error:
         yield (*at, "measure"), expected.measure, str(error)
         return
-    scope = MEASURES[expected.measure][0]
+    scope = MEASURES[expected.measure].of
     if scope == "flow" and expected.flow is None:
         yield (
             (*at, "flow"),
@@ -242,7 +242,7 @@ def _expected(expected: Expected, at: Location, names: set[str], phases: Sequenc
         yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
     elif expected.flow is not None and expected.flow not in names:
         yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{nearest(expected.flow, sorted(names))}"
-    if expected.phase is not None and expected.measure in UNPHASED:
+    if expected.phase is not None and not MEASURES[expected.measure].phased:
         yield (*at, "phase"), expected.phase, f"nothing: {expected.measure} is of the whole run"
     elif expected.phase is not None and expected.phase not in phases:
         allowed = (

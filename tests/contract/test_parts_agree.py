@@ -12,7 +12,6 @@ import pytest
 
 from longhaul.cli.system_packages import ALWAYS, NEEDS
 from longhaul.orchestrator.analysis.aggregate import AGGREGATES
-from longhaul.orchestrator.analysis.measures import FLOW_VALUES, FORMULAS, PATH_VALUES, RUN_VALUES
 from longhaul.orchestrator.backends import BACKENDS, backend_class
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.tables import HEAD, METADATA
@@ -25,7 +24,6 @@ from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec import rules
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
-from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
 from longhaul.orchestrator.spec.model import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
 from longhaul.orchestrator.system.installation import AGENT
@@ -103,10 +101,6 @@ def test_the_channels_statistics_are_documented() -> None:
     told = (REPOSITORY / "docs" / "run-directory.md").read_text()
     (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', told, re.DOTALL)
     assert re.findall(r'"(\w+)"', listed) == counted
-
-
-def test_measures_are_the_same_everywhere() -> None:
-    assert set(MEASURES) == set(FORMULAS) == {*FLOW_VALUES, *PATH_VALUES, *RUN_VALUES}
 
 
 def test_formulas_are_all_that_judging_calls() -> None:

@@ -91,7 +91,7 @@ def amount_text(measure: str, value: float | None) -> str:
     """A value in the unit of its measure; expressions have none."""
     if value is None:
         return ""
-    kind = MEASURES[measure][1] if measure in MEASURES else "number"
+    kind = MEASURES[measure].quantity if measure in MEASURES else "number"
     if kind == "rate":
         return format_rate(float(value))
     return f"{100 * value:.4g} %" if kind == "share" else f"{value:.4g}{_UNITS.get(kind, '')}"

@@ -102,4 +102,4 @@ def published_value(claims: Sequence[Claim], read: Measure, point: Mapping[str, 
 
 def scale_of(measure: str) -> float:
     """What values of a measure are multiplied with to be drawn."""
-    return 1e-6 if MEASURES[measure][1] == "rate" else 1.0
+    return 1e-6 if MEASURES[measure].quantity == "rate" else 1.0

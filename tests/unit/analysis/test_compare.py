@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from longhaul.orchestrator.analysis.compare import Comparison, Row, better_way, compare, measure_of_runs
+from longhaul.orchestrator.analysis.compare import Comparison, Row, compare, measure_of_runs
 from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval, student_quantile
 from longhaul.orchestrator.analysis.pairing import Document, differing, pair_runs, split_by
 from longhaul.orchestrator.analysis.report.comparison_text import as_json, gate_line, markdown, notes, verdict_line
 from longhaul.orchestrator.analysis.report.junit import comparison_xml
-from longhaul.orchestrator.spec.measures import HIGHER_IS_BETTER, LOWER_IS_BETTER, MEASURES
+from longhaul.orchestrator.spec.measures import MEASURES, NEITHER
 from longhaul.orchestrator.system.errors import PlanError
 from tests.support.command import longhaul
 from tests.support.folders import DATA
@@ -120,12 +120,7 @@ def test_less_is_better_of_a_delay_and_neither_of_a_window() -> None:
     b = [run(seed, 2e8, delay_ms=20.0) for seed in range(3)]
     rows = {row.measure: row.verdict for row in compare("a", "b", pair_runs(a, b), [], 0.02).rows}
     assert rows == {"goodput": "better", "queue_delay": "worse", "cwnd_mean": "changed", "cwnd_max": "same"}
-    assert better_way("cwnd_mean") == 0
-
-
-def test_every_direction_is_of_a_measure_and_only_one() -> None:
-    assert len({*HIGHER_IS_BETTER, *LOWER_IS_BETTER}) == len(HIGHER_IS_BETTER) + len(LOWER_IS_BETTER)
-    assert {*HIGHER_IS_BETTER, *LOWER_IS_BETTER} <= set(MEASURES)
+    assert MEASURES["cwnd_mean"].better == NEITHER
 
 
 def test_one_pair_counts_as_it_is_in_virtual_time_alone() -> None:

@@ -13,7 +13,7 @@ from longhaul.orchestrator.analysis.expect import evaluate
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
 from longhaul.orchestrator.analysis.measures import summarise, value_of
 from longhaul.orchestrator.plan.run import Expectation, Run
-from longhaul.orchestrator.spec.measures import say_amount
+from longhaul.orchestrator.spec.measures import MEASURES, say_amount
 from tests.support.recordings import plain_run, recorded, steady, trace_of
 
 
@@ -236,6 +236,18 @@ def test_what_was_kept_before_a_measure_existed_has_no_value_of_it() -> None:
     assert value_of(document, "queue_delay_p95", None) is None
     assert value_of(document, "fct_mean", None) is None
     assert not [row for row in summarise_repeats([document], "mean") if "percentiles" in row["measure"]]
+
+
+def test_every_measure_stands_where_its_row_says() -> None:
+    run, trace, facts = recorded("lossy_pair")
+    document = summarise(run, trace, facts)
+    for measure in MEASURES.values():
+        parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
+        parts["either"] = parts["flow"] + parts["path"]
+        for part in parts[measure.of]:
+            for name in measure.path:
+                assert name in part, measure
+                part = part[name]
 
 
 def test_a_recorded_run_has_the_numbers_it_had() -> None:

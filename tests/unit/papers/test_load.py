@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from longhaul.orchestrator.analysis.measures import FLOW_VALUES, PATH_VALUES, RUN_VALUES
 from longhaul.orchestrator.papers import load
 from longhaul.orchestrator.papers.load import (
     Figure,
@@ -25,6 +24,7 @@ from longhaul.orchestrator.papers.verdicts import NOT_CHECKABLE, judge_claim
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.spec.sweep import point_texts
 from longhaul.orchestrator.spec.yaml_text import parse_document
 from longhaul.orchestrator.system.errors import PlanError, SpecError
@@ -34,13 +34,17 @@ FIGURES = [(name, figure) for name in published_papers() for figure in load_pape
 IDS = [f"{name}/{figure.name}" for name, figure in FIGURES]
 
 
+def paths(*of: str) -> list[tuple[str, ...]]:
+    return [measure.path for measure in MEASURES.values() if measure.of in of]
+
+
 def measured(run: Run, number: int) -> dict[str, Any]:
     """A document in which every measure has some value, not the same in every run."""
     value = 1.0 + number % 7
     window = {
-        "flows": [{"name": flow.name} | filled(FLOW_VALUES.values(), value) for flow in run.flows],
-        "path": filled(PATH_VALUES.values(), value),
-        **dict.fromkeys(RUN_VALUES, value),
+        "flows": [{"name": flow.name} | filled(paths("flow", "either"), value) for flow in run.flows],
+        "path": filled(paths("path", "either"), value),
+        **filled(paths("run"), value),
     }
     phases = {phase.name: window for phase in run.phases}
     return {"status": "done", "seed": run.seed, "point": dict(run.point), "phases": phases} | window
