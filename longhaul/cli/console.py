@@ -18,6 +18,7 @@ from rich.text import Text
 from longhaul.orchestrator.papers.reproduction import outcome
 from longhaul.orchestrator.papers.verdicts import Verdict
 from longhaul.orchestrator.preview.describe import NO_ANSWER, control_text, unanswered
+from longhaul.orchestrator.spec.sweep import point_text
 from longhaul.orchestrator.system.errors import sentence, visible
 from longhaul.orchestrator.system.units import format_rate
 
@@ -142,7 +143,7 @@ def flow_table(documents: Sequence[Document]) -> Table:
     for column in ("goodput", "RTT p50", "RTT p95", "cwnd", "retransmits", "completion"):
         table.add_column(column, justify="right", no_wrap=True)
     for document in documents:
-        start = [document["run"][:8], point_text(document), str(document["seed"])] if several else []
+        start = [document["run"][:8], point_text(document["point"]), str(document["seed"])] if several else []
         if document["status"] == "failed":
             table.add_row(*start, "[red]failed[/red]")
         for flow in document.get("flows", []):
@@ -256,7 +257,7 @@ def summary_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Aggregates over repeats, a line a point and flow; the path's stand in the line of a point's first flow."""
     known: dict[tuple[str, str | None], dict[str, dict[str, Any]]] = {}
     for row in rows:
-        place = ", ".join(filter(None, [point_text(row), row.get("phase")]))
+        place = ", ".join(filter(None, [point_text(row["point"]), row.get("phase")]))
         known.setdefault((place, row["flow"]), {})[row["measure"]] = row
     flows = [place for place in known if place[1] is not None]
     used = {measure for values in known.values() for measure in values}
@@ -312,11 +313,6 @@ def _item(value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
     return f"{value['name']}={value['default']}" if value["default"] else str(value["name"])
-
-
-def point_text(document: Document) -> str:
-    """The sweep's point of this run."""
-    return ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in document["point"].items())
 
 
 def verdict_table(paper: str, verdicts: Sequence[Verdict]) -> Table:

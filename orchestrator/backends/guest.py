@@ -255,7 +255,15 @@ class Guests:
             try:
                 self._hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
             except FileNotFoundError as error:
-                raise BackendUnavailable(self._backend, [(str(file.name), "run `make kernel modules`")]) from error
+                raise BackendUnavailable(
+                    self._backend,
+                    [
+                        (
+                            str(file.name),
+                            "run `longhaul agent build`, `longhaul kernel build` and `longhaul modules build`",
+                        )
+                    ],
+                ) from error
         return self._hashes[file]
 
 

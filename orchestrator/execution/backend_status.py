@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from longhaul.orchestrator.backends import BACKENDS, open_backend
+from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.settings import Settings
 
-_PLACES = (
+PLACES = (
     ("sandbox", "guest", "virtual", "a guest in virtual time: deterministic, faster than the clock, without rights"),
     ("mininet", "guest", "virtual", "real Mininet in a guest, in virtual time"),
     ("mininet", "guest", "real", "real Mininet in a guest, by the real clock"),
@@ -45,10 +45,9 @@ class Place:
 def places(settings: Settings, kernel: str | None = None) -> Iterator[Place]:
     """Every place, for runs with this guest kernel."""
     probe = load_experiment("quick", [f'kernel="{kernel}"'] if kernel else [])
-    for name, where, clock, about in _PLACES:
+    for name, where, clock, about in PLACES:
         # The others take no word about either. Which hosts a run is on says nothing about what is missing here.
         planned, told = (name, (where, clock)) if name == "mininet" else ("sandbox", (None, None))
         run = compile_plan(probe, backend=planned, where=told[0], clock=told[1]).runs[0]
         missing = open_backend(name, settings).check(run)
         yield Place(name, where, clock, about, tuple(Missing(*one) for one in missing))
-    assert {name for name, *_ in _PLACES} == set(BACKENDS)

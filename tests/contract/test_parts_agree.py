@@ -16,6 +16,7 @@ from longhaul.orchestrator.backends import BACKENDS, backend_class
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.tables import HEAD, METADATA
 from longhaul.orchestrator.execution import evaluation
+from longhaul.orchestrator.execution.backend_status import PLACES
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.kernels.build import known_kernels
 from longhaul.orchestrator.plan import compile as plan
@@ -101,6 +102,10 @@ def test_the_channels_statistics_are_documented() -> None:
     told = (REPOSITORY / "docs" / "run-directory.md").read_text()
     (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', told, re.DOTALL)
     assert re.findall(r'"(\w+)"', listed) == counted
+
+
+def test_every_backend_has_its_rows_in_the_list_of_what_runs_here() -> None:
+    assert {name for name, *_ in PLACES} == set(BACKENDS)
 
 
 def test_formulas_are_all_that_judging_calls() -> None:
