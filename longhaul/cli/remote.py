@@ -32,7 +32,7 @@ from longhaul.cli.output import (
     write_summaries,
 )
 from longhaul.cli.progress import ProgressLines
-from longhaul.client.client import Client, Event
+from longhaul.client import Client, Event
 from longhaul.orchestrator.analysis.report.comparison_text import count_text
 from longhaul.orchestrator.execution.catalogues import baseline_rows
 from longhaul.orchestrator.live.grafana_links import experiment_on_service

@@ -1,1 +1,6 @@
 """The client of the REST API: submit, follow, read results."""
+
+from longhaul.client.client import Client, Event
+from longhaul.orchestrator.system.errors import LonghaulError
+
+__all__ = ["Client", "Event", "LonghaulError"]

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from longhaul.client.client import Event
+from longhaul.client import Event
 from longhaul.orchestrator.system.errors import AuthError, Conflict, NotAllowed, NotFound, SpecError
 from tests.support.command import longhaul
 from tests.support.service import Service, served

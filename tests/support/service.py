@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from longhaul.client.client import Client
+from longhaul.client import Client
 
 ROOT = "/api/v1"
 SCOPES = ("read", "run", "gate", "admin")

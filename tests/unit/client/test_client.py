@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from longhaul.client.client import Client, Event
+from longhaul.client import Client, Event
 from longhaul.orchestrator.system.errors import (
     BackendUnavailable,
     GuestDied,
