@@ -15,7 +15,7 @@ KERNEL_MB := 1900
 CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
 # A half build is removed before the next one begins, so its room counts as free.
 kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACHE)/kernels/$$hash" ] || [ -e "$(CACHE)/kernels/.build-$$hash" ] || ./setup.sh --room "$(CACHE)" $(KERNEL_MB) 'building the guest kernel $1' 'set LONGHAUL_CACHE to a folder of a larger disk'
-C_SOURCES := $(wildcard orchestrator/agent/*.c orchestrator/agent/*.h tests/stock/*.c)
+C_SOURCES := $(wildcard orchestrator/agent/*.[ch] orchestrator/agent/*/*.[ch] tests/stock/*.c)
 WEB := dashboards/web
 # make test: these mostly wait or use one processor, and hold nothing against the clock, so two go at a time, the longest first; the others
 # have the machine for themselves, by the real clock or because they use all of it

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "able.h"
-#include "attach.h"
-#include "endpoint.h"
-#include "guard.h"
-#include "guest.h"
-#include "runs.h"
+#include "host/kernel_probe.h"
+#include "guest/attach.h"
+#include "host/endpoint.h"
+#include "guest/guard.h"
+#include "guest/guest.h"
+#include "host/runs.h"
 #include "version.h"
 
 int main(int count, char **arguments)

@@ -15,18 +15,18 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "budget.h"
-#include "clock.h"
-#include "die.h"
-#include "facts.h"
-#include "flows.h"
-#include "iperf3.h"
-#include "links.h"
-#include "modules.h"
-#include "probe.h"
-#include "qdisc.h"
-#include "schedule.h"
-#include "sysctl.h"
+#include "host/cpu_budget.h"
+#include "system/clock.h"
+#include "system/fatal.h"
+#include "trace/facts.h"
+#include "traffic/flows.h"
+#include "traffic/iperf3.h"
+#include "net/links.h"
+#include "system/modules.h"
+#include "trace/probe.h"
+#include "net/qdisc.h"
+#include "traffic/schedule.h"
+#include "system/sysctl.h"
 
 #define GRACE_US	 60000000ull /* time that set-up and end may take together */
 #define OPEN_FILES_LIMIT 65536

@@ -2,13 +2,13 @@
 #ifndef LONGHAUL_RUN_H
 #define LONGHAUL_RUN_H
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* What a process needs to keep the times of a plan and to hold its sockets. */
 void run_prepare(void);
 /* Modules, nodes, wires, settings and queues as the plan asks, all read back. */
 void run_set_up(struct plan *plan);
-/* Flows, schedule, counters, facts.json; whatever fails ends in status.json (die.h). */
+/* Flows, schedule, counters, facts.json; whatever fails ends in status.json (fatal.h). */
 void run_carry_out(struct plan *plan);
 
 #endif

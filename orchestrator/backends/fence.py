@@ -24,7 +24,7 @@ from longhaul.orchestrator.system.untrusted_folder import check_size, discard, h
 _MORE_MEMORY_BYTES = 2**30
 _MORE_RAM_BYTES = 64 * 2**20
 _HOME_BYTES = 2**20
-# What a program of the host finds empty in a guest (agent/program.c).
+# What a program of the host finds empty in a guest (agent/guest/program.c).
 _MININETS_FOLDERS = ("/tmp", "/var/tmp", "/sys")  # noqa: S108
 # A processor second is at most a wall second of the one processor that a guest has, and wall time is the guard's.
 _MOST_TRACE_BYTES = 8 * 2**30

@@ -1,4 +1,4 @@
-"""Programs of the host in a guest: what the agent as first process needs to know of them (agent/program.c).
+"""Programs of the host in a guest: what the agent as first process needs to know of them (agent/guest/program.c).
 
 The program sees the host's files read-only and empty folders at /tmp and /run; its environment is fixed, so that what it does
 depends on its words and its files alone.

@@ -38,8 +38,8 @@ def _find_agent() -> Path:
         return AGENT_SOURCES / "build/longhaul-agent"
     digest = hashlib.sha256()
     # What the agent and the modules say to each other is in a header of theirs.
-    for file in (*sorted(AGENT_SOURCES.iterdir()), KMOD / "lh_dcf.h"):
-        digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    for file in (*sorted(file for file in AGENT_SOURCES.rglob("*") if file.is_file()), KMOD / "lh_dcf.h"):
+        digest.update(f"{file.relative_to(FILES)}\0".encode() + file.read_bytes())
     return cache_folder() / "agents" / digest.hexdigest()[:32] / "longhaul-agent"
 
 

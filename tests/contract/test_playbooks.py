@@ -78,7 +78,7 @@ def test_what_the_service_is_told_is_what_it_reads() -> None:
 
 
 def test_what_the_agent_keeps_on_a_host_is_taken_away_with_it() -> None:
-    source = (REPOSITORY / "orchestrator/agent/volume.c").read_text()
+    source = (REPOSITORY / "orchestrator/agent/host/byte_quota.c").read_text()
     folder = re.search(r'#define FOLDER\s+"(.+)"', source)
     name = re.search(r'#define FILE_NAME FOLDER "(.+)"', source)
     assert folder is not None and name is not None

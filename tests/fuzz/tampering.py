@@ -152,8 +152,8 @@ def agent_with_offloads(folder: Path) -> Path:
     copytree(AGENT_SOURCES, sources, ignore=ignore_patterns("build"))
     (folder / "kmod").symlink_to(FILES / "kmod")
     for name, honest, lying in (
-        ("offloads.c", "static bool is_unwanted(const char *name)\n{\n", "static bool is_unwanted(const char *name)\n{\n\tif (*name)\n\t\treturn false;\n"),
-        ("links.c", "#define GSO_MAX_SEGMENTS 1 ", "#define GSO_MAX_SEGMENTS 8 "),
+        ("net/offloads.c", "static bool is_unwanted(const char *name)\n{\n", "static bool is_unwanted(const char *name)\n{\n\tif (*name)\n\t\treturn false;\n"),
+        ("net/links.c", "#define GSO_MAX_SEGMENTS 1 ", "#define GSO_MAX_SEGMENTS 8 "),
     ):  # fmt: skip
         text = (sources / name).read_text()
         assert honest in text

@@ -1,4 +1,4 @@
-"""One endpoint, spoken to through one ssh session: words go there, frames come back (orchestrator/agent/frames.h, endpoint.c).
+"""One endpoint, spoken to through one ssh session: words go there, frames come back (orchestrator/agent/host/frames.h, endpoint.c).
 
 The system's ssh is used as its user has set it up, but never asks anything, never takes an unknown host key, and keeps no connection
 for others. When the session ends, for whatever reason, the endpoint stops its traffic and puts back what was changed.

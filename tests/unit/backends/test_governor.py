@@ -11,7 +11,7 @@ from longhaul.orchestrator.system.installation import AGENT_SOURCES, KMOD
 
 # Time goes on by a microsecond whenever somebody asks for it, and the second flow gets its share somewhere in that.
 HARNESS = r"""
-#include "governor.c"
+#include "traffic/governor.c"
 
 static uint64_t now_us;
 pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,0 +1,175 @@
+/* Who is where: addresses of devices, neighbours told beforehand, routes with what they say of a window. */
+#include "net/addresses.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "system/fatal.h"
+#include "net/links.h"
+#include "net/netlink.h"
+
+static void add(const struct end *end)
+{
+	struct ifaddrmsg body = {
+		.ifa_family = AF_INET, .ifa_prefixlen = end->prefix, .ifa_index = end->index};
+	struct request request;
+
+	request_begin(&request, RTM_NEWADDR,
+		      NLM_F_CREATE | (end->node->process ? NLM_F_REPLACE : NLM_F_EXCL), &body,
+		      sizeof(body));
+	request_add(&request, IFA_LOCAL, &end->address, sizeof(end->address));
+	request_add(&request, IFA_ADDRESS, &end->address, sizeof(end->address));
+	ask_node(end->node, &request, "adding an address to", end->dev);
+}
+
+struct address_search {
+	const struct end *end;
+	unsigned int count;
+	bool found;
+};
+
+static void visit_address(const struct nlmsghdr *message, void *context)
+{
+	const struct ifaddrmsg *body = NLMSG_DATA(message);
+	struct address_search *search = context;
+	struct attributes attributes;
+
+	if (body->ifa_index != search->end->index)
+		return;
+	attributes_of(&attributes, message, sizeof(*body));
+	search->count++;
+	search->found |= body->ifa_prefixlen == search->end->prefix &&
+			 attribute_u32(attributes.table[IFA_LOCAL]) == search->end->address.s_addr;
+}
+
+/* Its own address and no other: a second one would be another path. */
+static void check(const struct end *end)
+{
+	struct ifaddrmsg body = {.ifa_family = AF_INET};
+	struct address_search search = {.end = end};
+	struct request request;
+
+	request_begin(&request, RTM_GETADDR, 0, &body, sizeof(body));
+	netlink_dump(end->node->rtnl_fd, &request, visit_address, &search);
+	compare_number(end, "number of addresses", end->prefix ? 1 : 0, search.count);
+	if (end->prefix && !search.found)
+		refuse_reading(end, "address", "the plan's", "another");
+}
+
+void address_set(const struct end *end)
+{
+	if (end->prefix)
+		add(end);
+	check(end);
+}
+
+/* No ARP: nothing but the flows' own packets may be on a wire. */
+static void add_neighbour(const struct neighbour *neighbour)
+{
+	const struct end *end = neighbour->end;
+	struct ndmsg body = {
+		.ndm_family = AF_INET, .ndm_ifindex = (int)end->index, .ndm_state = NUD_PERMANENT};
+	struct request request;
+
+	request_begin(&request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &body, sizeof(body));
+	request_add(&request, NDA_DST, &neighbour->address, sizeof(neighbour->address));
+	request_add(&request, NDA_LLADDR, &neighbour->mac, sizeof(neighbour->mac));
+	ask_node(end->node, &request, "adding a neighbour to", end->dev);
+}
+
+static void add_route(const struct route *route)
+{
+	struct rtmsg body = {.rtm_family = AF_INET,
+			     .rtm_dst_len = route->prefix,
+			     .rtm_table = RT_TABLE_MAIN,
+			     .rtm_protocol = RTPROT_STATIC,
+			     .rtm_scope = RT_SCOPE_UNIVERSE,
+			     .rtm_type = RTN_UNICAST};
+	char name[INET_ADDRSTRLEN + 16];
+	const uint8_t *byte = (const uint8_t *)&route->to;
+	struct request request;
+	size_t metrics;
+
+	request_begin(&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
+	if (route->prefix)
+		request_add(&request, RTA_DST, &route->to, sizeof(route->to));
+	request_add(&request, RTA_GATEWAY, &route->via, sizeof(route->via));
+	metrics = request_nest(&request, RTA_METRICS);
+	if (route->initcwnd)
+		request_add_u32(&request, RTAX_INITCWND, route->initcwnd);
+	/* TCP takes a route's window for its clamp only where the route insists on it. */
+	if (route->cwnd_clamp) {
+		request_add_u32(&request, RTAX_LOCK, 1u << RTAX_CWND);
+		request_add_u32(&request, RTAX_CWND, route->cwnd_clamp);
+	}
+	if (route->quickack)
+		request_add_u32(&request, RTAX_QUICKACK, 1);
+	request_unnest(&request, metrics);
+	snprintf(name, sizeof(name), "route to %u.%u.%u.%u/%u", byte[0], byte[1], byte[2], byte[3],
+		 route->prefix);
+	ask_node(route->node, &request, "adding the", name);
+}
+
+struct route_search {
+	const struct route *route;
+	bool found;
+	struct attributes metrics;
+	_Alignas(struct rtattr) char metric_bytes[512];
+};
+
+static void visit_route(const struct nlmsghdr *message, void *context)
+{
+	const struct rtmsg *body = NLMSG_DATA(message);
+	struct route_search *search = context;
+	struct attributes attributes;
+	const struct rtattr *metrics;
+
+	attributes_of(&attributes, message, sizeof(*body));
+	if (body->rtm_table != RT_TABLE_MAIN || body->rtm_dst_len != search->route->prefix ||
+	    attribute_u32(attributes.table[RTA_DST]) != search->route->to.s_addr ||
+	    attribute_u32(attributes.table[RTA_GATEWAY]) != search->route->via.s_addr)
+		return;
+	search->found = true;
+	metrics = attributes.table[RTA_METRICS];
+	if (!metrics || RTA_PAYLOAD(metrics) > sizeof(search->metric_bytes))
+		return;
+	memcpy(search->metric_bytes, RTA_DATA(metrics), RTA_PAYLOAD(metrics));
+	attributes_parse(&search->metrics, search->metric_bytes, RTA_PAYLOAD(metrics));
+}
+
+static void check_metric(const struct route_search *search, int metric, const char *name,
+			 uint32_t asked)
+{
+	uint32_t found = attribute_u32(search->metrics.table[metric]);
+
+	if (found != asked)
+		die("reading back routes of node", search->route->node->name, "",
+		    "%s was asked to be %u and reads %u", name, asked, found);
+}
+
+static void check_route(const struct route *route)
+{
+	struct rtmsg body = {.rtm_family = AF_INET};
+	struct route_search search = {.route = route};
+	struct request request;
+
+	request_begin(&request, RTM_GETROUTE, 0, &body, sizeof(body));
+	netlink_dump(route->node->rtnl_fd, &request, visit_route, &search);
+	if (!search.found)
+		die("reading back routes of node", route->node->name, "",
+		    "one asked for is not there");
+	check_metric(&search, RTAX_INITCWND, "initcwnd", route->initcwnd);
+	check_metric(&search, RTAX_CWND, "the clamp of cwnd", route->cwnd_clamp);
+	check_metric(&search, RTAX_QUICKACK, "quickack", route->quickack);
+}
+
+void addresses_tell(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->neighbour_count; i++)
+		add_neighbour(&plan->neighbours[i]);
+	for (size_t i = 0; i < plan->route_count; i++)
+		add_route(&plan->routes[i]);
+	for (size_t i = 0; i < plan->route_count; i++)
+		check_route(&plan->routes[i]);
+}

@@ -1,0 +1,12 @@
+/* Addresses, neighbours and routes of the plan. */
+#ifndef LONGHAUL_ADDRESSES_H
+#define LONGHAUL_ADDRESSES_H
+
+#include "plan/plan.h"
+
+/* Gives a device its address, or none, and reads back that it has no other. */
+void address_set(const struct end *end);
+/* Neighbours and routes, read back. */
+void addresses_tell(const struct plan *plan);
+
+#endif

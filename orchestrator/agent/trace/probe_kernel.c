@@ -1,0 +1,94 @@
+/*
+ * The other side of kmod/lh_trace.c: lines to /proc/lh_trace. Every line is one system call; nothing here
+ * is called for each packet.
+ */
+#include "trace/prober.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system/fatal.h"
+#include "net/links.h"
+
+#define PROBE "/proc/lh_trace"
+
+static int probe_fd = -1;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+	char line[128];
+	va_list list;
+	int length;
+
+	va_start(list, format);
+	length = vsnprintf(line, sizeof(line), format, list);
+	va_end(list);
+	if (write(probe_fd, line, (size_t)length) != length) {
+		int problem = errno;
+
+		line[strcspn(line, "\n")] = 0;
+		die("telling the probe", line, "", "%s", strerror(problem));
+	}
+}
+
+static void start(const struct plan *plan, uint64_t epoch_ns)
+{
+	probe_fd = open(PROBE, O_RDWR | O_CLOEXEC);
+	if (probe_fd < 0)
+		die("opening the probe", PROBE, "lh_trace.ko makes it", "%s", strerror(errno));
+	for (size_t i = 0; i < plan->link_count; i++) {
+		const struct link *link = &plan->links[i];
+
+		enter_node(link->end->node);
+		tell("link %u %s %x\n", link->id, link->end->dev, link->queue >> 16);
+		leave_node();
+	}
+	tell("epoch %llu\n", (unsigned long long)epoch_ns);
+}
+
+static void mark(enum event event, uint32_t id, uint64_t value)
+{
+	tell("mark %d %u %llu\n", event, id, (unsigned long long)value);
+}
+
+static void count_udp(uint32_t flow, uint64_t bytes, uint64_t packets)
+{
+	tell("udp %u %llu %llu\n", flow, (unsigned long long)bytes, (unsigned long long)packets);
+}
+
+static void flush(void)
+{
+	tell("flush\n");
+}
+
+static void report_all(const struct plan *plan, struct probe_report *report)
+{
+	char text[8192], *rest = text, *line;
+	ssize_t got = pread(probe_fd, text, sizeof(text) - 1, 0);
+
+	if (got < 0)
+		die("reading the probe", PROBE, "", "%s", strerror(errno));
+	text[got] = 0;
+	*report = (struct probe_report){
+		.max_frame_bytes = need_memory(plan->link_count, sizeof(*report->max_frame_bytes))};
+	while ((line = strsep(&rest, "\n"))) {
+		unsigned long long number;
+		unsigned int id, frame;
+
+		if (sscanf(line, "records %llu", &number) == 1)
+			report->records = number;
+		else if (sscanf(line, "written_bytes %llu", &number) == 1)
+			report->bytes = number;
+		else if (sscanf(line, "link %u max_frame %u", &id, &frame) == 2)
+			for (size_t i = 0; i < plan->link_count; i++)
+				if (plan->links[i].id == id)
+					report->max_frame_bytes[i] = frame;
+	}
+}
+
+const struct prober kernel_prober = {start, mark, count_udp, flush, report_all};

@@ -1,0 +1,56 @@
+/*
+ * A web-like background: one user who again and again fetches something of Pareto size over a new
+ * connection and then thinks for an exponential time. Both are drawn from the flow's seed.
+ */
+#include <unistd.h>
+
+#include "system/clock.h"
+#include "traffic/flows.h"
+#include "net/links.h"
+#include "system/random.h"
+
+static void set_sender(struct flow *flow, int fd)
+{
+	pthread_mutex_lock(&traffic_lock);
+	flow->traffic->sender_fd = fd;
+	pthread_mutex_unlock(&traffic_lock);
+}
+
+/* One fetch; false if it was the last. */
+static bool fetch(struct flow *flow, uint64_t bytes)
+{
+	int fd = tcp_sender(flow);
+	bool connected, ended = false;
+
+	connected = tcp_connect(flow, fd);
+	if (connected) {
+		set_sender(flow, fd);
+		ended = tcp_send(flow, fd, bytes) && tcp_wait_end(flow, fd);
+		tcp_account_sender(flow, fd);
+		set_sender(flow, -1);
+	}
+	if (ended)
+		close(fd);
+	else if (!flow_lasts(flow) || flow->traffic->plan->resets_at_end)
+		tcp_abort(fd);
+	return ended;
+}
+
+void *web_send_thread(void *argument)
+{
+	struct flow *flow = argument;
+	struct draws draws;
+
+	draws_seed(&draws, flow->seed);
+	enter_node(flow->from);
+	clock_wait(flow->start_us * NS_PER_US);
+	clock_interrupt_at(flow_end_us(flow) * NS_PER_US);
+	while (!clock_interrupted()) {
+		if (!fetch(flow, draw_pareto(&draws, flow->mean_bytes, flow->shape_milli)))
+			break;
+		clock_wait(clock_now_ns() + draw_exponential(&draws, flow->think_us * NS_PER_US));
+	}
+	clock_interrupt_never();
+	flow_stopped(flow);
+	return NULL;
+}
