@@ -1,5 +1,5 @@
 /** The page begins: theme first, so that nothing flashes, then who is asking, then what they asked for. */
-import "./theme.css";
+import "./theme/theme.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -7,7 +7,7 @@ import { Problem } from "./api/problem";
 import { queries } from "./api/queries";
 import { watchForUpgrades } from "./api/upgrade";
 import { Shell } from "./shell/Shell";
-import { startTheme } from "./shell/theme";
+import { startTheme } from "./theme/theme";
 
 startTheme();
 watchForUpgrades();

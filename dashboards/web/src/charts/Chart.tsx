@@ -1,8 +1,8 @@
 /** A chart with its name, the values where the pointer is, and its files. What changes with the pointer is written without React. */
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
-import { Menu } from "../shell/Menu";
-import { useTheme } from "../shell/theme";
+import { Menu } from "../parts/Menu";
+import { useTheme } from "../theme/theme";
 import styles from "./Chart.module.css";
 import { type Form, save } from "./exporting";
 import { type Line, type Mark, Plot } from "./plot";

@@ -1,5 +1,5 @@
 /** A chart as a picture that stands by itself: SVG with everything in it, for papers and slides; drawn on white. */
-import { PALETTE } from "../palette";
+import { PALETTE } from "../theme/palette";
 import type { Quantity } from "./quantities";
 import { type Referring, rangeOf } from "./range";
 import { extentOf, type Samples, type Window, within } from "./samples";

@@ -3,7 +3,7 @@
  * least and greatest of each column of pixels, and a span that other charts share.
  */
 import uPlot from "uplot";
-import { colourOf } from "../shell/theme";
+import { colourOf } from "../theme/theme";
 import { followGestures, pans } from "./gestures";
 import type { Quantity } from "./quantities";
 import { type Range, type Referring, rangeOf } from "./range";

@@ -1,12 +1,8 @@
 /** The pages: one row each, loaded when it is first shown. */
 import type { ComponentType } from "react";
-import type { Route } from "../shell/route";
+import type { Route } from "../navigation/route";
 import { type Load, lazily, once } from "./loading";
-
-export interface PageProps {
-  /** What comes after the page's own word: `#/lab/hosts` -> ["hosts"]. */
-  path: readonly string[];
-}
+import type { PageProps } from "./props";
 
 export interface PageEntry {
   /** The first word of its address. */

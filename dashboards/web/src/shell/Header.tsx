@@ -4,17 +4,17 @@ import { connection } from "../api/connection";
 import { logOut } from "../api/entrance";
 import { useSession } from "../api/session";
 import { outdated } from "../api/upgrade";
+import { linkTo, useRoute } from "../navigation/route";
+import { useShortcut } from "../navigation/shortcuts";
 import { PAGES } from "../pages/catalogue";
 import { Button } from "../parts/Button";
 import { ErrorNote } from "../parts/ErrorNote";
+import { Menu } from "../parts/Menu";
 import { useStore } from "../store";
+import { ThemeSwitch } from "../theme/ThemeSwitch";
 import styles from "./Header.module.css";
 import { Mark } from "./Mark";
-import { Menu } from "./Menu";
-import { linkTo, useRoute } from "./route";
 import { ShortcutSheet } from "./ShortcutSheet";
-import { useShortcut } from "./shortcuts";
-import { ThemeSwitch } from "./ThemeSwitch";
 
 export function Header() {
   const [word] = useRoute().path;

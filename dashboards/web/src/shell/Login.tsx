@@ -4,9 +4,9 @@ import { logIn } from "../api/entrance";
 import { Button } from "../parts/Button";
 import { ErrorNote } from "../parts/ErrorNote";
 import { TextField } from "../parts/Field";
+import { ThemeSwitch } from "../theme/ThemeSwitch";
 import styles from "./Login.module.css";
 import { Mark } from "./Mark";
-import { ThemeSwitch } from "./ThemeSwitch";
 
 export function Login() {
   return (

@@ -4,6 +4,8 @@ import { onReturn } from "../api/connection";
 import { askWho } from "../api/entrance";
 import { problemOf } from "../api/problem";
 import { useSession } from "../api/session";
+import { go, linkTo, routeNow, useRoute } from "../navigation/route";
+import { useShortcut } from "../navigation/shortcuts";
 import { PAGES, pageAt } from "../pages/catalogue";
 import { Dialog } from "../parts/Dialog";
 import { Empty } from "../parts/Empty";
@@ -12,9 +14,7 @@ import { Waiting } from "../parts/Waiting";
 import { Crash } from "./Crash";
 import { Header } from "./Header";
 import { Login, LoginForm } from "./Login";
-import { go, linkTo, routeNow, useRoute } from "./route";
 import styles from "./Shell.module.css";
-import { useShortcut } from "./shortcuts";
 
 export function Shell() {
   const session = useSession();

@@ -1,9 +1,9 @@
 /** The keys that work now. */
 import { Fragment } from "react";
+import { type Shortcut, useShortcuts } from "../navigation/shortcuts";
 import { Button } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import styles from "./ShortcutSheet.module.css";
-import { type Shortcut, useShortcuts } from "./shortcuts";
 
 const MOD = /Mac/.test(navigator.userAgent) ? "⌘ " : "Ctrl ";
 

@@ -1,12 +1,13 @@
 /** The runs behind a cell of a map. */
+
+import { sayMeasure } from "../../data/measures";
+import { pointText } from "../../data/runDocument";
+import { linkTo } from "../../navigation/route";
 import { StatusBadge } from "../../parts/Badge";
 import { LinkButton } from "../../parts/Button";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
-import { linkTo } from "../../shell/route";
-import { pointText } from "../run/document";
 import type { Cell, RunValue } from "./heat";
-import { sayMeasure } from "./measures";
 
 export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
   const columns: Column<RunValue>[] = [

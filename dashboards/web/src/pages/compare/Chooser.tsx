@@ -2,13 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
-import { flowStyle } from "../../palette";
+import { pointText } from "../../data/runDocument";
+import { linkTo } from "../../navigation/route";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { linkTo } from "../../shell/route";
-import { useTheme } from "../../shell/theme";
+import { flowStyle } from "../../theme/palette";
+import { useTheme } from "../../theme/theme";
 import { ago } from "../../units";
-import { pointText } from "../run/document";
 import styles from "./Chooser.module.css";
 import { type Drawn, MOST_RUNS } from "./drawn";
 import { Leaf } from "./Leaf";

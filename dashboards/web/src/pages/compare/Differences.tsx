@@ -1,17 +1,17 @@
 /** Two runs or two experiments, measure by measure: how they differ, how sure that is, and whether it is for the worse. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { measureText, sayMeasure } from "../../data/measures";
+import { pointText } from "../../data/runDocument";
+import { flag, oneOf, text, useViewState } from "../../navigation/viewState";
 import { Badge, type Tone } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { flag, oneOf, text, useViewState } from "../../shell/viewState";
 import { ago, digits } from "../../units";
-import { pointText } from "../run/document";
 import styles from "./Compare.module.css";
 import { Forest } from "./Forest";
-import { measureText, sayMeasure } from "./measures";
 import type { Compared } from "./useCompared";
 
 const EFFECTS = ["0.5 %", "1 %", "2 %", "5 %", "10 %"] as const;

@@ -5,10 +5,10 @@ import { answered, api } from "../../api/client";
 import { Chart, type ChartLine } from "../../charts/Chart";
 import { QUANTITIES } from "../../charts/quantities";
 import { Span } from "../../charts/span";
-import { DASHES, flowStyle } from "../../palette";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { useTheme } from "../../shell/theme";
+import { DASHES, flowStyle } from "../../theme/palette";
+import { useTheme } from "../../theme/theme";
 import styles from "./Compare.module.css";
 import type { Compared, ComparedRun } from "./useCompared";
 

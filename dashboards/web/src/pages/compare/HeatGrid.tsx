@@ -1,8 +1,8 @@
 /** The grid of a heat map: cells that can be pressed, each with its number, and a scale. */
 
+import { sayMeasure } from "../../data/measures";
 import styles from "./HeatGrid.module.css";
 import { colourAt, type Heat, shareOf, shortValue } from "./heat";
-import { sayMeasure } from "./measures";
 
 interface Props {
   heat: Heat;

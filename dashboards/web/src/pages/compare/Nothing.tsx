@@ -1,6 +1,7 @@
 /** Nothing is chosen yet: what this page shows, and how runs come here. */
+
+import { linkTo } from "../../navigation/route";
 import { Empty } from "../../parts/Empty";
-import { linkTo } from "../../shell/route";
 
 export function Nothing({ map = false }: { map?: boolean }) {
   return (

@@ -2,10 +2,10 @@
 import { useMemo } from "react";
 import { Chart } from "../../charts/Chart";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
-import { DASHES } from "../../palette";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { useTheme } from "../../shell/theme";
+import { DASHES } from "../../theme/palette";
+import { useTheme } from "../../theme/theme";
 import styles from "./Compare.module.css";
 import { linesOfRuns } from "./lines";
 import { type Compared, useComparedSeries } from "./useCompared";

@@ -1,19 +1,19 @@
 /** A sweep as a heat map: two of what is swept across and down, a measure as colour; a press on a cell shows its runs. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { firstOf, measureText } from "../../data/measures";
+import { linkTo } from "../../navigation/route";
+import { text, useViewState } from "../../navigation/viewState";
 import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/route";
-import { text, useViewState } from "../../shell/viewState";
 import { CellRuns } from "./CellRuns";
 import styles from "./Compare.module.css";
 import { HeatGrid } from "./HeatGrid";
 import { heatOf, type RunValue } from "./heat";
 import { MapFiles } from "./MapFiles";
-import { firstOf, measureText } from "./measures";
 
 const VIEW = { x: text(), y: text(), of: text(), cell: text() };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { firstOf, measureText, sayMeasure } from "../../data/measures";
 import { drawnOf, MOST_RUNS } from "./drawn";
 import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
 import { mapCsv, mapSvg } from "./mapFile";
-import { firstOf, measureText, sayMeasure } from "./measures";
 import { jain, mean } from "./statistics";
 
 test("Jain's index is 1 for equals and 1/n where one has all", () => {

@@ -1,5 +1,5 @@
 /** Which of the runs that were picked are drawn: a colour each, so that every one can be told from the others. */
-import { COLOURS } from "../../palette";
+import { COLOURS } from "../../theme/palette";
 
 export const MOST_RUNS = COLOURS;
 

@@ -1,5 +1,5 @@
 /** A sweep as a grid of cells: which point lies where, what its runs have on the mean, and which colour that is. */
-import { contrast } from "../../colourMath";
+import { contrast } from "../../theme/colourMath";
 import { mean } from "./statistics";
 
 export interface RunValue {

@@ -1,6 +1,7 @@
 /** Compare: runs laid over each other, their differences, how quantities are spread, and sweeps as maps. */
+
+import { list, oneOf, place, text, useViewState } from "../../navigation/viewState";
 import { Segments } from "../../parts/Segments";
-import { list, oneOf, place, text, useViewState } from "../../shell/viewState";
 import { Chooser } from "./Chooser";
 import styles from "./Compare.module.css";
 import { Differences } from "./Differences";

@@ -2,7 +2,7 @@
 import type { ChartLine } from "../../charts/Chart";
 import type { Measure } from "../../charts/quantities";
 import type { Samples, Window } from "../../charts/samples";
-import { DASHES, flowStyle, type PALETTE } from "../../palette";
+import { DASHES, flowStyle, type PALETTE } from "../../theme/palette";
 import type { ComparedRun, ComparedSeries } from "./useCompared";
 
 export const LINK_MEASURES: readonly Measure[] = ["queue", "queue_delay", "drops"];

@@ -1,8 +1,8 @@
 /** What a map is as a picture that stands by itself, and as a table. */
 import { type Form, keep, pngOf, quoted } from "../../charts/exporting";
 import { escaped } from "../../charts/figure";
+import { sayMeasure } from "../../data/measures";
 import { colourAt, type Heat, shareOf, shortValue } from "./heat";
-import { sayMeasure } from "./measures";
 
 export type { Form } from "../../charts/exporting";
 

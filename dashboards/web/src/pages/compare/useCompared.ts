@@ -5,7 +5,7 @@ import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
 import { KeptRun, pointsFor } from "../../charts/kept";
 import { Span } from "../../charts/span";
-import { isKept, type Outline, pointText, type Run } from "../run/document";
+import { isKept, type Outline, pointText, type Run } from "../../data/runDocument";
 
 export interface ComparedRun {
   id: string;

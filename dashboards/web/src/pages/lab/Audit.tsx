@@ -1,6 +1,7 @@
 /** Who changed what and when, for admins: the newest first, refused attempts too. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { text, useViewState } from "../../navigation/viewState";
 import { Badge, type Tone } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
@@ -8,7 +9,6 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { text, useViewState } from "../../shell/viewState";
 import { moment } from "../../units";
 import styles from "./Lab.module.css";
 

@@ -1,6 +1,8 @@
 /** What runs and where, what comes next, and who has how much of it. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
+import { listOf, shortField } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
 import { Badge } from "../../parts/Badge";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -8,9 +10,7 @@ import { Panel } from "../../parts/Panel";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/hash";
 import { count, wait } from "../../units";
-import { listOf, shortField } from "../runs/view";
 import { Figures } from "./Figures";
 import styles from "./Lab.module.css";
 

@@ -3,12 +3,12 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { addressOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
+import { listOf, STATUSES } from "../../data/runList";
 import { Badge } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { count, digits, size, wait } from "../../units";
-import { listOf, STATUSES } from "../runs/view";
 import { Figures } from "./Figures";
 import styles from "./Lab.module.css";
 

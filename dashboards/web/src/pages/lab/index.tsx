@@ -1,9 +1,9 @@
 /** The lab itself: what waits and runs, hosts, modules, the service, and for admins tokens and the log of changes. */
 import type { ComponentType } from "react";
 import { type Scope, useMay } from "../../api/session";
+import { linkTo } from "../../navigation/hash";
 import { Empty } from "../../parts/Empty";
-import { linkTo } from "../../shell/hash";
-import type { PageProps } from "../catalogue";
+import type { PageProps } from "../props";
 import { Audit } from "./Audit";
 import { Hosts } from "./Hosts";
 import styles from "./Lab.module.css";

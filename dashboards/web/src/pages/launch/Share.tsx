@@ -1,10 +1,10 @@
 /** A link that carries the draft; and what a link brought: a draft, the name of an experiment that comes with the lab, or one that was launched. */
 import { type ReactNode, useEffect, useState } from "react";
 import { problemOf } from "../../api/problem";
+import { linkTo } from "../../navigation/route";
+import { text, useViewState, writeView } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { linkTo } from "../../shell/route";
-import { text, useViewState, writeView } from "../../shell/viewState";
 import { useStore } from "../../store";
 import { againOf } from "./again";
 import { fileOf } from "./catalogue";

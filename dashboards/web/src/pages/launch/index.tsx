@@ -1,12 +1,12 @@
 /** Launch: an experiment is written as a form and as text, seen as a picture and as numbers, and started. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useMay } from "../../api/session";
+import { useShortcut } from "../../navigation/shortcuts";
+import { oneOf, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
 import { Waiting } from "../../parts/Waiting";
-import { useShortcut } from "../../shell/shortcuts";
-import { oneOf, useViewState } from "../../shell/viewState";
 import { useNames, useSchema } from "./catalogue";
 import { change, useDraft } from "./draft";
 import type { Known } from "./editor/completion";

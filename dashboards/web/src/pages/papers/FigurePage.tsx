@@ -1,17 +1,18 @@
 /** One figure: each claim as it was published and as it was measured, why they differ, the pictures, and where the runs are. */
+
+import { type Claim, type Figure, isLive, useFigure, usePapers } from "../../data/reproductions";
+import { listOf } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
+import { oneOf, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Segments } from "../../parts/Segments";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/hash";
-import { oneOf, useViewState } from "../../shell/viewState";
 import { count, share } from "../../units";
-import { listOf } from "../runs/view";
 import styles from "./Papers.module.css";
 import { Pictures } from "./Pictures";
 import { estimate, Progress, Runner } from "./Progress";
-import { type Claim, type Figure, isLive, useFigure, usePapers } from "./standing";
 import { VerdictBadge } from "./Verdicts";
 
 const VIEW = { extent: oneOf(["", "quick", "full"], "") };

@@ -1,15 +1,15 @@
 /** Every paper with its figures: what is claimed, and what this lab says to it. Figures are looked up as they come into sight. */
 import { useEffect, useRef, useState } from "react";
+import { type Figure, type FigureRow, type PaperRow, usePaper, usePapers } from "../../data/reproductions";
+import { linkTo } from "../../navigation/hash";
+import { useShortcut } from "../../navigation/shortcuts";
+import { oneOf, text, useViewState } from "../../navigation/viewState";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Segments } from "../../parts/Segments";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/hash";
-import { useShortcut } from "../../shell/shortcuts";
-import { oneOf, text, useViewState } from "../../shell/viewState";
 import styles from "./Papers.module.css";
 import { Progress, Runner } from "./Progress";
-import { type Figure, type FigureRow, type PaperRow, usePaper, usePapers } from "./standing";
 import { VerdictCounts } from "./Verdicts";
 
 const VIEW = { kind: oneOf(["paper", "pack"], "paper"), q: text() };

@@ -4,12 +4,12 @@
  */
 import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
-import { flowStyle } from "../../palette";
+import { type Figure, usePictures } from "../../data/reproductions";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { colourOf, type Theme, useTheme } from "../../shell/theme";
+import { flowStyle } from "../../theme/palette";
+import { colourOf, type Theme, useTheme } from "../../theme/theme";
 import styles from "./Papers.module.css";
-import { type Figure, usePictures } from "./standing";
 
 type Picture = Schemas["Picture"];
 

@@ -1,11 +1,11 @@
 /** How far the runs of a figure are, and the ways to carry them out. */
 import { useMay } from "../../api/session";
+import { type Extent, type Figure, useReproduce } from "../../data/reproductions";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { count, wait } from "../../units";
 import styles from "./Papers.module.css";
-import { type Extent, type Figure, useReproduce } from "./standing";
 
 const WORDS: Record<Extent, string> = { quick: "Run the quick form", full: "Run it in full" };
 

@@ -1,7 +1,8 @@
 /** Verdicts at a glance: a strip of as many parts as there are claims, and how many of each there are, in words. */
+
+import { type Claim, countVerdicts, TONES, type Verdict } from "../../data/reproductions";
 import { Badge } from "../../parts/Badge";
 import styles from "./Papers.module.css";
-import { type Claim, countVerdicts, TONES, type Verdict } from "./standing";
 
 export function VerdictBadge({ verdict }: { verdict: Verdict }) {
   return <Badge tone={TONES[verdict]}>{verdict}</Badge>;

@@ -1,5 +1,5 @@
 /** Papers: the gallery of reproductions, `#/papers`, and one figure, `#/papers/apptcp/fig6`. */
-import type { PageProps } from "../catalogue";
+import type { PageProps } from "../props";
 import { FigurePage } from "./FigurePage";
 import { Gallery } from "./Gallery";
 

@@ -1,7 +1,8 @@
 /** What was expected of a run, and whether it came so; nothing where nothing was. */
+
+import { documentOf, type Run } from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";
 import { Panel } from "../../parts/Panel";
-import { documentOf, type Run } from "./document";
 import styles from "./RunPage.module.css";
 
 export function Expectations({ run }: { run: Run }) {

@@ -1,9 +1,10 @@
 /** The runs of an experiment; one of them is looked at. */
+
+import type { RunRow } from "../../data/runList";
+import { linkTo } from "../../navigation/route";
 import { StatusBadge } from "../../parts/Badge";
 import { type Column, Table } from "../../parts/Table";
-import { linkTo } from "../../shell/route";
 import { wait } from "../../units";
-import type { RunRow } from "../runs/view";
 import styles from "./ExperimentRuns.module.css";
 
 interface Props {

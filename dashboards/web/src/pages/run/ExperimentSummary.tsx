@@ -1,13 +1,13 @@
 /** What an experiment came to, over its repeats: each measure of each flow at each point, with its interval. */
 import { useMemo, useState } from "react";
 import { addressOf } from "../../api/address";
+import { measureText, sayMeasure } from "../../data/measures";
+import { isKept, pointText } from "../../data/runDocument";
+import type { RunRow } from "../../data/runList";
 import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
-import { measureText, sayMeasure } from "../compare/measures";
-import type { RunRow } from "../runs/view";
-import { isKept, pointText } from "./document";
 import styles from "./RunPage.module.css";
 import { useSummary } from "./runQueries";
 

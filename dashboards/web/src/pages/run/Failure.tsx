@@ -1,6 +1,6 @@
 /** Why a run came to nothing, and the way to what its guest said last. */
 import { addressOf } from "../../api/address";
-import { documentOf, type Run } from "./document";
+import { documentOf, type Run } from "../../data/runDocument";
 import styles from "./RunPage.module.css";
 
 export function Failure({ run }: { run: Run }) {

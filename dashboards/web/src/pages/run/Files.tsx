@@ -1,12 +1,12 @@
 /** The files of a run to take along, and whether they are what was kept. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { addressOf } from "../../api/address";
+import { hasTrace, type Run } from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { badFiles, sourceOf, type Verification } from "./damage";
-import { hasTrace, type Run } from "./document";
 import styles from "./RunPage.module.css";
 
 const FILES: readonly (readonly [name: string, about: string])[] = [

@@ -1,6 +1,6 @@
 /** What the signs in the charts mean, of those that are in them. */
 import type { ReactNode } from "react";
-import type { Outline } from "./document";
+import type { Outline } from "../../data/runDocument";
 import { shadedOf } from "./panels";
 import styles from "./RunCharts.module.css";
 

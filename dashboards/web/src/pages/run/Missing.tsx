@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
+import { listOf } from "../../data/runList";
+import { go, linkTo } from "../../navigation/route";
 import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { Waiting } from "../../parts/Waiting";
-import { go, linkTo } from "../../shell/route";
-import { listOf } from "../runs/view";
 
 type Noun = "run" | "experiment";
 

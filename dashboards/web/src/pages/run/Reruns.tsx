@@ -1,10 +1,10 @@
 /** What came of running a run once more, said where its charts are. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
+import { isLive } from "../../data/runList";
+import { linkTo } from "../../navigation/route";
 import { Badge, type Tone } from "../../parts/Badge";
-import { linkTo } from "../../shell/route";
 import { ago } from "../../units";
-import { isLive } from "../runs/view";
 import styles from "./RunPage.module.css";
 
 const MOST = 3;

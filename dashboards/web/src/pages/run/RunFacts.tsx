@@ -1,11 +1,19 @@
 /** What a run came to: measures of each flow and the path, what was expected, whether its numbers can be believed, its files. */
 import type { UseQueryResult } from "@tanstack/react-query";
+import {
+  documentOf,
+  type FlowNumbers,
+  isKept,
+  type Outline,
+  type Run,
+  type RunDocument,
+  windowText,
+} from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { count, digits, duration, packets, plain, rate, share, size, wait } from "../../units";
 import type { Verification } from "./damage";
-import { documentOf, type FlowNumbers, isKept, type Outline, type Run, type RunDocument, windowText } from "./document";
 import { Expectations } from "./Expectations";
 import { Failure } from "./Failure";
 import { Files } from "./Files";

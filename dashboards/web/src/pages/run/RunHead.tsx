@@ -2,14 +2,14 @@
 import { useEffect } from "react";
 import { onReturn } from "../../api/connection";
 import { useMay, useOwns } from "../../api/session";
+import { documentOf, isKept, isOver, type Outline, pointText, type Run, repeatedBy } from "../../data/runDocument";
+import { linkTo } from "../../navigation/route";
 import { Badge, StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
 import { CopyButton } from "../../parts/CopyButton";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { linkTo } from "../../shell/route";
 import { ago, digits, duration, moment, rate } from "../../units";
 import { CancelButton } from "./Cancel";
-import { documentOf, isKept, isOver, type Outline, pointText, type Run, repeatedBy } from "./document";
 import { Reruns } from "./Reruns";
 import styles from "./RunPage.module.css";
 import { useCancel, usePin, useRerun } from "./runQueries";

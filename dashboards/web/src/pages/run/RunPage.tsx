@@ -1,11 +1,11 @@
 /** One run: its charts while it goes on and after, what it came to, and what can be done with it. */
 import { useCallback, useState } from "react";
 import { queries } from "../../api/queries";
+import { isOver, type Outline, type Run } from "../../data/runDocument";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
 import { Damaged } from "./Damaged";
 import { isDamage, traceOf, useVerification } from "./damage";
-import { isOver, type Outline, type Run } from "./document";
 import { Expectations } from "./Expectations";
 import { isId, isMissing, Missing } from "./Missing";
 import { RunFacts } from "./RunFacts";

@@ -1,10 +1,10 @@
 /** Which flows are drawn, how, and which part of the run: for all of its charts. */
 import { useLayoutEffect, useRef } from "react";
 import type { Span } from "../../charts/span";
-import { flowStyle } from "../../palette";
-import { useTheme } from "../../shell/theme";
+import type { Outline } from "../../data/runDocument";
+import { flowStyle } from "../../theme/palette";
+import { useTheme } from "../../theme/theme";
 import { digits } from "../../units";
-import type { Outline } from "./document";
 import styles from "./RunCharts.module.css";
 
 interface View {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { Problem } from "../../api/problem";
+import type { Run } from "../../data/runDocument";
 import { badFiles, isDamage, repairOf, sourceOf, traceOf } from "./damage";
-import type { Run } from "./document";
 
 vi.mock("../../api/client", () => ({ api: {}, answered: () => Promise.reject(new Error("nobody is asked here")) }));
 

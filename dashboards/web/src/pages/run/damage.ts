@@ -2,7 +2,7 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { problemOf } from "../../api/problem";
-import { documentOf, type Run } from "./document";
+import { documentOf, type Run } from "../../data/runDocument";
 
 export type Verification = Schemas["Verification"];
 export type FileState = Verification["files"][string];

@@ -1,5 +1,5 @@
 /** Watch: one run, or one experiment with its runs, while it goes on and after. */
-import type { PageProps } from "../catalogue";
+import type { PageProps } from "../props";
 import { ExperimentPage } from "./ExperimentPage";
 import { RunPage } from "./RunPage";
 

@@ -4,10 +4,10 @@ import type { Mark } from "../../charts/plot";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
 import type { Samples, Window } from "../../charts/samples";
 import type { Source } from "../../charts/source";
-import { flowStyle, type PALETTE } from "../../palette";
-import { colourOf } from "../../shell/theme";
+import type { Outline } from "../../data/runDocument";
+import { flowStyle, type PALETTE } from "../../theme/palette";
+import { colourOf } from "../../theme/theme";
 import { count } from "../../units";
-import type { Outline } from "./document";
 
 export interface PanelOf {
   measure: Measure;

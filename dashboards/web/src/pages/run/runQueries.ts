@@ -5,7 +5,7 @@ import { answered, api, type Schemas } from "../../api/client";
 import { useEvents } from "../../api/events";
 import { queries } from "../../api/queries";
 import type { ServerEvent } from "../../api/sse";
-import type { Outline, Run } from "./document";
+import type { Outline, Run } from "../../data/runDocument";
 
 export type Experiment = Schemas["Experiment"];
 

@@ -6,7 +6,7 @@ import type { ServerEvent } from "../../api/sse";
 import { KeptRun, pointsFor } from "../../charts/kept";
 import type { Source } from "../../charts/source";
 import { Span } from "../../charts/span";
-import { hasTrace, isOver, type Outline, type Run } from "./document";
+import { hasTrace, isOver, type Outline, type Run } from "../../data/runDocument";
 import { Feed } from "./feed";
 
 export const SHOWN = ["cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops"] as const;

@@ -1,8 +1,9 @@
 /** Are you sure: what will be done, to how many, and what comes of it. */
+
+import type { View } from "../../data/runList";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import styles from "./Runs.module.css";
-import type { View } from "./view";
 
 export type Asked = "rerun" | "delete" | "cancel";
 

@@ -2,15 +2,15 @@
 import { useRef, useState } from "react";
 import { answered, api } from "../../api/client";
 import { useMay } from "../../api/session";
+import { type ExperimentRow, isLive, MOST_PICKED, type RunRow, type View } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
+import { useShortcut } from "../../navigation/shortcuts";
 import { Button, LinkButton } from "../../parts/Button";
-import { linkTo } from "../../shell/hash";
-import { useShortcut } from "../../shell/shortcuts";
 import { count } from "../../units";
 import { ASKED_FROM, type Asked, Asks } from "./Asks";
 import { type Refusal, saidOf, toEach } from "./acting";
 import { Refused } from "./Refused";
 import styles from "./Runs.module.css";
-import { type ExperimentRow, isLive, MOST_PICKED, type RunRow, type View } from "./view";
 
 interface Props {
   what: View["what"];

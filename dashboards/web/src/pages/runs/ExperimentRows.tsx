@@ -1,9 +1,10 @@
 /** Experiments as rows: how far each is, what its runs came to, and what can be done with it. */
-import { linkTo } from "../../shell/hash";
+
+import { type ExperimentRow, listOf } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
 import { count } from "../../units";
 import { PickTable, type RowsProps } from "./PickTable";
 import styles from "./Rows.module.css";
-import { type ExperimentRow, listOf } from "./view";
 
 export function ExperimentRows(props: RowsProps<ExperimentRow>) {
   return <PickTable name="Experiments" noun="experiment" heads={heads} cells={cells} {...props} />;

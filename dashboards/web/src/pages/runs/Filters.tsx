@@ -3,12 +3,12 @@ import { useEffect, useId, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
 import { useSession } from "../../api/session";
+import { BACKENDS, isFiltered, NOTHING, narrowed, SELDOM, STATUSES, type View } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
+import { useShortcut } from "../../navigation/shortcuts";
 import { Button } from "../../parts/Button";
 import { Segments } from "../../parts/Segments";
-import { linkTo } from "../../shell/hash";
-import { useShortcut } from "../../shell/shortcuts";
 import styles from "./Filters.module.css";
-import { BACKENDS, isFiltered, NOTHING, narrowed, SELDOM, STATUSES, type View } from "./view";
 
 // Who types is asked for no more than what they have written when they pause.
 const PAUSE_MS = 180;

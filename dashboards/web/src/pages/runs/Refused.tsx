@@ -1,12 +1,13 @@
 /** Which ones refused, and why: one note a reason, however many gave it. */
+
+import type { View } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { linkTo } from "../../shell/hash";
 import { count } from "../../units";
 import { type Refusal, reasonsOf } from "./acting";
 import styles from "./Runs.module.css";
-import type { View } from "./view";
 
 interface Props {
   what: View["what"];

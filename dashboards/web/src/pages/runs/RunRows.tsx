@@ -1,9 +1,10 @@
 /** Runs as rows: state, what and where, what came of it, whose and when. On a phone a row becomes three lines. */
-import { linkTo } from "../../shell/hash";
+
+import { type RunRow, shortField } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
 import { duration, plain, rate, share, wait } from "../../units";
 import { PickTable, type RowsProps } from "./PickTable";
 import styles from "./Rows.module.css";
-import { type RunRow, shortField } from "./view";
 
 export function RunRows(props: RowsProps<RunRow>) {
   return <PickTable name="Runs" noun="run" heads={heads} cells={cells} {...props} />;

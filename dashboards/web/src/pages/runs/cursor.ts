@@ -1,7 +1,7 @@
 /** Where one is in a list, by keys: j and k go down and up, Enter opens, x picks. The row in question is marked and kept in sight. */
 import { useEffect, useState } from "react";
-import { go } from "../../shell/route";
-import { useShortcut } from "../../shell/shortcuts";
+import { go } from "../../navigation/route";
+import { useShortcut } from "../../navigation/shortcuts";
 
 interface Rows {
   ids: readonly string[];

@@ -1,12 +1,13 @@
 /** Runs and experiments: one list with everything that was ever asked for; what is shown of it is in the address. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ExperimentRow, isFiltered, MOST_PICKED, NOTHING, type RunRow, VIEW, type View } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
+import { useShortcut } from "../../navigation/shortcuts";
+import { useViewState } from "../../navigation/viewState";
 import { Button, LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/hash";
-import { useShortcut } from "../../shell/shortcuts";
-import { useViewState } from "../../shell/viewState";
 import { count } from "../../units";
 import { Bulk } from "./Bulk";
 import { useCursor } from "./cursor";
@@ -17,7 +18,6 @@ import type { RowsProps } from "./PickTable";
 import { usePickAll } from "./pickAll";
 import { RunRows } from "./RunRows";
 import styles from "./Runs.module.css";
-import { type ExperimentRow, isFiltered, MOST_PICKED, NOTHING, type RunRow, VIEW, type View } from "./view";
 
 type Change = (change: Partial<View>, options?: { push?: boolean }) => void;
 

@@ -7,10 +7,10 @@ import {
 } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
+import { type ExperimentRow, experimentsQuery, isLive, type RunRow, runsQuery, type View } from "../../data/runList";
 import type { Status } from "../../parts/Badge";
 import { type Change, useChanges } from "./live";
 import { idsOfAll } from "./pickAll";
-import { type ExperimentRow, experimentsQuery, isLive, type RunRow, runsQuery, type View } from "./view";
 
 interface Page<R> {
   items: R[];

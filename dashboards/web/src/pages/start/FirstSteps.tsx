@@ -2,8 +2,8 @@
 import type { ReactNode } from "react";
 import { BASE } from "../../api/address";
 import { useMay } from "../../api/session";
+import { linkTo } from "../../navigation/hash";
 import { LinkButton } from "../../parts/Button";
-import { linkTo } from "../../shell/hash";
 import styles from "./Start.module.css";
 
 export function FirstSteps() {

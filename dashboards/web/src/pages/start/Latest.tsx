@@ -1,7 +1,7 @@
 /** A few experiments as rows, each a link to where it is watched. */
 import type { Schemas } from "../../api/client";
+import { linkTo } from "../../navigation/hash";
 import { StatusBadge } from "../../parts/Badge";
-import { linkTo } from "../../shell/hash";
 import { ago, count, moment } from "../../units";
 import styles from "./Start.module.css";
 

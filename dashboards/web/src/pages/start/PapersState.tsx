@@ -1,10 +1,11 @@
 /** One line a paper: how much of it was run in this lab, and what came of its claims. */
+
+import { countVerdicts, type PaperRow, TONES, usePaper, usePapers } from "../../data/reproductions";
+import { linkTo } from "../../navigation/hash";
+import { text, writeView } from "../../navigation/viewState";
 import { Badge } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/hash";
-import { text, writeView } from "../../shell/viewState";
-import { countVerdicts, type PaperRow, TONES, usePaper, usePapers } from "../papers/standing";
 import styles from "./Start.module.css";
 
 const SEARCH = { q: text() };

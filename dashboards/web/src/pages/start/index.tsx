@@ -1,12 +1,12 @@
 /** Where one arrives: what goes on, what was done last, and where the papers stand; for a lab without runs, what to do first. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { isLive, listOf, VIEW } from "../../data/runList";
+import { linkTo } from "../../navigation/hash";
+import { writeView } from "../../navigation/viewState";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
-import { linkTo } from "../../shell/hash";
-import { writeView } from "../../shell/viewState";
-import { isLive, listOf, VIEW } from "../runs/view";
 import { FirstSteps } from "./FirstSteps";
 import { Latest } from "./Latest";
 import { PapersState } from "./PapersState";

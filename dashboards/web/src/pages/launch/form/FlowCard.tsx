@@ -1,7 +1,8 @@
 /** One entry of the flows: what it sends, when, and with which parameters; the swatch is how charts draw it. */
-import { flowStyle } from "../../../palette";
+
 import { Button } from "../../../parts/Button";
-import { useTheme } from "../../../shell/theme";
+import { flowStyle } from "../../../theme/palette";
+import { useTheme } from "../../../theme/theme";
 import { controlOf } from "../catalogue";
 import { mistakeAt } from "../problems";
 import { type Value, valueAt } from "../yamlText";

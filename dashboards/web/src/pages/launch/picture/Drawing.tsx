@@ -1,6 +1,6 @@
 /** The path as it is now: links with what they do to packets, and the flows through it, in the colours that charts give them. */
-import { flowStyle } from "../../../palette";
-import { useTheme } from "../../../shell/theme";
+import { flowStyle } from "../../../theme/palette";
+import { useTheme } from "../../../theme/theme";
 import styles from "./Drawing.module.css";
 import { type Drawing as Drawn, type Laid, type Link, layOut, nodeWidth, type Spot } from "./layout";
 import { accessWords, linesOf, linkWords, type Words } from "./words";

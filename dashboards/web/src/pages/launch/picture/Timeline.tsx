@@ -1,6 +1,6 @@
 /** When flows come and go and what changes on the way: bars to be dragged by their ends or as a whole. */
-import { flowStyle } from "../../../palette";
-import { useTheme } from "../../../shell/theme";
+import { flowStyle } from "../../../theme/palette";
+import { useTheme } from "../../../theme/theme";
 import { duration } from "../../../units";
 import { ticks, written } from "../durations";
 import { useEdit, write } from "../form/edit";

@@ -1,6 +1,7 @@
 /** Dark, light, or as the system has it: the choice is kept in the browser, the colours are in theme.css. */
-import { applyPalette } from "../palette";
+
 import { Store, useStore } from "../store";
+import { applyPalette } from "./palette";
 
 export const CHOICES = ["system", "light", "dark"] as const;
 export type Choice = (typeof CHOICES)[number];

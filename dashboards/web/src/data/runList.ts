@@ -1,8 +1,8 @@
 /** What of the list is shown, as the address has it, and the question that the service is asked for it. */
-import type { Schemas } from "../../api/client";
-import type { Status } from "../../parts/Badge";
-import { flag, list, oneOf, text, type ViewOf, writeView } from "../../shell/codecs";
-import { linkTo } from "../../shell/hash";
+import type { Schemas } from "../api/client";
+import { flag, list, oneOf, text, type ViewOf, writeView } from "../navigation/codecs";
+import { linkTo } from "../navigation/hash";
+import type { Status } from "../parts/Badge";
 
 export const STATUSES: readonly Status[] = ["queued", "running", "done", "missed", "failed", "cancelled"];
 

@@ -1,7 +1,7 @@
 /** Where figures stand in this lab, kept true while their runs go on. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { answered, api, type Schemas } from "../../api/client";
-import type { Tone } from "../../parts/Badge";
+import { answered, api, type Schemas } from "../api/client";
+import type { Tone } from "../parts/Badge";
 
 export type Figure = Schemas["Figure"];
 export type FigureRow = Schemas["FigureRow"];

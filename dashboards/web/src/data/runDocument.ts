@@ -1,7 +1,7 @@
 /** What a run came to, as the service tells it (docs/results.md): the parts of it that the page shows. */
-import type { Schemas } from "../../api/client";
-import { digits } from "../../units";
-import { isLive } from "../runs/view";
+import type { Schemas } from "../api/client";
+import { digits } from "../units";
+import { isLive } from "./runList";
 
 export type Run = Schemas["Run"];
 export type Outline = Schemas["Outline"];

@@ -1,5 +1,5 @@
 /** Measures of runs by their names, as comparisons (`rtt_mean`) and summaries (`rtt_ms.mean`) have them: how one is called and written. */
-import { count, digits, duration, NONE, packets, plain, rate, share, size } from "../../units";
+import { count, digits, duration, NONE, packets, plain, rate, share, size } from "../units";
 
 const SHARES = new Set(["loss_ratio", "pdr", "share", "rate_error", "utilisation", "efficiency"]);
 const COUNTS = new Set(["retransmits", "drops", "marks"]);
