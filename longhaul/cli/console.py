@@ -17,8 +17,8 @@ from rich.text import Text
 
 from longhaul.orchestrator.papers.reproduction import outcome
 from longhaul.orchestrator.papers.verdicts import Verdict
+from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.preview.describe import NO_ANSWER, control_text, unanswered
-from longhaul.orchestrator.spec.sweep import point_text
 from longhaul.orchestrator.system.errors import sentence, visible
 from longhaul.orchestrator.system.units import format_rate
 

@@ -84,6 +84,11 @@ def point_key(point: Mapping[str, str]) -> str:
     return json.dumps(point, sort_keys=True)
 
 
+def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
+    """A point but for these fields."""
+    return {name: value for name, value in point.items() if name not in fields}
+
+
 def measured_places(document: dict[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:
     """Phase (none: the window), flow (none: the path or the run) and name of every measure."""
     for phase in (None, *document.get("phases", {})):

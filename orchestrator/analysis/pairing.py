@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from longhaul.orchestrator.analysis.aggregate import point_key
-from longhaul.orchestrator.spec.sweep import without
+from longhaul.orchestrator.analysis.aggregate import point_key, without
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_duration, format_rate
 

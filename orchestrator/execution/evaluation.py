@@ -65,11 +65,11 @@ def measured_by() -> str:
     """A hash of the code of every formula."""
     code = hashlib.sha256()
     for module in FORMULAS:
-        code.update(_formulas(Path(str(module.__file__)).read_text()).encode())
+        code.update(formulas_of(Path(str(module.__file__)).read_text()).encode())
     return code.hexdigest()[:12]
 
 
-def _formulas(source: str) -> str:
+def formulas_of(source: str) -> str:
     """The lines of a module that compute: where its parts are imported from and what is written about them may change."""
     tree, lines = ast.parse(source), source.splitlines()
     for node in ast.walk(tree):

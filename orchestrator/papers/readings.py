@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from longhaul.orchestrator.analysis.aggregate import by_point, point_key, with_interval
+from longhaul.orchestrator.analysis.aggregate import by_point, point_key, with_interval, without
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.papers.claims import Claim, Contrast, selects
-from longhaul.orchestrator.spec.sweep import point_text, without
+from longhaul.orchestrator.plan.run import point_text
 
 Document = dict[str, Any]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longhaul.orchestrator.analysis.aggregate import point_key
+from longhaul.orchestrator.analysis.aggregate import point_key, without
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.papers.claims import (
     Claim,
@@ -29,7 +29,6 @@ from longhaul.orchestrator.papers.claims import (
 from longhaul.orchestrator.papers.load import load_matrix
 from longhaul.orchestrator.papers.readings import Reading, Unreadable, place_text, read_points
 from longhaul.orchestrator.spec.measures import MEASURES, read_amount
-from longhaul.orchestrator.spec.sweep import without
 from longhaul.orchestrator.system.units import format_rate, parse_share
 
 Document = dict[str, Any]

@@ -324,8 +324,7 @@ class Run:
     @property
     def title(self) -> str:
         """A short name for progress lines and charts."""
-        point = [f"{path.rpartition('.')[2]}={value}" for path, value in self.point.items()]
-        return " ".join([self.experiment, *point, f"seed {self.seed}"])
+        return " ".join(filter(None, [self.experiment, point_text(self.point, " "), f"seed {self.seed}"]))
 
     @property
     def machines(self) -> tuple[PlacedHost, ...]:
@@ -393,3 +392,8 @@ def run_id(run: Run, identity: Mapping[str, str]) -> str:
     """The name of a result: a hash over all that determines it, the run and the programs that carry it out."""
     canonical = json.dumps([run.as_json(), dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:20]
+
+
+def point_text(point: Mapping[str, str], between: str = ", ") -> str:
+    """A point of a sweep as tables, titles and messages write it."""
+    return between.join(f"{name.removeprefix('flows.').removeprefix('path.')}={text}" for name, text in point.items())

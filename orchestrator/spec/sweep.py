@@ -46,16 +46,6 @@ def point_texts(point: Point) -> dict[str, str]:
     return {path: value_text(value) for path, value in point.items()}
 
 
-def point_text(point: Mapping[str, str]) -> str:
-    """A point in words."""
-    return ", ".join(f"{name.removeprefix('flows.').removeprefix('path.')}={value}" for name, value in point.items())
-
-
-def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
-    """A point but for these fields."""
-    return {name: value for name, value in point.items() if name not in fields}
-
-
 def swept_texts(sweep: Sweep) -> dict[str, list[str]]:
     """The fields of a sweep with their values as tables show them, in order."""
     found: dict[str, dict[str, None]] = {}

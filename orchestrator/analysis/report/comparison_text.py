@@ -19,8 +19,8 @@ from longhaul.orchestrator.analysis.compare import (
     Row,
 )
 from longhaul.orchestrator.analysis.pairing import Document, run_text
+from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.spec.measures import MEASURES
-from longhaul.orchestrator.spec.sweep import point_text
 from longhaul.orchestrator.system.units import format_rate, format_share
 
 # More than this many runs or rows are counted instead of named.

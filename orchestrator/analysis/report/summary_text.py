@@ -10,7 +10,7 @@ from longhaul.orchestrator.analysis.aggregate import by_point
 from longhaul.orchestrator.analysis.measures import key_of
 from longhaul.orchestrator.analysis.pairing import run_text
 from longhaul.orchestrator.analysis.report.comparison_text import amount_text, count_text, plain
-from longhaul.orchestrator.spec.sweep import point_text
+from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.system.errors import sentence
 
 Document = dict[str, Any]

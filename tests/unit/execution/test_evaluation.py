@@ -1,0 +1,53 @@
+"""By which formulas a run was measured: what may change in their modules without measuring every kept run again."""
+
+from __future__ import annotations
+
+import pytest
+
+from longhaul.orchestrator.execution import evaluation
+
+BEFORE = '''"""Some measures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.run import Run
+
+
+# As the paper has it.
+def share(run: Run) -> float:
+    """A flow's part."""
+    import math
+
+    return math.floor(np.mean([1.0, 2.0]))  # rounded down
+'''
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "same"),
+    [
+        ("orchestrator.run", "longhaul.orchestrator.plan.run", True),
+        ("from orchestrator.run import Run", "from longhaul.orchestrator.plan import (\n    Run,\n)", True),
+        ('"""Some measures."""', '"""Measures of runs.\n\nOne formula each.\n"""', True),
+        ("# As the paper has it.\n", "", True),
+        ('    """A flow\'s part."""\n', "", True),
+        ("\n\n\n", "\n", True),
+        ("2.0", "3.0", False),
+        ("floor", "ceil", False),
+        ("def share", "def part", False),
+    ],
+)
+def test_only_what_computes_counts(written: str, instead: str, same: bool) -> None:
+    assert written in BEFORE
+    after = BEFORE.replace(written, instead)
+    assert (evaluation.formulas_of(after) == evaluation.formulas_of(BEFORE)) == same
+
+
+def test_the_same_formulas_under_an_earlier_hash_are_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "SAME_FORMULAS", {"before": evaluation.measured_by(), "long ago": "before"})
+    assert evaluation.is_current(evaluation.measured_by())
+    assert evaluation.is_current("before")
+    assert not evaluation.is_current("long ago")
+    assert not evaluation.is_current("another")
+    assert not evaluation.is_current(None)
