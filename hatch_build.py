@@ -22,6 +22,8 @@ _FOLDERS = ("kmod", "orchestrator/agent", "playbooks", "dashboards/grafana", "da
 # dkms.sh reads the version in pyproject.toml.
 _SINGLE = ("pyproject.toml", "dashboards/prometheus.yml")
 _PAGE = "dashboards/web/dist"
+# Folders of the repository that are imported as parts of longhaul.
+_ROOMS = ("api", "orchestrator", "topologies")
 _ELSEWHERE = {
     "docs/*.1": "share/man/man1",
     "docs/longhaul.bash-completion": "share/bash-completion/completions",
@@ -42,10 +44,15 @@ class Files(BuildHookInterface[Any]):
         if version != "editable":
             build_data["shared_data"].update(shared_files(Path(self.root)))
             return
-        link = Path(self.root, "build/import/longhaul")
-        link.parent.mkdir(parents=True, exist_ok=True)
-        if not link.is_symlink():
-            link.symlink_to("../../longhaul")
+        # A source distribution has no links.
+        for link, target in (
+            ("build/import/longhaul", "../../longhaul"),
+            *((f"longhaul/{name}", f"../{name}") for name in _ROOMS),
+        ):
+            place = Path(self.root, link)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.is_symlink():
+                place.symlink_to(target)
 
 
 def shared_files(root: Path) -> dict[str, str]:

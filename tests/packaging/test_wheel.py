@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -42,6 +43,15 @@ def test_nothing_but_longhaul_can_be_imported_from_it(wheel: Path) -> None:
     inside = zipfile.ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in inside if ".d" not in name.partition("/")[0]} == {"longhaul"}
     assert not [name for name in inside if name.startswith("longhaul/orchestrator/agent/")]
+
+
+def test_a_source_distribution_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    words = ["--quiet", "--no-build-isolation", "--no-deps", "--no-binary", ":all:"]
+    start([sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)], FILES)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    start([sys.executable, "-m", "pip", "wheel", *words, "--wheel-dir", str(tmp_path), str(archive)], tmp_path)
+    (built,) = tmp_path.glob("*.whl")
+    assert zipfile.ZipFile(built).namelist() == zipfile.ZipFile(wheel).namelist()
 
 
 def test_nothing_that_a_build_leaves_behind_gets_in(wheel: Path) -> None:
