@@ -78,12 +78,14 @@ FULL = {
 _REACHES_MS = 120_000
 # Nothing changes for a while, and nothing says that it is on its way.
 _SETTLED = """() => new Promise((resolve) => {
-    const [quiet, most] = [400, 10000];
+    const [quiet, most] = [400, 30000];
     const begun = performance.now();
     let changed = begun;
     const watch = new MutationObserver(() => { changed = performance.now(); });
     watch.observe(document.body, { subtree: true, childList: true, characterData: true });
-    const waits = () => [...document.querySelectorAll("main [role=status]")].some((one) => /…$/.test(one.textContent));
+    // Numbers of an experiment that is not the one on the page any more are pale until their successors come.
+    const waits = () => document.querySelector('main [data-fresh="false"]') !== null
+        || [...document.querySelectorAll("main [role=status]")].some((one) => /…$/.test(one.textContent));
     const look = () => {
         const now = performance.now();
         if (now - begun < most && (now - changed < quiet || waits())) return setTimeout(look, 50);
