@@ -50,6 +50,8 @@ def run_program(
     for module in modules:
         place(module, guest / "modules" / module.name)
     folder = Path.cwd()
+    # A link to a folder below /tmp leads nowhere in the guest, where that is empty: the folder itself is named.
+    words = [str(Path(word).parent.resolve() / Path(word).name) if word.startswith("/") else word for word in words]
     shown = [str(folder), *(str(Path(word).parent) for word in words if word.startswith("/"))]
     ask_for(guest, words, FILES, str(folder), shown, [module.stem for module in modules])
     with claim_cpu() as cpu:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +90,26 @@ def test_mn_itself(tmp_path: Path) -> None:
     done = mininet(*words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "0% dropped (2/2 received)" in done.stdout + done.stderr
+
+
+def test_a_topology_behind_a_link_is_found(tmp_path: Path) -> None:
+    """Folders below /tmp are empty in a guest but for those that the arguments name."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    shutil.copy(Path(topologies.__file__).parent / CATALOG["dumbbell"].file, tmp_path / "folder" / "mine.py")
+    words = (
+        "--custom",
+        str(tmp_path / "link" / "mine.py"),
+        "--topo",
+        "dumbbell,n=1",
+        "--link",
+        "tc",
+        "--switch",
+        "lxbr",
+    )
+    done = mininet("mn", "--", *words, "--controller", "none", "--test", "pingall", folder=tmp_path / "here")
+    assert "*** Results: 0% dropped" in done.stdout + done.stderr
 
 
 # Topologies at a size whose every pair is soon pinged; mixed_wireless too, as Mininet understands it.
