@@ -32,15 +32,13 @@ from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.supervise import Stop
 from longhaul.orchestrator.trace.records import TraceTail
 from tests.hosts.bench import QUIET, measured
-from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
+from tests.hosts.runs import LONGHAUL, TRIES, Runner, experiment, only_run, refused_as_busy, wait_until
 from tests.live.prometheus import PrometheusServer
 
 CUBIC = experiment("hosts-cubic", [{"name": "app", "cc": "cubic"}], duration="12 s", warmup="2 s")
 APPTCP = experiment(
     "hosts-apptcp", [{"name": "app", "cc": "apptcp", "params": {"rate": "10 Mbit/s"}}], duration="8 s", warmup="2 s"
 )
-# This machine has other work: a run beside a compiler is tried again.
-_TRIES = 4
 _LIVE_WITHIN_S = 2.0
 
 
@@ -58,7 +56,7 @@ def _goodput(document: dict[str, Any]) -> float:
 
 def _near(runner: Runner, spec: dict[str, Any], wanted_bps: float) -> float:
     found = []
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         code, document, messages = runner.run(spec)
         if code == 0:
             found.append(_goodput(document))
@@ -127,7 +125,8 @@ def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None
     runner.assert_clean("alpha", "beta")
 
 
-def test_samples_arrive_while_it_runs(runner: Runner, prometheus: PrometheusServer) -> None:
+def _lags_of(runner: Runner, prometheus: PrometheusServer) -> tuple[dict[str, list[float]], dict[str, Any]]:
+    """How old the newest sample was at each look, and the document of the run."""
     home = runner.settings().home
     process = runner.start(CUBIC, LONGHAUL_PROMETHEUS=prometheus.url)
     lags: dict[str, list[float]] = {"store": [], "prometheus": []}
@@ -143,7 +142,16 @@ def test_samples_arrive_while_it_runs(runner: Runner, prometheus: PrometheusServ
             lags["prometheus"].append(time.time() - newest_s)
         time.sleep(0.1)
     code, document, messages = runner.end(process)
-    assert code == 0, messages
+    assert code == 0 or refused_as_busy(document), messages
+    return lags, document
+
+
+def test_samples_arrive_while_it_runs(runner: Runner, prometheus: PrometheusServer) -> None:
+    for _ in range(TRIES):
+        with locked(QUIET):
+            lags, document = _lags_of(runner, prometheus)
+        if not refused_as_busy(document):
+            break
     assert only_run(document)["prometheus"]["samples"] > 1000
     for name, seen in lags.items():
         assert len(seen) > 10, name
