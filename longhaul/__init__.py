@@ -1,1 +1,86 @@
-"""Longhaul from the outside: the command line, the client of the service, and what a notebook imports."""
+"""Longhaul, a congestion-control laboratory: run experiments in this process, read their results, or use a service.
+
+    import longhaul
+
+    result = longhaul.run("demo")                       compile and run, here, in virtual time
+    result.measures["goodput(app)"]                     numbers
+    result.frame("acks")                                every ACK: pandas, polars or pyarrow
+    longhaul.Client("http://127.0.0.1:8080", token)     the same on a service
+
+docs/python.md has every function and type; docs/stability.md says which of them stay as they are.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longhaul.client import Client
+    from longhaul.laboratory.comparisons import compare
+    from longhaul.laboratory.experiments import load, plan, run, sweep
+    from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_runs, rerun, verify
+    from longhaul.laboratory.reproductions import reproduce
+    from longhaul.laboratory.searches import search, tune
+    from longhaul.orchestrator.execution.pipeline import Watcher
+    from longhaul.orchestrator.spec.model import Experiment
+    from longhaul.orchestrator.system.errors import LonghaulError
+    from longhaul.results import Comparison, Plan, Reproduction, Result, Run, Search, Series
+
+# Where each public name is defined. Nothing of it is loaded before it is used.
+_HOMES = {
+    "longhaul.client": ("Client",),
+    "longhaul.laboratory.comparisons": ("compare",),
+    "longhaul.laboratory.experiments": ("load", "plan", "run", "sweep"),
+    "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
+    "longhaul.laboratory.reproductions": ("reproduce",),
+    "longhaul.laboratory.searches": ("search", "tune"),
+    "longhaul.orchestrator.execution.pipeline": ("Watcher",),
+    "longhaul.orchestrator.spec.model": ("Experiment",),
+    "longhaul.orchestrator.system.errors": ("LonghaulError",),
+    "longhaul.results": ("Comparison", "Plan", "Reproduction", "Result", "Run", "Search", "Series"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Client",
+    "Comparison",
+    "Experiment",
+    "LonghaulError",
+    "Plan",
+    "Reproduction",
+    "Rerun",
+    "Result",
+    "Run",
+    "Search",
+    "Series",
+    "Watcher",
+    "compare",
+    "kept_run",
+    "kept_runs",
+    "load",
+    "plan",
+    "reproduce",
+    "rerun",
+    "run",
+    "search",
+    "sweep",
+    "tune",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("longhaul")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'longhaul' has no attribute {name!r}")
+    found = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

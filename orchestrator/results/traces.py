@@ -71,7 +71,7 @@ def write_traces(folder: Path, trace: Trace) -> None:
 
 def read_traces(folder: Path) -> Trace:
     """The trace that `write_traces` wrote."""
-    arrays = {kind: _read(folder / FILE_NAMES[kind], kind) for kind in TRACE_KINDS}
+    arrays = {kind: read_kind(folder, kind) for kind in TRACE_KINDS}
     return Trace(*(arrays[kind] for kind in TRACE_KINDS))
 
 
@@ -119,7 +119,7 @@ def unsealed_fault(folder: Path, name: str) -> str:
     """Why a file without a hash cannot be read; nothing where it can."""
     kind = next(kind for kind, file in FILE_NAMES.items() if file == name)
     try:
-        _read(folder / name, kind)
+        read_kind(folder, kind)
     except TraceError as error:
         return str(error)
     return ""
@@ -165,8 +165,10 @@ def _told(group: Any) -> _Told:
     return _Told(**found)
 
 
-def _read(file: Path, kind: str) -> Records:
-    check_file(file.parent, file.name)
+def read_kind(folder: Path, kind: str) -> Records:
+    """The records of one kind."""
+    file = folder / FILE_NAMES[kind]
+    check_file(folder, file.name)
     try:
         table = pq.read_table(file, page_checksum_verification=True)
         records = np.zeros(table.num_rows * RECORD_BYTES, dtype=np.uint8).view(TRACE_KINDS[kind])

@@ -40,6 +40,7 @@ CONFINED = {
         "orchestrator/results/shared_columns.py",
         "orchestrator/results/conversion.py",
         "orchestrator/papers/drawings/drawn.py",
+        "longhaul/results/frames.py",
     },
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
     "optuna": {"orchestrator/analysis/search/sampling.py"},

@@ -16,7 +16,15 @@ from tests.support.folders import REPOSITORY
 
 SOURCES = [
     file
-    for top in ("longhaul/cli", "longhaul/client", "api", "orchestrator", "topologies")
+    for top in (
+        "longhaul/cli",
+        "longhaul/client",
+        "longhaul/laboratory",
+        "longhaul/results",
+        "api",
+        "orchestrator",
+        "topologies",
+    )
     for file in sorted((REPOSITORY / top).rglob("*.py"))
 ]
 

@@ -1,0 +1,123 @@
+"""`longhaul compare`: two sides, paired by point and seed; the exit code is the gate's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import JsonOption, MarkdownOption, SideA, SideB
+from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+from longhaul.orchestrator.system.errors import PlanError
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.compare import Comparison
+
+app = verb_app()
+
+# Rows beside those of the gate; a sweep of many points has hundreds.
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """The options of `longhaul compare`."""
+
+    a: SideA
+    b: SideB = None
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD[=A,B]", help="Instead of B: two values of a swept field of A, as in flows.app.cc=cubic,bbr."
+        ),
+    ] = None
+    gates: Annotated[
+        list[str] | None,
+        typer.Option("--for", metavar="MEASURE", help="Exit code 1 if this is worse in B, as in goodput(app)."),
+    ] = None
+    least: Annotated[
+        str, typer.Option("--min-effect", metavar="SHARE", help="The least change of a mean that matters.")
+    ] = "2 %"
+    everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only what changed.")] = False
+    as_json: JsonOption = False
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")] = None
+    summary: MarkdownOption = None
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, partners together.")] = None
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="BRANCH", help="Instead of B: hold A against what the service has for this branch."),
+    ] = None
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
+
+
+@command(app)
+def compare(options: CompareOptions) -> int:
+    """Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse."""
+    if options.junit is not None and not options.gates:
+        raise PlanError(
+            "writing", str(options.junit), "nothing gates, so that there is no test in it", "name a gate with --for"
+        )
+    if service := server_of(options.server, needed=options.baseline is not None):
+        from longhaul.cli.experiments.remote import compare_remotely
+
+        return _finish(compare_remotely(options, service), options)
+    from longhaul.laboratory.comparisons import compare_sides
+
+    gates = options.gates or []
+    return _finish(compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least), options)
+
+
+def _finish(comparison: Comparison, options: CompareOptions) -> int:
+    """Print, write files; the exit code: 1 where a gated measure is worse."""
+    from longhaul.orchestrator.analysis.report import comparison_text
+    from longhaul.orchestrator.analysis.report.junit import comparison_xml
+    from longhaul.orchestrator.system.files import write_whole
+
+    if options.as_json:
+        print(json.dumps(comparison_text.as_json(comparison)))
+    else:
+        _print(comparison, everything=options.everything)
+    if options.junit is not None:
+        write_whole(options.junit, comparison_xml(comparison))
+    if options.summary is not None:
+        write_whole(options.summary, comparison_text.markdown(comparison))
+    if options.report is not None:
+        from longhaul.cli.terminal.output import write_report
+        from longhaul.laboratory.kept_runs import kept_run
+
+        runs = [one["run"] for pair in comparison.pairing.pairs for one in pair if one["status"] != "failed"]
+        write_report([kept_run(run) for run in runs], options.report)
+    return EXIT_MISSED if comparison.fails else EXIT_DONE
+
+
+def _print(comparison: Comparison, *, everything: bool) -> None:
+    from longhaul.cli.terminal.console import notes_console, plain_table, results_console
+    from longhaul.orchestrator.analysis.report.comparison_text import (
+        cells,
+        gate_line,
+        notes,
+        shown_rows,
+        sides_line,
+        verdict_line,
+    )
+
+    # Of a single pair every measure fits on a screen.
+    everything = everything or len(comparison.pairing.pairs) == 1
+    rows = shown_rows(comparison, everything=everything)
+    shown = rows if everything else rows[: _SHOWN + comparison.gated]
+    print(sides_line(comparison))
+    if shown:
+        results_console().print(plain_table([cells(row) for row in shown]))
+    if len(shown) < len(rows):
+        print(f"and {len(rows) - len(shown)} more that changed; --all shows every measure")
+    for note in notes(comparison):
+        notes_console().print(f"note: {note}", style="yellow", highlight=False, markup=False)
+    print(verdict_line(comparison))
+    if comparison.gated:
+        print(gate_line(comparison))

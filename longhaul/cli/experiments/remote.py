@@ -1,0 +1,208 @@
+"""`longhaul run` and `compare` on a service: the experiment is read here, runs there, and is shown here.
+
+    experiment.yaml --read--> data, ./mymodule --hash--> sha256:...   --HTTP-->   the service   --events, result-->   terminal, files, exit code
+
+A Ctrl-C before the end, or a CI job that is stopped, cancels the experiment on the service.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longhaul.cli.terminal.console import MANY, RunProgress, progress_console
+from longhaul.cli.terminal.output import EXIT_FAILED, exit_code, show_result, with_numbers, write_summaries
+from longhaul.cli.terminal.progress import ProgressLines
+from longhaul.client import Client, Event
+from longhaul.laboratory.comparisons import compare_sides, planned_here, read_result
+from longhaul.orchestrator.analysis.compare import Comparison
+from longhaul.orchestrator.analysis.report.comparison_text import count_text
+from longhaul.orchestrator.live.grafana_links import experiment_on_service
+from longhaul.orchestrator.spec.load import load_experiment, plain_data
+from longhaul.orchestrator.spec.module_sources import read_sources
+from longhaul.orchestrator.spec.user_modules import is_reference, reference
+from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
+from longhaul.orchestrator.system.files import write_whole
+from longhaul.orchestrator.system.settings import secret
+
+if TYPE_CHECKING:
+    from longhaul.api.schemas.experiments import Experiment
+    from longhaul.cli.experiments.compare import CompareOptions
+    from longhaul.cli.experiments.run import RunOptions
+
+_EXPERIMENT_ID_LENGTH = 16
+_RUN_ID = re.compile("[0-9a-f]{20}")
+
+Document = dict[str, Any]
+
+
+def open_client(server: str, token_env: str) -> Client:
+    """The service at this address, with the token of this environment variable."""
+    return Client(server, secret(token_env))
+
+
+def run_remotely(options: RunOptions, server: str) -> int:
+    """Submit an experiment, follow it, print and write its result; the exit code."""
+    files = options.files
+    files.check()
+    if files.report is not None and files.report.suffix != ".html":
+        raise PlanError("writing", str(files.report), "a service makes reports as HTML alone", "name a file in .html")
+    with open_client(server, options.token_env) as client:
+        asked = _asked(client, options.experiment, options.changes or []) | options.remote
+        ended = _carried_out(client, asked, quiet=options.as_json)
+        result = client.result(ended.id, notes=ended.lint)
+        result.document.update({"id": ended.id, "server": client.url, "status": ended.status})
+        if options.as_json:
+            print(json.dumps(result.document))
+        else:
+            show_result(result)
+        write_summaries(result, files)
+        if files.report is not None and with_numbers(result):
+            write_whole(files.report, client.report(ended.id))
+            _note(f"report: {files.report}")
+        if files.out is not None:
+            for run in with_numbers(result):
+                _download(client, run.id, files.out / run.id)
+    if ended.status == "cancelled":
+        _note(f"experiment {ended.id} was cancelled on the service before its end")
+        return EXIT_FAILED
+    return exit_code(result.runs)
+
+
+def _asked(client: Client, experiment: str, changes: Sequence[str]) -> dict[str, Any]:
+    """A file as its fields, its modules sent; a shipped name as the service knows it."""
+    path = Path(experiment)
+    if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
+        return {"experiment": experiment, "set": list(changes)}
+    data = plain_data(load_experiment(experiment, changes))
+    if modules := data.get("modules"):
+        data["modules"] = [entry if is_reference(entry) else _send(client, Path(entry)) for entry in modules]
+    return {"experiment": data}
+
+
+def _send(client: Client, folder: Path) -> str:
+    source, files = read_sources(folder)
+    if not client.knows_module(source):
+        client.send_module(source, files)
+        _note(f"sent {folder.name} as {reference(source)}")
+    return reference(source)
+
+
+def _carried_out(client: Client, asked: dict[str, Any], *, quiet: bool) -> Experiment:
+    """Submit and follow. Who leaves before the answer is here asks once more under the same key, to know what is to be cancelled."""
+    key = secrets.token_hex(16)
+    made: Experiment | None = None
+    try:
+        made = client.submit(key=key, **asked)
+        known = f"{count_text(made.progress.total, 'run')}, {made.progress.cached} answered from the store"
+        _note(f"experiment {made.id} on {client.url}: {known}")
+        _note(f"watch it: {experiment_on_service(client.url, made.id)}")
+        return _follow(client, made, quiet=quiet)
+    except (KeyboardInterrupt, SystemExit):
+        _cancel(client, (made or client.submit(key=key, **asked)).id)
+        raise
+
+
+def _cancel(client: Client, experiment: str) -> None:
+    client.cancel(experiment)
+    _note(f"cancelled experiment {experiment} on {client.url}")
+
+
+def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
+    """The experiment when it has ended; meanwhile its progress as a local run shows it: bars on a terminal, lines elsewhere."""
+    terminal = sys.stderr.isatty()
+    if quiet and terminal:
+        return client.wait(made.id)
+    positions = {href.rpartition("/")[2]: position for position, href in enumerate(made.runs)}
+    rows = {row.id: row for row in client.runs(experiment_id=made.id)} if len(positions) <= MANY else {}
+    clock = made.asked.get("clock") or ("virtual" if made.asked.get("backend") == "sandbox" else "of its clock")
+
+    lines = ProgressLines(made.name, [1.0] * made.progress.total, answered=made.progress.cached)
+    with RunProgress(made.name, made.progress.total, progress_console()) as bars:
+
+        def told(event: Event) -> None:
+            position = positions.get(event.run or "")
+            if position is None:
+                return
+            if event.kind in ("run.started", "run.retried"):
+                row = rows.get(event.run or "")
+                point = [f"{path.rpartition('.')[2]}={value}" for path, value in row.point.items()] if row else []
+                title = " ".join([made.name, *point, f"seed {row.seed}" if row else ""])
+                length_s = row.virtual_s if row else 0.0
+                bars.started(position, title, length_s, clock)
+                lines.started(position, title, length_s)
+            elif event.kind == "run.progress":
+                bars.reached(position, event.data["virtual_s"])
+                if not terminal:
+                    lines.reached(position, event.data["virtual_s"])
+            elif event.kind == "run.finished":
+                bars.finished(position)
+                if not terminal:
+                    lines.finished(position, event.data["status"], cached=False)
+
+        for _ in range(made.progress.cached):
+            bars.finished(None)
+        return client.wait(made.id, told)
+
+
+def _download(client: Client, run: str, folder: Path) -> None:
+    """What a local run leaves in a folder: tables as CSV would only be the same once more."""
+    for name in client.files(run):
+        if not name.endswith(".csv"):
+            client.download(run, name, folder)
+
+
+def compare_remotely(options: CompareOptions, server: str) -> Comparison:
+    """Two sides compared whose runs are on a service; with a baseline, A is compared with it."""
+    if options.report is not None:
+        what = "the charts are of runs that are kept on this machine"
+        hint = "take the report of an experiment: GET /experiments/{id}/report"
+        raise PlanError("writing", str(options.report), what, hint)
+    a, b, names = options.a, options.b, None
+    with open_client(server, options.token_env) as client:
+        if options.baseline is not None:
+            if b is not None or options.by is not None:
+                what = f"with the baseline {options.baseline} and something else"
+                raise PlanError("comparing", a, what, "leave the other out")
+            base = client.baseline(_name(client, a), options.baseline).experiment_id
+            a, b, names = base, a, (f"{options.baseline} ({base})", a)
+        return compare_sides(
+            a, b, by=options.by, gates=options.gates or [], min_effect=options.least, names=names,
+            find=partial(_documents, client), plan=partial(_planned, client),
+        )  # fmt: skip
+
+
+def _name(client: Client, side: str) -> str:
+    result = read_result(side)
+    return client.experiment(side).name if result is None else str(result["experiment"])
+
+
+def _documents(client: Client, side: str) -> list[Document]:
+    if len(side) == _EXPERIMENT_ID_LENGTH:
+        found: list[Document] = client.result(side).document["runs"]
+        if not found:
+            raise ResultsError("comparing experiment", side, "none of its runs has ended", "follow it, and ask again")
+        return found
+    document = client.run(side).document
+    if document is None:
+        raise ResultsError("comparing run", side, "it has not ended", "follow it, and ask again")
+    return [document]
+
+
+def _planned(client: Client, run: str) -> Mapping[str, Any] | None:
+    """The plan of a run of the service, or of a result that was made here; None where neither keeps it."""
+    if _RUN_ID.fullmatch(run):
+        with contextlib.suppress(NotFound):
+            return client.plan_of(run)
+    return planned_here(run)
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)

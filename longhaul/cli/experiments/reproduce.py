@@ -1,0 +1,73 @@
+"""`longhaul reproduce`: a paper's experiments, and its published values beside the measured ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import JobsOption, JsonOption, NoCacheOption
+from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, EXIT_MISSED
+
+if TYPE_CHECKING:
+    from longhaul.laboratory.reproductions import Reproduced
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """The options of `longhaul reproduce`."""
+
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER[/FIGURE]]", help="A paper, or one figure of it; every paper by default."),
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="The fewest points that still give the verdicts.")] = False
+    jobs: JobsOption = None
+    as_json: JsonOption = False
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write the documents and a page a paper into this folder."),
+    ] = None
+    no_cache: NoCacheOption = False
+
+
+@command(app)
+def reproduce(options: ReproduceOptions) -> int:
+    """Run a paper's experiments and hold the published values against them; exit code 1 if a claim that gates differs."""
+    from longhaul.cli.terminal.progress import shown_progress
+    from longhaul.laboratory import reproductions
+
+    use_cache = not options.no_cache
+    progress = partial(shown_progress, options.target or "all", quiet=options.as_json, use_cache=use_cache)
+    found = reproductions.reproduce(
+        options.target, quick=options.quick, jobs=options.jobs, cache=use_cache, watcher=progress
+    )
+    if options.as_json:
+        print(json.dumps(found.document))
+    else:
+        _print(found)
+    if options.output is not None:
+        found.write(options.output)
+    if any(run["status"] == "failed" for run in found["runs"]):
+        return EXIT_FAILED
+    return EXIT_DONE if found.ok else EXIT_MISSED
+
+
+def _print(found: Reproduced) -> None:
+    from longhaul.cli.terminal.console import results_console, verdict_table
+    from longhaul.orchestrator.papers.reproduction import verdict_line
+
+    console = results_console()
+    for paper, verdicts in found.judged.items():
+        console.print(verdict_table(paper, verdicts))
+        for one in verdicts:
+            if one.why:
+                console.print(f"{one.figure} {one.claim}: {one.why}", highlight=False, markup=False)
+        console.print(verdict_line(verdicts), highlight=False)

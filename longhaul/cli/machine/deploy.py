@@ -1,0 +1,103 @@
+"""The verbs that deploy: hosts check, deploy, restore."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longhaul.cli.terminal.options import JsonOption
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.execution.deployment import HostOutcome
+
+InventoryArgument = Annotated[
+    Path, typer.Argument(metavar="INVENTORY", help="An inventory of Ansible with a group `endpoints`.")
+]
+CheckOption = Annotated[bool, typer.Option("--check", help="Only say what would change.")]
+ModulesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Modules built elsewhere: a folder for each kernel's release with its *.ko."),
+]
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of `longhaul hosts check`."""
+
+    inventory: InventoryArgument
+    modules: ModulesOption = None
+    as_json: JsonOption = False
+
+
+def check(options: CheckOptions) -> int:
+    """Find out whether hosts can be reached and are as deployed; exit code 1 where a deploy would change something."""
+    outcomes = _deploy(options.inventory, options.modules, check=True, as_json=options.as_json)
+    return _exit_code(outcomes) or int(any(outcome.changed for outcome in outcomes))
+
+
+@dataclass(frozen=True)
+class DeployOptions:
+    """The options of `longhaul hosts deploy`."""
+
+    inventory: InventoryArgument
+    modules: ModulesOption = None
+    check_only: CheckOption = False
+    as_json: JsonOption = False
+
+
+def deploy(options: DeployOptions) -> int:
+    """Make hosts endpoints: buffers and queue, congestion controls, the agent with the policy's limits. A second time changes nothing."""
+    return _exit_code(_deploy(options.inventory, options.modules, check=options.check_only, as_json=options.as_json))
+
+
+@dataclass(frozen=True)
+class RestoreOptions:
+    """The options of `longhaul hosts restore`."""
+
+    inventory: InventoryArgument
+    check_only: CheckOption = False
+    as_json: JsonOption = False
+
+
+def restore(options: RestoreOptions) -> int:
+    """Put hosts back as they were found, and take everything of Longhaul away."""
+    from longhaul.orchestrator.execution.deployment import restore as restore_hosts
+    from longhaul.orchestrator.execution.deployment import says
+
+    outcomes = restore_hosts(options.inventory, says(), check=options.check_only)
+    _report(outcomes, as_json=options.as_json)
+    return _exit_code(outcomes)
+
+
+def _deploy(inventory: Path, modules: Path | None, *, check: bool, as_json: bool) -> list[HostOutcome]:
+    from longhaul.orchestrator.execution.deployment import deploy as deploy_hosts
+    from longhaul.orchestrator.execution.deployment import says
+    from longhaul.orchestrator.system.settings import load_settings
+
+    outcomes = deploy_hosts(load_settings(), inventory, says(), check=check, modules=modules)
+    _report(outcomes, as_json=as_json)
+    return outcomes
+
+
+def _report(outcomes: list[HostOutcome], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"hosts": [outcome.as_json() for outcome in outcomes]}))
+    for outcome in outcomes:
+        if outcome.problem:
+            typer.echo(outcome.problem, err=True)
+        elif not as_json:
+            print(f"{outcome.host}: {_change_text(outcome.changed)}")
+
+
+def _change_text(changed: list[str]) -> str:
+    return f"{len(changed)} tasks changed something" if changed else "as it should be; nothing changed"
+
+
+def _exit_code(outcomes: list[HostOutcome]) -> int:
+    """As the contract has it: 3 where a host cannot be reached, 4 where something failed on one."""
+    statuses = {outcome.status for outcome in outcomes}
+    return 3 if "unreachable" in statuses else 4 if "failed" in statuses else 0

@@ -1,0 +1,283 @@
+"""`longhaul doctor`: what this machine can do, and for each thing it cannot, every missing piece with what mends it.
+
+    a capability = programs and files (system_packages.py) + what a backend asks for + what is tried: writing, confining, a guest that boots
+
+It promises to leave the machine as it was. What is called ready was asked or tried, never taken from a list of versions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.machine.system_packages import ALWAYS, lacking
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import JsonOption
+from longhaul.cli.terminal.output import EXIT_DONE
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.backend_status import Missing
+from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.kernels.build import built_kernels
+from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.confinement import check_possible
+from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError, PlanError, nearest
+from longhaul.orchestrator.system.settings import Settings, load_settings
+from longhaul.orchestrator.system.units import format_size
+
+app = verb_app()
+
+_Pieces = Iterator[tuple[str, str]]
+_FREE_BYTES = 10**9
+# What the whole project is asked for by default: on the sandbox everything can run.
+_WANTED = "sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Something that a machine can do, or what it lacks for it."""
+
+    capability: str
+    about: str
+    missing: tuple[Missing, ...]
+
+    @property
+    def ready(self) -> bool:
+        return not self.missing
+
+
+@dataclass(frozen=True)
+class DoctorOptions:
+    """The options of `longhaul doctor`."""
+
+    needed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--need", metavar="CAPABILITY", help="What the exit code is about, as in hosts; sandbox by default."
+        ),
+    ] = None
+    in_full: Annotated[bool, typer.Option("--all", help="Name all that is missing, also for what is not needed.")] = (
+        False
+    )
+    as_json: JsonOption = False
+
+
+@command(app)
+def doctor(options: DoctorOptions) -> int:
+    """Show what this machine can do, and how to get what is missing; exit code 3 if something needed is missing."""
+    needed, in_full, as_json = options.needed or [], options.in_full, options.as_json
+    for name in needed:
+        if name not in _CAPABILITIES:
+            hint = f"known: {', '.join(_CAPABILITIES)}{nearest(name, _CAPABILITIES)}"
+            raise PlanError("examining this machine for", name, "no such capability", hint)
+    wanted = set(needed) or {_WANTED}
+    settings = load_settings()
+    machine = _machine(settings)
+    kernels = {row["version"]: row["built"] for row in built_kernels(settings)}
+    found = []
+    if not as_json:
+        print("; ".join(f"{name} {value}" for name, value in machine.items()))
+        print("; ".join(f"kernel {version} {'built' if built else 'not built'}" for version, built in kernels.items()))
+    for capability in capabilities(settings):
+        found.append(capability)
+        if not as_json and (capability.ready or in_full or capability.capability in wanted):
+            _show(capability)
+    folded = [one.capability for one in found if not (one.ready or in_full or one.capability in wanted)]
+    if folded and not as_json:
+        print(f"not ready: {', '.join(folded)} (`longhaul doctor --all` names what each of them lacks)")
+    if as_json:
+        rows = [{**asdict(one), "ready": one.ready} for one in found]
+        print(json.dumps({"machine": machine, "kernels": kernels, "capabilities": rows}))
+    return EXIT_DONE if all(one.ready for one in found if one.capability in wanted) else BackendUnavailable.exit_code
+
+
+def capabilities(settings: Settings) -> Iterator[Capability]:
+    """Each of them, in the order in which most people want them."""
+    for name, (about, pieces) in _CAPABILITIES.items():
+        yield Capability(name, about, tuple(Missing(*one) for one in dict.fromkeys(pieces(settings))))
+
+
+def _show(capability: Capability) -> None:
+    print(f"{capability.capability}: {'ready' if capability.ready else 'not ready'}")
+    if not capability.ready:
+        print(f"  ({capability.about})")
+    for one in capability.missing:
+        print(f"  missing {one.piece}: {one.remedy}")
+
+
+def _machine(settings: Settings) -> dict[str, str]:
+    return {
+        "Linux": f"{platform.release()} on {platform.machine()}",
+        "Python": platform.python_version(),
+        "processors": str(len(os.sched_getaffinity(0))),
+        "user": "root" if os.geteuid() == 0 else "not root",
+        "home": str(settings.home),
+        "cache": str(settings.cache),
+    }
+
+
+def _sandbox(settings: Settings) -> _Pieces:
+    if platform.machine() != "x86_64":
+        yield "an x86-64 processor", "run it on another machine, and reach that with LONGHAUL_SERVER"
+    plan = compile_plan(load_experiment("quick", ["duration=1 s", "warmup=0 s", "expect=[]"]))
+    (run,) = plan.runs
+    pieces = open_backend("sandbox", settings).check(run)
+    yield from pieces
+    memory = settings.guest_memory_dir
+    if (free := shutil.disk_usage(memory).free) < run.memory_mb * 2**20:
+        remedy = "free some, or set LONGHAUL_GUEST_MEMORY to a folder with more room"
+        yield f"{run.memory_mb} MiB of room in {memory} (it has {format_size(free)})", remedy
+    yield from _writable(settings.home, "LONGHAUL_HOME")
+    if not pieces:
+        yield from _booting(plan, settings)
+
+
+def _booting(plan: Plan, settings: Settings) -> _Pieces:
+    """A guest that boots and moves packets: whatever this machine forbids shows here."""
+    with tempfile.TemporaryDirectory(prefix="longhaul-doctor-") as home:
+        apart = replace(settings, home=Path(home), database="", prometheus=None)
+        try:
+            (document,) = Pipeline(open_backend("sandbox", apart), Store(apart)).execute(plan)
+        except LonghaulError as error:
+            yield f"a guest that boots ({error.what})", error.hint or "see docs/sandbox-kernel.md"
+            return
+    if document["status"] == "failed":
+        said = document["error"]
+        yield f"a guest that boots ({said['what']})", said["hint"].split("; its log")[0] or "see docs/sandbox-kernel.md"
+
+
+def _own_modules(settings: Settings) -> _Pieces:
+    yield from lacking("modules", "confinement")
+    yield from _writable(settings.cache, "LONGHAUL_CACHE")
+    for row in built_kernels(settings)[:1]:
+        if not row["built"]:
+            yield f"the sandbox kernel {row['version']}", f"run `longhaul kernel build {row['version']}`"
+    if settings.confinement and not list(lacking("confinement")):
+        try:
+            check_possible(settings)
+        except BackendUnavailable as error:
+            yield from error.missing
+        except OSError as error:
+            yield f"a filter of system calls in {settings.cache} ({error.strerror})", "set LONGHAUL_CACHE"
+
+
+def _kernels(settings: Settings) -> _Pieces:
+    yield from lacking("modules", "kernel")
+    yield from _writable(settings.cache, "LONGHAUL_CACHE")
+
+
+def _iperf3(_: Settings) -> _Pieces:
+    return lacking("programs")
+
+
+def _mininet(where: str) -> Callable[[Settings], _Pieces]:
+    def pieces(settings: Settings) -> _Pieces:
+        yield from open_backend("mininet", settings).check(
+            compile_plan(load_experiment("quick"), backend="mininet", where=where).runs[0]
+        )
+
+    return pieces
+
+
+def _hosts(settings: Settings) -> _Pieces:
+    yield from open_backend("hosts", settings).check(compile_plan(load_experiment("quick")).runs[0])
+    found = find_spec("ansible_runner")
+    # An empty folder that an uninstalled package left has no file of its own.
+    if found is None or found.origin is None:
+        yield "Ansible", "run `pip install --require-hashes -r requirements-hosts.lock`"
+
+
+def _service(settings: Settings) -> _Pieces:
+    return _writable(settings.home, "LONGHAUL_HOME")
+
+
+def _postgresql(settings: Settings) -> _Pieces:
+    """The one that is set, or else what runs one here."""
+    from longhaul.orchestrator.database.connection import Database
+
+    if not settings.database:
+        yield from lacking("service")
+        return
+    try:
+        Database(settings.database).ask()
+    except LonghaulError as error:
+        remedy = "start it, let its user in, or set LONGHAUL_DATABASE to where it is"
+        yield f"an answer of {error.subject} ({error.what})", remedy
+
+
+def _page(_: Settings) -> _Pieces:
+    from longhaul.api.static_page import BUILT
+
+    if not (BUILT / "index.html").is_file():
+        yield "the web page", "run `make web`"
+        yield from lacking("web")
+
+
+def _prometheus(settings: Settings) -> _Pieces:
+    if settings.prometheus is None:
+        return lacking("live")
+    from longhaul.orchestrator.live.prometheus_checks import lacking as unfit
+
+    return iter(unfit(settings.prometheus))
+
+
+def _containers(_: Settings) -> _Pieces:
+    if shutil.which("docker") is None:
+        yield from lacking("containers")
+
+
+def _this_kernel(_: Settings) -> _Pieces:
+    yield from lacking("modules")
+    release = os.uname().release
+    if not Path(f"/lib/modules/{release}/build").exists():
+        yield f"headers of kernel {release}", f"run `apt-get install linux-headers-{release}`"
+
+
+def _developing(_: Settings) -> _Pieces:
+    return lacking(
+        *ALWAYS, "kernels", "tests", "check", "stock", "bench", "service", "live", "containers", "hosts", "browser"
+    )
+
+
+_CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {
+    _WANTED: ("runs in virtual time, the same wherever the guest kernel is the same", _sandbox),
+    "own modules": ("congestion controls that people bring along, built and run confined", _own_modules),
+    "kernels": ("building kernels for guests", _kernels),
+    "iperf3": ("flows with `tool: iperf3`", _iperf3),
+    "mininet --in guest": ("real Mininet in a guest", _mininet("guest")),
+    "mininet --in host": ("real Mininet on this machine's own kernel", _mininet("host")),
+    "hosts": ("runs on physical hosts, and making hosts ready for them", _hosts),
+    "service": ("`longhaul serve`, its record in SQLite", _service),
+    "postgresql": ("the service's record on PostgreSQL", _postgresql),
+    "page": ("the web page of the service", _page),
+    "prometheus": ("runs streamed to a Prometheus while they go on", _prometheus),
+    "containers": ("the lab in containers", _containers),
+    "modules": ("the project's modules for this machine's own kernel", _this_kernel),
+    "developing": ("every test and benchmark", _developing),
+}
+
+
+def _writable(folder: Path, setting: str) -> _Pieces:
+    """Tried, in the folder or where it would be made: root is told yes by every mode, also where nothing can be written."""
+    there = next(place for place in (folder, *folder.parents) if place.is_dir())
+    try:
+        with tempfile.TemporaryDirectory(dir=there, prefix=".longhaul-doctor-"):
+            free = shutil.disk_usage(there).free
+    except OSError as error:
+        remedy = f"set {setting} to a folder that may be written, or `chown` that one"
+        yield f"the right to write {folder} ({error.strerror})", remedy
+        return
+    if free < _FREE_BYTES:
+        remedy = f"free some (`longhaul prune --older-than 30d`), or set {setting} to a larger disk"
+        yield f"{format_size(_FREE_BYTES)} of room for {folder} (it has {format_size(free)})", remedy

@@ -1,0 +1,60 @@
+"""`longhaul baseline`: the experiments of a service that others are compared with, by branch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, group_app
+from longhaul.cli.terminal.options import JsonOption
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+
+app = group_app("Baselines of the service: what experiments are compared with, by branch.")
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """The options of `longhaul baseline set`."""
+
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT_ID", help="An experiment of the service.")]
+    branch: Annotated[str, typer.Option(help="The branch that it was measured on.")] = "main"
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
+
+
+@command(app, "set")
+def set_baseline(options: SetOptions) -> None:
+    """Compare others of that experiment's name with this one, on this branch, from now on."""
+    from longhaul.cli.experiments.remote import open_client
+
+    with open_client(server_of(options.server, needed=True), options.token_env) as client:
+        name = client.experiment(options.experiment).name
+        baseline = client.set_baseline(name, options.branch, options.experiment)
+        print(f"baseline of {baseline.name} on {baseline.branch}: {baseline.experiment_id}")
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """The options of `longhaul baseline list`."""
+
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
+    as_json: JsonOption = False
+
+
+@command(app, "list")
+def list_baselines(options: ListOptions) -> None:
+    """List what is compared with what."""
+    from longhaul.cli.experiments.remote import open_client
+    from longhaul.cli.terminal.console import plain_table, results_console
+    from longhaul.orchestrator.execution.catalogues import baseline_rows
+
+    with open_client(server_of(options.server, needed=True), options.token_env) as client:
+        rows = [baseline.model_dump() for baseline in client.baselines()]
+    if options.as_json:
+        print(json.dumps(rows))
+        return
+    results_console().print(plain_table(baseline_rows(rows)) if rows else "no baselines yet")

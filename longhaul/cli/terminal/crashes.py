@@ -1,0 +1,70 @@
+"""What the command line does with an exception that nothing foresaw: exit code 4, one sentence, and the traceback in a file.
+
+Exit code 1 means that something measured does not hold, and programs take it for that. Where memory is limited so far that libraries end
+the process by themselves, with whatever code, the command line does not begin (`check_room`).
+
+    <home>/logs/crash-<time>-<pid>.txt      or in the cache, or in the folder for temporary files: the first that can be written
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from longhaul.orchestrator.system.errors import LonghaulError, remedy
+
+# Below this, loading the libraries of a trace ends in an abort, or in exit code 1, of their own.
+_LEAST_BYTES = 512 * 2**20
+
+
+def check_room() -> None:
+    """LonghaulError where this process may not have the memory that it takes to load what it needs."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_BYTES:
+        what = f"it may use {limit // 2**20} MiB of address space, and needs {_LEAST_BYTES // 2**20} MiB"
+        raise LonghaulError(
+            "starting", "longhaul", what, "allow more: `ulimit -v`, or the limit of whatever started it"
+        )
+
+
+def unforeseen(error: BaseException) -> LonghaulError:
+    """What is said of it; its traceback is in a file from now on."""
+    doing = " ".join(["longhaul", *(word for word in sys.argv[1:3] if not word.startswith("-"))])
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    place = _write("".join(traceback.format_exception(error)))
+    hint = f"the traceback is in {place}" if place else "its traceback could be written nowhere"
+    if isinstance(error, MemoryError) or "failed to map segment" in what:
+        return LonghaulError(
+            "running", doing, f"there is too little memory ({what})", f"free some, or allow more; {hint}"
+        )
+    if isinstance(error, OSError):
+        return LonghaulError("running", doing, what, "; ".join(filter(None, (remedy(error), hint))))
+    return LonghaulError("running", doing, f"something unforeseen happened ({what})", f"please report it; {hint}")
+
+
+def _write(text: str) -> Path | None:
+    name = f"crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.txt"
+    for folder in _folders():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / name
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as place:
+                place.write(text)
+        except OSError:
+            continue
+        return file
+    return None
+
+
+def _folders() -> Iterator[Path]:
+    from longhaul.orchestrator.system.settings import cache_folder, home_folder
+
+    yield home_folder() / "logs"
+    yield cache_folder() / "logs"
+    yield Path(tempfile.gettempdir())

@@ -1,0 +1,99 @@
+"""The options that several verbs take, each with one meaning."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longhaul.orchestrator.system.errors import PlanError
+
+_SIDE = (
+    "A run id, or a result (the file of `run --json`, the folder of `run --out`), or with --server an experiment's id"
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"longhaul {installed('longhaul')}")
+        raise typer.Exit
+
+
+def _shipped(begun: str) -> list[str]:
+    """For the shell's completion."""
+    from longhaul.orchestrator.spec.load import shipped_experiments
+
+    return [name for name in shipped_experiments() if name.startswith(begun)]
+
+
+VersionOption = Annotated[
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")]
+NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")]
+ExperimentArgument = Annotated[
+    str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.", autocompletion=_shipped)
+]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, or the start of one.")]
+RunsArgument = Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, or their beginnings.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, as in path.rtt=100ms.")
+]
+SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
+RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
+BackendOption = Annotated[str, typer.Option(help="What to run on: sandbox, mininet or hosts.")]
+WhereOption = Annotated[
+    str | None, typer.Option("--in", metavar="PLACE", help="Where Mininet runs: host (needs root) or guest.")
+]
+ClockOption = Annotated[
+    str | None,
+    typer.Option("--clock", metavar="CLOCK", help="Mininet's clock: virtual or real; a guest's is virtual by default."),
+]
+HostsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts",
+        metavar="FROM,TO",
+        help="The hosts of --backend hosts; FROM,BOX,TO has BOX emulate the path; more than two as a1=FROM,b1=TO,a2=OTHER.",
+    ),
+]
+MarkdownOption = Annotated[
+    Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
+]
+ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds to confirm on.")]
+SideA = Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE} to compare with.")]
+SideB = Annotated[str | None, typer.Argument(metavar="B", help=f"{_SIDE} that is compared.")]
+KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
+
+
+@dataclass(frozen=True)
+class ExperimentOptions:
+    """Which runs: an experiment, changes to it, and where it runs."""
+
+    experiment: ExperimentArgument
+    changes: SetOption = None
+    backend: BackendOption = "sandbox"
+    where: WhereOption = None
+    clock: ClockOption = None
+    hosts: HostsOption = None
+    seed: SeedOption = None
+    repeats: RepeatsOption = None
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The hosts that --hosts names."""
+        return tuple(name for name in (self.hosts or "").split(",") if name)
+
+
+def read_seconds(text: str) -> float:
+    """A time as options take it: hours, days or weeks; PlanError."""
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([hdw])", text)
+    if match is None:
+        raise PlanError("reading the time", text, "it is no time", "give hours, days or weeks, as in 12h, 90d, 4w")
+    return int(match[1]) * {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}[match[2]]

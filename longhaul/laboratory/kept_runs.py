@@ -1,0 +1,132 @@
+"""Runs that are kept on this machine: read, run again, verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.execution.evaluation import readable, rerun_verdict
+from longhaul.orchestrator.execution.other_programs import OtherPrograms
+from longhaul.orchestrator.execution.pipeline import Pipeline, opened_live
+from longhaul.orchestrator.live.export_run import with_grafana
+from longhaul.orchestrator.plan.run import Run as PlannedRun
+from longhaul.orchestrator.results.seals import damaged
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.results.traces import FILE_NAMES, read_kind
+from longhaul.orchestrator.results.verification import verification
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace.records import Records, Trace
+from longhaul.results.document import Documented
+from longhaul.results.run import Run
+
+
+class KeptTraces:
+    """The traces of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def planned(self, run_id: str) -> PlannedRun:
+        """The run as it was planned."""
+        return self._store.planned(run_id)
+
+    def trace(self, run_id: str) -> Trace:
+        """Every record."""
+        return self._store.trace(run_id)
+
+    def records(self, run_id: str, kind: str) -> Records:
+        """The records of one kind."""
+        return read_kind(self._store.directory(run_id), kind)
+
+
+class Rerun(Documented):
+    """Whether a run gave the same trace again. Its keys are those of the document that `longhaul rerun --json` prints."""
+
+    def __init__(self, document: Mapping[str, Any], kept_trace_sha256: str) -> None:
+        super().__init__(document)
+        self._kept_trace_sha256 = kept_trace_sha256
+
+    @property
+    def identical(self) -> bool:
+        """Whether every byte of the trace is the same."""
+        return bool(self["identical"])
+
+    @property
+    def differences(self) -> list[str]:
+        """Which programs differ from those that made the kept run."""
+        return list(self["differences"])
+
+    @property
+    def kept_trace_sha256(self) -> str:
+        """The hash of the kept trace; `trace_sha256` is that of the new one."""
+        return self._kept_trace_sha256
+
+    def __repr__(self) -> str:
+        return f"<Rerun of {self['run']}: {'identical' if self.identical else 'differs'}>"
+
+
+def kept_run(run: str, *, thorough: bool = False) -> Run:
+    """A kept run by its id, or the start of it, measured by today's formulas; NotFound, RunDamaged.
+
+    `thorough` compares every byte of its files with their hashes, as `longhaul show` does.
+    """
+    settings = load_settings()
+    store = Store(settings)
+    kept = store.get(run)
+    if (fault := store.fault(kept["run"], thorough=thorough)) is not None:
+        raise fault
+    document = with_grafana(settings, readable(kept, store))
+    document["other_programs"] = OtherPrograms(settings, store).of_run(kept["run"])
+    return Run(document, KeptTraces(store))
+
+
+def kept_runs(limit: int = 50) -> list[dict[str, Any]]:
+    """A row for each kept run, newest first; `other_programs` names the programs that made it and are not today's."""
+    settings = load_settings()
+    store = Store(settings)
+    rows = store.list_runs(limit)
+    others = OtherPrograms(settings, store).of_runs([row["id"] for row in rows])
+    return [row | {"other_programs": others[row["id"]]} for row in rows]
+
+
+def verify(run: str) -> dict[str, Any]:
+    """Compare every file of a kept run with what was kept: whole, unsealed or damaged, file by file."""
+    store = Store(load_settings())
+    run_id = store.get(run)["run"]
+    return dict(verification(run_id, store.states(run_id)))
+
+
+def rerun(run: str, *, original: bool = False) -> Rerun:
+    """Run a kept run again from its manifest, with today's programs or those that made it, and compare the traces."""
+    from longhaul.orchestrator.backends.originals import original_backend
+
+    settings = load_settings()
+    store = Store(settings)
+    kept = store.get(run)
+    if (fault := store.fault(kept["run"], thorough=True)) is not None:
+        raise fault
+    manifest, planned = store.manifest(kept["run"]), store.planned(kept["run"])
+    traces: list[Trace] = []
+    with opened_live(settings, store) as live:
+        backend = (
+            original_backend(planned, manifest["identity"], settings)
+            if original
+            else open_backend(planned.backend, settings)
+        )
+        pipeline = Pipeline(backend, store, use_cache=False, live=live, judged=traces.append)
+        verdict = rerun_verdict(kept, pipeline.rerun(planned, manifest["spec"]))
+    if verdict["identical"] and "files" not in manifest:
+        _seal(store, kept["run"], traces[0])
+    return Rerun(verdict, kept["trace_sha256"])
+
+
+def _seal(store: Store, run_id: str, trace: Trace) -> None:
+    """Seal a run that was kept before files had hashes: its rerun is identical, so its files must hold the same records."""
+    there = store.trace(run_id).kinds()
+    for kind, records in trace.kinds().items():
+        if records.tobytes() != there[kind].tobytes():
+            raise damaged(
+                store.directory(run_id), FILE_NAMES[kind], "its records are not those of the trace that was kept"
+            )
+    store.seal(run_id)

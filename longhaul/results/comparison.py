@@ -1,0 +1,72 @@
+"""Two runs or results compared, paired by point and seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from longhaul.orchestrator.analysis.compare import BETTER, CHANGED, MISSING, WORSE, Row
+from longhaul.orchestrator.analysis.report.comparison_text import cells, count_text
+from longhaul.results.document import Documented
+from longhaul.results.tables import text_table
+
+if TYPE_CHECKING:
+    from longhaul.results.frames import Library
+
+_SHOWN = (MISSING, WORSE, BETTER, CHANGED)
+
+
+class Comparison(Documented):
+    """A comparison. Its keys are those of the document that `longhaul compare --json` prints (docs/comparing.md)."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no gated measure is worse in B."""
+        return bool(self["ok"])
+
+    @property
+    def identical(self) -> bool:
+        """Whether the traces of every pair are equal to the byte."""
+        return bool(self["identical"])
+
+    @property
+    def verdict(self) -> str:
+        """The comparison in one sentence."""
+        return str(self["verdict"])
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks besides the numbers: runs without a partner, failed runs, other kernels."""
+        return list(self["notes"])
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each point and measure, with its verdict."""
+        return [Row(**row) for row in self["measures"]]
+
+    def frame(self, library: Library | None = None) -> Any:
+        """The rows as a table: of pandas, polars or pyarrow, the first that is installed unless one is named."""
+        from longhaul.results.frames import as_frame, rows_table
+
+        rows = [row | row["point"] for row in self["measures"]]
+        return as_frame(
+            rows_table([{name: value for name, value in row.items() if name != "point"} for row in rows]), library
+        )
+
+    def table(self, *, everything: bool = False) -> list[dict[str, str]]:
+        """The rows as text: the gated ones and those that changed, or every one."""
+        rows = [row for row in self.rows if everything or row.gates or row.verdict in _SHOWN]
+        return [cells(row) for row in rows]
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [self._sides(), text_table(self.table()), *self.notes, self.verdict]))
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {self['a']} and {self['b']}: {self.verdict}>"
+
+    def _sides(self) -> str:
+        return f"A: {self['a']}, B: {self['b']} ({count_text(len(self['pairs']), 'pair')})"
+
+    def _repr_html_(self) -> str:
+        from longhaul.results.html import lines_html, table_html
+
+        return lines_html([self.verdict]) + table_html(self.table(), self._sides()) + lines_html(self.notes)

@@ -1,0 +1,181 @@
+"""All runs of an experiment with their summary over the repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longhaul.orchestrator.plan.run import point_text
+from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.system.errors import PlanError, ResultsError
+from longhaul.results.document import Documented
+from longhaul.results.run import Run
+from longhaul.results.tables import FAILED, flow_rows, summary_rows, text_table
+
+if TYPE_CHECKING:
+    from longhaul.results.frames import Library
+    from longhaul.results.source import TraceSource
+
+# A notebook draws so many runs; of more it shows the table.
+_MOST_CHARTS = 3
+# A table of more runs than this shows their summary instead.
+_MOST_ROWS = 12
+
+_NAMES = {measure.field: name for name, measure in MEASURES.items()}
+
+
+class Result(Documented):
+    """The runs of an experiment. Its keys are those of the document that `longhaul run --json` prints: experiment, runs, summary."""
+
+    def __init__(self, document: Mapping[str, Any], source: TraceSource, notes: Sequence[str] = ()) -> None:
+        super().__init__(document)
+        self._source = source
+        self.notes = tuple(notes)
+
+    @property
+    def experiment(self) -> str:
+        """The name of the experiment."""
+        return str(self["experiment"])
+
+    @property
+    def runs(self) -> list[Run]:
+        """Its runs, in the order of its points and repeats."""
+        return [Run(document, self._source) for document in self["runs"]]
+
+    @property
+    def summary(self) -> list[dict[str, Any]]:
+        """A row for each point, flow and measure, over the repeats: value, and the 95 % interval from low to high."""
+        return list(self["summary"])
+
+    @property
+    def ok(self) -> bool:
+        """Whether no run failed and every expectation holds."""
+        return all(run.ok for run in self.runs)
+
+    @property
+    def failed(self) -> list[Run]:
+        """The runs without numbers."""
+        return [run for run in self.runs if run.status == FAILED]
+
+    @property
+    def points(self) -> list[dict[str, str]]:
+        """The points of the sweep, in their order; one empty point where nothing is swept."""
+        return list({point_text(run.point): run.point for run in self.runs}.values())
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Every measure of the measured window, over the repeats, by its name as in `goodput(app)`; of one point (see `at`)."""
+        if len(self.points) > 1:
+            hint = "choose one with at(), or take frame('measures')"
+            raise PlanError("reading the measures of", self.experiment, f"it has {len(self.points)} points", hint)
+        return dict(self._measures())
+
+    def at(self, point: str | Mapping[str, Any]) -> Result:
+        """The runs at a point, or at every point that has these values: "scan.cc=bbr", or {"flows.scan.cc": "bbr"}."""
+        wanted = _wanted(point)
+        found = [run.document for run in self.runs if wanted.items() <= _names_of(run.point).items()]
+        if not found:
+            known = "; ".join(point_text(one) or "the only point has no swept field" for one in self.points)
+            raise PlanError(
+                "looking for the point", str(point), f"{self.experiment} has no such point", f"known: {known}"
+            )
+        kept = {run["run"] for run in found}
+        rows = [row for row in self.summary if wanted.items() <= _names_of(row["point"]).items()]
+        document = self.document | {"runs": [one for one in self["runs"] if one["run"] in kept], "summary": rows}
+        return Result(document, self._source, self.notes)
+
+    def frame(self, kind: str = "measures", library: Library | None = None) -> Any:
+        """The `measures` of all runs, or their records of a kind (acks, flows, links, drops, events, states).
+
+        The first columns say which run a row is of: its id, its seed and the swept fields. Without a library it is a
+        table of the first that is installed: pandas, polars, pyarrow.
+        """
+        from longhaul.results.frames import MEASURES as ALL_MEASURES
+        from longhaul.results.frames import as_frame, constant, joined, rows_table
+
+        runs = [run for run in self.runs if run.status != FAILED]
+        if not runs:
+            raise ResultsError("making a frame of", self.experiment, "none of its runs has numbers", "see .failed")
+        if kind == ALL_MEASURES:
+            rows = [_heads(run) | row for run in runs for row in run.measure_rows()]
+            return as_frame(rows_table(rows), library)
+        parts = []
+        for run in runs:
+            columns = run.columns(kind)
+            length = len(columns["t_s"])
+            parts.append({name: constant(value, length) for name, value in _heads(run).items()} | columns)
+        return as_frame(joined(parts), library)
+
+    def report(self, output: str | Path) -> Path:
+        """Write a report of all runs that have numbers: .html, .svg or .png."""
+        from longhaul.orchestrator.analysis.report.report import write_report
+
+        output = Path(output)
+        reported = [run.reported() for run in self.runs if run.status != FAILED]
+        if not reported:
+            raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
+        write_report(reported, output)
+        return output
+
+    def table(self) -> list[dict[str, str]]:
+        """The rows that `longhaul run` prints: of each run, or over the repeats where there are many."""
+        repeated = any(row["n"] > 1 for row in self.summary)
+        return (
+            summary_rows(self.summary)
+            if self.summary and (repeated or len(self.runs) > _MOST_ROWS)
+            else self.flow_table()
+        )
+
+    def flow_table(self) -> list[dict[str, str]]:
+        """One row for each flow of each run."""
+        return flow_rows(self.runs)
+
+    def _measures(self) -> Iterator[tuple[str, float]]:
+        for row in self.summary:
+            if row.get("phase") is None:
+                name = _NAMES[row["measure"]]
+                yield (f"{name}({row['flow']})" if row["flow"] else name), row["value"]
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(self.table()), *(f"{run!r}: {run.error}" for run in self.failed)])
+
+    def __repr__(self) -> str:
+        return f"<Result {self.experiment}: {self._count()}>"
+
+    def _count(self) -> str:
+        states: dict[str, int] = {}
+        for run in self.runs:
+            states[run.status] = states.get(run.status, 0) + 1
+        return f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}, " + ", ".join(
+            f"{count} {state}" for state, count in states.items()
+        )
+
+    def _repr_html_(self) -> str:
+        from longhaul.results.html import image_html, lines_html, table_html
+
+        caption = f"{self.experiment}: {self._count()}"
+        problems = [f"{run!r}: {run.error}" for run in self.failed]
+        problems += [f"missed: {one['text']}" for run in self.runs for one in run.get("expect", []) if not one["ok"]]
+        measured = [run for run in self.runs if run.status != FAILED]
+        charts = ""
+        if len(measured) <= _MOST_CHARTS:
+            title = "Windows, goodput, round trips and queue of run"
+            charts = "".join(image_html(run.chart(), f"{title} {run.id}") for run in measured)
+        return table_html(self.table(), caption) + lines_html([*self.notes, *problems[:_MOST_ROWS]]) + charts
+
+
+def _heads(run: Run) -> dict[str, Any]:
+    return {"run": run.id, "seed": run.seed} | run.point
+
+
+def _wanted(point: str | Mapping[str, Any]) -> dict[str, str]:
+    """Fields by their short names, with the text of their values."""
+    if isinstance(point, Mapping):
+        return _names_of({name: str(value) for name, value in point.items()})
+    fields = [part.strip().partition("=") for part in point.split(",") if part.strip()]
+    return _names_of({name.strip(): value.strip() for name, _, value in fields})
+
+
+def _names_of(point: Mapping[str, str]) -> dict[str, str]:
+    return {point_text({name: ""}).removesuffix("="): text for name, text in point.items()}

@@ -1,0 +1,194 @@
+"""A run that has ended: its document, its measures, its series over time, its chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from longhaul.orchestrator.analysis.aggregate import measured_places
+from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.plan.run import point_text
+from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.results.document import Documented
+from longhaul.results.tables import FAILED, flow_rows, text_table
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.series import Floats
+    from longhaul.orchestrator.plan.run import Run as PlannedRun
+    from longhaul.orchestrator.trace.records import Trace
+    from longhaul.results.frames import Library
+    from longhaul.results.source import TraceSource
+
+
+class Series(NamedTuple):
+    """One measure of a flow or a link over time, thinned so that every extreme stays."""
+
+    measure: str
+    of: str
+    unit: str
+    t_s: Floats
+    value: Floats
+
+
+class Run(Documented):
+    """A run. Its keys are those of its document in `longhaul run --json` (docs/experiment-format.md)."""
+
+    def __init__(self, document: Mapping[str, Any], source: TraceSource) -> None:
+        super().__init__(document)
+        self._source = source
+
+    @property
+    def id(self) -> str:
+        """The id of the run: a hash of its plan and of the programs that ran it."""
+        return str(self["run"])
+
+    @property
+    def experiment(self) -> str:
+        """The name of its experiment."""
+        return str(self["experiment"])
+
+    @property
+    def status(self) -> str:
+        """done; missed: an expectation does not hold; failed: there are no numbers; cancelled."""
+        return str(self["status"])
+
+    @property
+    def ok(self) -> bool:
+        """Whether it has numbers and every expectation holds."""
+        return self.status == "done"
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+        return int(self["seed"])
+
+    @property
+    def point(self) -> dict[str, str]:
+        """The swept fields with their values."""
+        return dict(self["point"])
+
+    @property
+    def error(self) -> str:
+        """Why it failed, in one sentence; empty where it did not."""
+        error = self.get("error")
+        return (
+            ""
+            if error is None
+            else ": ".join(filter(None, (f"{error['attempting']} {error['subject']}", error["what"])))
+        )
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Every measure of the measured window that has a value, by its name as in `goodput(app)` or `utilisation`."""
+        return dict(self._measures(None))
+
+    @property
+    def phases(self) -> dict[str, dict[str, float]]:
+        """The same for each phase of the experiment."""
+        return {phase: dict(self._measures(phase)) for phase in self.get("phases", {})}
+
+    def series(
+        self,
+        measure: str,
+        *,
+        flow: str | None = None,
+        link: str | None = None,
+        begin_s: float = 0.0,
+        end_s: float | None = None,
+        points: int = 2000,
+    ) -> Series:
+        """One series of `longhaul list series`: of a flow, of a link, or of the first bottleneck."""
+        from longhaul.orchestrator.analysis.timelines import timeline
+
+        planned, trace = self.planned, self._trace()
+        found = timeline(
+            planned, trace.columns, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points
+        )
+        return Series(found.measure, found.about, found.unit, found.t_s, found.values)
+
+    def frame(self, kind: str, library: Library | None = None) -> Any:
+        """The records of a kind (acks, flows, links, drops, events, states) or the `measures`, as a table of pandas, polars or pyarrow.
+
+        Without a library it is the first of these that is installed.
+        """
+        from longhaul.results.frames import MEASURES, as_frame, joined, rows_table
+
+        if kind == MEASURES:
+            return as_frame(rows_table(self.measure_rows()), library)
+        return as_frame(joined([self.columns(kind)]), library)
+
+    def columns(self, kind: str) -> dict[str, Any]:
+        """The columns of `frame`, as numpy and pyarrow have them."""
+        from longhaul.results.frames import kind_of, record_columns
+
+        records = kind_of(kind)
+        self._check_numbers()
+        return record_columns(records, self._source.records(self.id, records), self.planned)
+
+    def measure_rows(self) -> list[dict[str, Any]]:
+        """A row for each measure that has a value: phase (none: the window), flow (none: the path or the whole run), measure, value."""
+        if self.status in (FAILED, "cancelled"):
+            return []
+        return [
+            {"phase": phase, "flow": flow, "measure": measure, "value": value}
+            for phase, flow, measure in measured_places(self.document)
+            if (value := value_of(self.document, measure, flow, phase)) is not None
+        ]
+
+    @property
+    def planned(self) -> PlannedRun:
+        """The run as it was planned: every resolved number."""
+        self._check_numbers()
+        return self._source.planned(self.id)
+
+    def chart(self) -> bytes:
+        """Windows, goodput, round trips and queue over time, as SVG."""
+        from longhaul.orchestrator.analysis.report.figure import draw_figure
+
+        return draw_figure([(self.planned, self._trace())], "svg")
+
+    def report(self, output: str | Path) -> Path:
+        """Write a report that needs nothing else: .html, .svg or .png."""
+        from longhaul.orchestrator.analysis.report.report import write_report
+
+        output = Path(output)
+        write_report([self.reported()], output)
+        return output
+
+    def reported(self) -> tuple[dict[str, Any], PlannedRun, Trace]:
+        """The parts that a report draws."""
+        return self.document, self.planned, self._trace()
+
+    def _measures(self, phase: str | None) -> Iterator[tuple[str, float]]:
+        for row in self.measure_rows():
+            if row["phase"] == phase:
+                yield (f"{row['measure']}({row['flow']})" if row["flow"] else row["measure"]), row["value"]
+
+    def _trace(self) -> Trace:
+        self._check_numbers()
+        return self._source.trace(self.id)
+
+    def _check_numbers(self) -> None:
+        if self.status == FAILED:
+            raise ResultsError(
+                "reading the trace of run", self.id, f"the run failed ({self.error})", "it left no numbers"
+            )
+
+    def __str__(self) -> str:
+        lines = [text_table(flow_rows([self])), *([self.error] if self.error else [])]
+        return "\n".join(filter(None, lines))
+
+    def __repr__(self) -> str:
+        point = point_text(self.point)
+        return f"<Run {self.id} of {self.experiment}{f' at {point}' if point else ''}, seed {self.seed}: {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from longhaul.results.html import image_html, lines_html, table_html
+
+        caption = f"{self.experiment} {point_text(self.point)} seed {self.seed}: {self.status}"
+        if self.status == FAILED:
+            return lines_html([caption, self.error])
+        missed = [f"missed: {one['text']}" for one in self["expect"] if not one["ok"]]
+        chart = image_html(self.chart(), f"Windows, goodput, round trips and queue of run {self.id}")
+        return table_html(flow_rows([self]), caption) + lines_html(missed) + chart

@@ -1,0 +1,24 @@
+"""Where a result reads the traces of its runs: the store of this machine, or a service."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.trace.records import Records, Trace
+
+
+class TraceSource(Protocol):
+    """Gives what lies beside the document of a run."""
+
+    def planned(self, run_id: str) -> Run:
+        """The run as it was planned."""
+        ...
+
+    def trace(self, run_id: str) -> Trace:
+        """Every record of its trace."""
+        ...
+
+    def records(self, run_id: str, kind: str) -> Records:
+        """The records of one kind: ack, flow, link, drop, event or state."""
+        ...
