@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from longhaul.cli.crashes import check_room, unforeseen
+from longhaul.cli.terminal.crashes import check_room, unforeseen
 from longhaul.orchestrator.system.errors import LonghaulError
 
 

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -32,7 +32,6 @@ from longhaul.api.schemas.experiments import (
     Experiments,
     OwnModule,
     Plan,
-    Result,
     Run,
     RunRow,
     Runs,
@@ -40,26 +39,19 @@ from longhaul.api.schemas.experiments import (
 )
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen
+from longhaul.client.traces import ServiceTraces
 from longhaul.orchestrator.results.seals import manifest_of
 from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.results.comparison import Comparison
+from longhaul.results.result import Result
+from longhaul.results.run import Series
 
 __all__ = ["Client", "Event", "Series"]
 
-Floats = NDArray[np.float64]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 _PAGE = 200
 _CHUNK_BYTES = 1 << 20
-
-
-class Series(NamedTuple):
-    """One measure of a flow or a link over time, thinned by the service so that extremes stay."""
-
-    measure: str
-    of: str
-    unit: str
-    t_s: Floats
-    value: Floats
 
 
 class Client:
@@ -125,9 +117,15 @@ class Client:
         """Give up what is not finished of it."""
         return self._post(Experiment, f"/experiments/{experiment}/cancel")
 
-    def result(self, experiment: str) -> Result:
-        """The document of `longhaul run --json`: what is finished of it."""
-        return self._get(Result, f"/experiments/{experiment}/summary")
+    def result(self, experiment: str, notes: Sequence[str] = ()) -> Result:
+        """The runs of an experiment that have ended, with their summary: what `longhaul.run` returns."""
+        found = self._get(schemas.Result, f"/experiments/{experiment}/summary")
+        return Result(found.model_dump(), ServiceTraces(self.plan_of, self.download), notes)
+
+    def submit_and_wait(self, experiment: str | Mapping[str, Any], **more: Any) -> Result:
+        """Submit an experiment, wait until it has ended, and return its result; arguments as of `submit`."""
+        ended = self.wait(self.submit(experiment, **more).id)
+        return self.result(ended.id, notes=ended.lint)
 
     def junit(self, experiment: str) -> str:
         """Its JUnit file."""
@@ -209,11 +207,10 @@ class Client:
             raise ResultsError("reading the plan of run", run, f"its manifest: {error}", hint) from error
         return found
 
-    def compare(self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %") -> dict[str, Any]:
-        """What `longhaul compare A B --json` prints, of two experiments or runs."""
+    def compare(self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %") -> Comparison:
+        """Two experiments or runs compared: what `longhaul.compare` returns."""
         asked = {"a": a, "b": b, "gate": list(gates), "min_effect": min_effect}
-        found: dict[str, Any] = self._connection.ask("GET", f"{ROOT}/comparisons", params=asked).json()
-        return found
+        return Comparison(self._connection.ask("GET", f"{ROOT}/comparisons", params=asked).json())
 
     def baselines(self) -> list[Baseline]:
         """The baselines of all experiments and branches."""

@@ -19,7 +19,7 @@ from tests.support.folders import REPOSITORY
 from tests.support.pages import PAGES, Block, blocks, words_of_longhaul
 
 ROOT = get_command(app)
-STARTING = REPOSITORY / "longhaul" / "cli" / "new_module_files" / "tcp_newcc.c"
+STARTING = REPOSITORY / "longhaul" / "cli" / "machine" / "new_module_files" / "tcp_newcc.c"
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from longhaul.cli.system_packages import ALWAYS, NEEDS
+from longhaul.cli.machine.system_packages import ALWAYS, NEEDS
 from longhaul.orchestrator.analysis.aggregate import AGGREGATES
 from longhaul.orchestrator.backends import BACKENDS, backend_class
 from longhaul.orchestrator.database.connection import Database

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from longhaul.cli.doctor import capabilities
-from longhaul.cli.system_packages import NEEDS
+from longhaul.cli.machine.doctor import capabilities
+from longhaul.cli.machine.system_packages import NEEDS
 from longhaul.orchestrator.system.settings import load_settings
 
 _PATH = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])

@@ -29,9 +29,9 @@ _COMMAND = "longhaul.cli.main"
 # What verbs import when they are called, and what that imports when it is used.
 _NEEDED = (
     *("alembic.command", "alembic.runtime.migration", "pyarrow.parquet", "sqlalchemy.dialects.sqlite"),
-    *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.doctor", "longhaul.cli.list", "longhaul.cli.service"),
-    *("longhaul.cli.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.remote", "longhaul.cli.reproduce", "longhaul.orchestrator.database.catalog"),
-    *("longhaul.orchestrator.results.traces", "longhaul.cli.search", "longhaul.orchestrator.spec.trial", "longhaul.cli.verbs"),
+    *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.machine.doctor", "longhaul.cli.runs.list", "longhaul.laboratory.kept_runs"),
+    *("longhaul.cli.experiments.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.experiments.remote", "longhaul.laboratory.reproductions", "longhaul.orchestrator.database.catalog"),
+    *("longhaul.orchestrator.results.traces", "longhaul.laboratory.searches", "longhaul.orchestrator.spec.trial", "longhaul.laboratory.experiments"),
 )  # fmt: skip
 _MOST_BYTES = 128 * 1024
 

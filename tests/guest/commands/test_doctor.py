@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from longhaul.api.static_page import BUILT
-from longhaul.cli.system_packages import NEEDS
+from longhaul.cli.machine.system_packages import NEEDS
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from longhaul.cli.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
-from longhaul.cli.progress import ProgressLines, Tally
+from longhaul.cli.terminal.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
+from longhaul.cli.terminal.progress import ProgressLines, Tally
 from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.analysis.report.chart import run_charts
 from longhaul.orchestrator.execution.catalogues import kept_runs

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from longhaul.cli.deploy import _exit_code
+from longhaul.cli.machine.deploy import _exit_code
 from longhaul.orchestrator.execution import deployment
 from longhaul.orchestrator.execution.deployment import HostOutcome
 from longhaul.orchestrator.system.installation import PLAYBOOKS

@@ -1,0 +1,45 @@
+"""`longhaul plan`: every resolved number of an experiment."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import ExperimentOptions, JsonOption
+
+if TYPE_CHECKING:
+    from longhaul.results.plan import Plan
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class PlanOptions(ExperimentOptions):
+    """The options of `longhaul plan`."""
+
+    picture: Annotated[Path | None, typer.Option(help="Draw the topology into this SVG file.")] = None
+    as_json: JsonOption = False
+
+
+@command(app)
+def plan(options: PlanOptions) -> None:
+    """Show the resolved plan: the topology, every number, where each impairment sits, cost, lint."""
+    found = plan_of(options)
+    if options.picture is not None:
+        found.picture(options.picture)
+    print(json.dumps(found.document) if options.as_json else found)
+
+
+def plan_of(options: ExperimentOptions) -> Plan:
+    """Compile the runs that the options name."""
+    from longhaul.laboratory import experiments
+
+    return experiments.plan(
+        options.experiment, set=options.changes or [], seed=options.seed, repeats=options.repeats,
+        backend=options.backend, where=options.where, clock=options.clock, hosts=options.host_names,
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""`longhaul run`: every run of an experiment, here or on a service."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import ExperimentOptions, JobsOption, JsonOption, MarkdownOption, NoCacheOption
+from longhaul.cli.terminal.output import Files, exit_code, show_result, with_numbers, write_summaries
+from longhaul.cli.terminal.service_options import (
+    TOKEN_ENV,
+    ServerOption,
+    TokenEnvOption,
+    refuse_with_server,
+    server_of,
+)
+
+if TYPE_CHECKING:
+    from longhaul.results.result import Result
+
+app = verb_app()
+
+# So many new objects before Python's garbage collector runs: it would take a share of a short run.
+_COLLECT_AFTER = 50_000
+
+
+@dataclass(frozen=True)
+class RunOptions(ExperimentOptions):
+    """The options of `longhaul run`."""
+
+    jobs: JobsOption = None
+    out: Annotated[Path | None, typer.Option(help="Also write the documents and traces into this folder.")] = None
+    as_json: JsonOption = False
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test a run.")] = None
+    markdown: MarkdownOption = None
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None
+    no_cache: NoCacheOption = False
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
+
+    @property
+    def files(self) -> Files:
+        """The files to write."""
+        return Files(self.junit, self.markdown, self.report, self.out)
+
+    @property
+    def remote(self) -> dict[str, Any]:
+        """What a service needs of these options, as fields of its AskedFor."""
+        fields = {"where": self.where, "clock": self.clock, "seed": self.seed, "repeats": self.repeats}
+        return {"backend": self.backend, **fields} | ({"hosts": self.host_names} if self.hosts else {})
+
+
+@command(app)
+def run(options: RunOptions) -> int:
+    """Run an experiment: every point of its sweep, every repeat; here, or on a service."""
+    if service := server_of(options.server):
+        from longhaul.cli.experiments.remote import run_remotely
+
+        refuse_with_server(service, {"--jobs": options.jobs is not None, "--no-cache": options.no_cache})
+        return run_remotely(options, service)
+    return _run_here(options)
+
+
+def _run_here(options: RunOptions) -> int:
+    from longhaul.cli.experiments.plan import plan_of
+    from longhaul.cli.terminal.progress import shown_progress
+    from longhaul.laboratory import experiments
+
+    options.files.check()
+    gc.set_threshold(_COLLECT_AFTER)
+    plan = plan_of(options)
+    use_cache = not options.no_cache
+    with shown_progress(plan.experiment, plan.runs, quiet=options.as_json, use_cache=use_cache) as watcher:
+        result = experiments.run(plan, jobs=options.jobs, cache=use_cache, watcher=watcher)
+    if options.as_json:
+        print(json.dumps(result.document))
+    else:
+        show_result(result)
+    write_summaries(result, options.files)
+    if options.report is not None and with_numbers(result):
+        from longhaul.cli.terminal.output import write_report
+
+        write_report(with_numbers(result), options.report)
+    if options.out is not None:
+        _copy_runs(result, options.out)
+    return exit_code(result.runs)
+
+
+def _copy_runs(result: Result, folder: Path) -> None:
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import load_settings
+
+    store = Store(load_settings())
+    for run in with_numbers(result):
+        if (fault := store.fault(run.id, thorough=True)) is not None:
+            raise fault
+        shutil.copytree(store.directory(run.id), folder / run.id, dirs_exist_ok=True)

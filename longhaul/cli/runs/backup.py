@@ -1,0 +1,43 @@
+"""`longhaul backup`: a home in one file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class BackupOptions:
+    """The options of `longhaul backup`."""
+
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a tar archive.")]
+
+
+@command(app)
+def backup(options: BackupOptions) -> None:
+    """Write the whole home, record and runs, into one file; the service may go on meanwhile."""
+    from longhaul.orchestrator.results.backup import back_up
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import load_settings
+    from longhaul.orchestrator.system.units import format_size
+
+    saved = back_up(Store(load_settings()), options.output)
+    print(f"{saved.runs} runs in {options.output}, {format_size(saved.file_bytes)}")
+    warn_of_damage(saved.damaged)
+
+
+def warn_of_damage(runs: Sequence[str]) -> None:
+    """Name the runs of a backup whose files are damaged."""
+    if runs:
+        print(
+            f"longhaul: damaged: {', '.join(runs)}; `longhaul verify --all --repair` makes them again", file=sys.stderr
+        )

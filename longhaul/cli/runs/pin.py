@@ -1,0 +1,34 @@
+"""`longhaul pin`: runs that stay whatever is pruned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import RunsArgument
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class PinOptions:
+    """The options of `longhaul pin`."""
+
+    runs: RunsArgument
+    off: Annotated[bool, typer.Option("--off", help="Let them go with the others again.")] = False
+
+
+@command(app)
+def pin(options: PinOptions) -> None:
+    """Keep runs whatever their age and size."""
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import load_settings
+
+    store = Store(load_settings())
+    for run in options.runs:
+        key = store.get(run)["run"]
+        store.catalog.pin(key, not options.off)
+        print(f"{key}: {'no longer pinned' if options.off else 'pinned'}")

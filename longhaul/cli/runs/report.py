@@ -1,0 +1,33 @@
+"""`longhaul report`: kept runs as a page or a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import RunsArgument
+from longhaul.cli.terminal.output import write_report
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """The options of `longhaul report`."""
+
+    runs: RunsArgument
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .html, .svg or .png.")] = Path(
+        "report.html"
+    )
+
+
+@command(app)
+def report(options: ReportOptions) -> None:
+    """Write a report of kept runs."""
+    from longhaul.laboratory.kept_runs import kept_run
+
+    write_report([kept_run(run) for run in options.runs], options.output)

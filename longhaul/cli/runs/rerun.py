@@ -1,0 +1,43 @@
+"""`longhaul rerun`: a kept run again, and whether its trace is the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.options import JsonOption, RunArgument
+from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class RerunOptions:
+    """The options of `longhaul rerun`."""
+
+    run: RunArgument
+    original: Annotated[
+        bool, typer.Option("--original", help="With the kernel, agent and modules that made it, not today's.")
+    ] = False
+    as_json: JsonOption = False
+
+
+@command(app)
+def rerun(options: RerunOptions) -> int:
+    """Run a kept run again from its manifest; says identical, or what differs (exit code 1)."""
+    from longhaul.laboratory.kept_runs import rerun as run_again
+
+    again = run_again(options.run, original=options.original)
+    then, now = again.kept_trace_sha256[:16], again["trace_sha256"][:16]
+    if options.as_json:
+        print(json.dumps(again.document))
+    else:
+        same = again.identical
+        print(f"{again['run']}: {f'identical, trace {now}' if same else f'differs, trace {then} then, {now} now'}")
+        for line in again.differences:
+            print(line)
+    return EXIT_DONE if again.identical else EXIT_MISSED

@@ -1,0 +1,34 @@
+"""`longhaul restore`: a home from a backup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longhaul.cli.runs.backup import warn_of_damage
+from longhaul.cli.terminal.commands import command, verb_app
+
+app = verb_app()
+
+
+@dataclass(frozen=True)
+class RestoreOptions:
+    """The options of `longhaul restore`."""
+
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `longhaul backup` wrote.")]
+
+
+@command(app)
+def restore(options: RestoreOptions) -> None:
+    """Make an empty home what a backup holds."""
+    from longhaul.orchestrator.results.backup import restore as restore_home
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import load_settings
+
+    store = Store(load_settings())
+    saved = restore_home(store, options.source)
+    print(f"{saved.runs} runs restored into {store.home}")
+    warn_of_damage(saved.damaged)

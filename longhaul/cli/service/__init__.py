@@ -1,0 +1,1 @@
+"""Verbs of the service: start it, its workers, its tokens, its baselines."""

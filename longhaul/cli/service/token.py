@@ -1,0 +1,85 @@
+"""`longhaul token`: who may use the service, and for which operations."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longhaul.cli.terminal.commands import command, group_app
+from longhaul.cli.terminal.options import JsonOption, read_seconds
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.database.access import Access
+
+app = group_app("Tokens of the service: who may do what.")
+
+
+class Scope(StrEnum):
+    """The operations that a token allows."""
+
+    read = "read"
+    run = "run"
+    gate = "gate"
+    admin = "admin"
+
+
+@dataclass(frozen=True)
+class AddOptions:
+    """The options of `longhaul token add`."""
+
+    name: Annotated[str, typer.Argument(help="Whose it is, or what for.")]
+    scope: Annotated[Scope, typer.Option(help="What it allows: each scope includes those before it.")] = Scope.read
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="When it ends, as in 90d or 12h.")] = None
+    as_json: JsonOption = False
+
+
+@command(app, "add")
+def add_token(options: AddOptions) -> None:
+    """Make a token and show it, this once."""
+    expires_s = None if options.expires is None else read_seconds(options.expires)
+    token, row = _access().add_token(options.name, options.scope.value, expires_s)
+    print(json.dumps({**row, "token": token}) if options.as_json else token)
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """The options of `longhaul token list`."""
+
+    as_json: JsonOption = False
+
+
+@command(app, "list")
+def list_tokens(options: ListOptions) -> None:
+    """List tokens, without their secrets."""
+    rows = _access().tokens()
+    if options.as_json:
+        print(json.dumps(rows))
+        return
+    from longhaul.cli.terminal.console import plain_table, results_console
+
+    results_console().print(plain_table(rows) if rows else "no tokens yet")
+
+
+@dataclass(frozen=True)
+class RevokeOptions:
+    """The options of `longhaul token revoke`."""
+
+    name: Annotated[str, typer.Argument(help="Its name or id.")]
+
+
+@command(app, "revoke")
+def revoke_token(options: RevokeOptions) -> None:
+    """End a token, and every session that was opened with it."""
+    print(f"revoked {_access().revoke(options.name)['name']}")
+
+
+def _access() -> Access:
+    from longhaul.orchestrator.database.access import Access
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import load_settings
+
+    return Access(Store(load_settings()).database)

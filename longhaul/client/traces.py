@@ -1,0 +1,41 @@
+"""The traces of runs on a service: files that are downloaded when a chart or a frame needs them, and kept until the result is gone."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.results.seals import MANIFEST
+from longhaul.orchestrator.results.traces import FILE_NAMES, read_kind, read_traces
+from longhaul.orchestrator.trace.records import Records, Trace
+
+
+class ServiceTraces:
+    """What a service keeps of runs, by its client's functions."""
+
+    def __init__(self, plan_of: Callable[[str], Mapping[str, Any]], download: Callable[[str, str, Path], Path]) -> None:
+        self._plan_of, self._download = plan_of, download
+        self._folder = tempfile.TemporaryDirectory(prefix="longhaul-")
+
+    def planned(self, run_id: str) -> Run:
+        """The run as it was planned."""
+        return Run.from_json(dict(self._plan_of(run_id)))
+
+    def trace(self, run_id: str) -> Trace:
+        """Every record."""
+        return read_traces(self._with_files(run_id, *FILE_NAMES.values()))
+
+    def records(self, run_id: str, kind: str) -> Records:
+        """The records of one kind."""
+        return read_kind(self._with_files(run_id, FILE_NAMES[kind]), kind)
+
+    def _with_files(self, run_id: str, *names: str) -> Path:
+        folder = Path(self._folder.name) / run_id
+        # The manifest has the hashes that each file is compared with.
+        for name in (MANIFEST, *names):
+            if not (folder / name).is_file():
+                self._download(run_id, name, folder)
+        return folder
