@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ class ServiceTraces:
 
     def __init__(self, plan_of: Callable[[str], Mapping[str, Any]], download: Callable[[str, str, Path], Path]) -> None:
         self._plan_of, self._download = plan_of, download
-        self._folder = tempfile.TemporaryDirectory(prefix="longhaul-")
+        self._folder = Path(tempfile.mkdtemp(prefix="longhaul-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def planned(self, run_id: str) -> Run:
         """The run as it was planned."""
@@ -33,7 +36,7 @@ class ServiceTraces:
         return read_kind(self._with_files(run_id, FILE_NAMES[kind]), kind)
 
     def _with_files(self, run_id: str, *names: str) -> Path:
-        folder = Path(self._folder.name) / run_id
+        folder = self._folder / run_id
         # The manifest has the hashes that each file is compared with.
         for name in (MANIFEST, *names):
             if not (folder / name).is_file():

@@ -21,7 +21,12 @@ class Reproduction(Documented):
 
     def __init__(self, document: Mapping[str, Any], results: Mapping[str, Result]) -> None:
         super().__init__(document)
-        self.results = dict(results)
+        self._results = dict(results)
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """The result of each experiment, by its name."""
+        return self._results
 
     @property
     def verdicts(self) -> list[dict[str, Any]]:

@@ -1,0 +1,34 @@
+"""The client returns the result types of `import longhaul`: the same numbers, frames and charts, of runs that a service keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import longhaul
+from tests.support.service import Service
+
+
+def test_a_service_and_this_process_give_the_same_result(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
+    changes = ["duration=3 s", "sweep={flows.app.cc: [cubic, reno]}"]
+    here = longhaul.run("quick", set=changes, seed=7)
+    with longhaul.Client(service.url, service.tokens["run"]) as client:
+        there = client.submit_and_wait("quick", set=changes, seed=7)
+        assert isinstance(there, longhaul.Result)
+        assert there.points == here.points
+        assert there.summary == here.summary
+        assert there.frame("acks", "pyarrow").equals(here.frame("acks", "pyarrow"))
+        assert there.frame("measures", "pyarrow").equals(here.frame("measures", "pyarrow"))
+        one, other = there.runs[0], here.runs[0]
+        assert (one.id, one.planned, one.measures) == (other.id, other.planned, other.measures)
+        assert one.chart() == other.chart()
+        assert "<table>" in there._repr_html_()
+        assert one.report(tmp_path / "run.html").stat().st_size > 10_000
+        remote = client.compare(one.id, there.runs[1].id, ["goodput(app)"])
+        local = longhaul.compare(other.id, here.runs[1].id, gates=["goodput(app)"])
+        assert isinstance(remote, longhaul.Comparison)
+        assert (remote.ok, remote.verdict, remote.table()) == (local.ok, local.verdict, local.table())
