@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,13 +103,14 @@ def run(
     return result_of(planned.compiled, documents, pipeline.store)
 
 
-def sweep(experiment: ExperimentLike, over: Mapping[str, Sequence[Any]], *, set: Changes = (), **more: Any) -> Result:
+def sweep(experiment: ExperimentLike, over: Mapping[str, Iterable[Any]], *, set: Changes = (), **more: Any) -> Result:
     """Run an experiment at every combination of values: sweep("demo", {"path.rtt": ["10ms", "100ms"]}); `more` as for `run`."""
-    if not over or not all(over.values()):
+    values = {field: list(given) for field, given in over.items()}
+    if not values or not all(values.values()):
         raise PlanError(
             "sweeping", str(experiment)[:60], "no field with values is named", 'as in {"path.rtt": ["10ms", "100ms"]}'
         )
-    return run(load(experiment, set=[*_changes(set), f"sweep={json.dumps(dict(over))}"]), **more)
+    return run(load(experiment, set=[*_changes(set), f"sweep={_as_json(values)}"]), **more)
 
 
 @contextmanager
@@ -145,5 +146,23 @@ def _changes(given: Changes) -> list[str]:
     if isinstance(given, str):
         raise PlanError("changing the experiment by", given, "it is one text", f'give a list, as in set=["{given}"]')
     if isinstance(given, Mapping):
-        return [f"{field}={json.dumps(value)}" for field, value in given.items()]
+        return [f"{field}={_as_json(value)}" for field, value in given.items()]
     return list(given)
+
+
+def _as_json(value: Any) -> str:
+    """A value as the text of an experiment has it; numbers and arrays of numpy and pandas are numbers and lists."""
+
+    def plain(other: Any) -> Any:
+        if hasattr(other, "tolist"):
+            return other.tolist()
+        if isinstance(other, os.PathLike):
+            return os.fspath(other)
+        raise PlanError(
+            "changing the experiment by",
+            repr(other)[:60],
+            f"it is of type {type(other).__name__}",
+            "give text, numbers, lists or mappings",
+        )
+
+    return json.dumps(value, default=plain)

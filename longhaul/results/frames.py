@@ -57,8 +57,9 @@ def joined(parts: Sequence[Columns]) -> Any:
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows of one shape as a table of pyarrow."""
-    return pa.Table.from_pylist([dict(row) for row in rows])
+    """Rows as a table of pyarrow, with every column that a row has."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
 def as_frame(table: Any, library: Library | None) -> Any:

@@ -12,7 +12,7 @@ from longhaul.results.tables import TEXT_COLUMNS, Row
 def table_html(rows: Sequence[Row], caption: str = "") -> str:
     """Rows of text as a table."""
     if not rows:
-        return ""
+        return lines_html([caption]) if caption else ""
     aligned = {name: "left" if name in TEXT_COLUMNS else "right" for name in rows[0]}
     heads = "".join(f'<th style="text-align:{side}">{escape(name)}</th>' for name, side in aligned.items())
     lines = "".join(

@@ -94,7 +94,7 @@ class Result(Documented):
         from longhaul.results.frames import MEASURES as ALL_MEASURES
         from longhaul.results.frames import as_frame, constant, joined, rows_table
 
-        runs = [run for run in self.runs if run.status != FAILED]
+        runs = [run for run in self.runs if run.has_numbers]
         if not runs:
             raise ResultsError("making a frame of", self.experiment, "none of its runs has numbers", "see .failed")
         if kind == ALL_MEASURES:
@@ -112,7 +112,7 @@ class Result(Documented):
         from longhaul.orchestrator.analysis.report.report import write_report
 
         output = Path(output)
-        reported = [run.reported() for run in self.runs if run.status != FAILED]
+        reported = [run.reported() for run in self.runs if run.has_numbers]
         if not reported:
             raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
         write_report(reported, output)
@@ -157,7 +157,7 @@ class Result(Documented):
         caption = f"{self.experiment}: {self._count()}"
         problems = [f"{run!r}: {run.error}" for run in self.failed]
         problems += [f"missed: {one['text']}" for run in self.runs for one in run.get("expect", []) if not one["ok"]]
-        measured = [run for run in self.runs if run.status != FAILED]
+        measured = [run for run in self.runs if run.has_numbers]
         charts = ""
         if len(measured) <= _MOST_CHARTS:
             title = "Windows, goodput, round trips and queue of run"

@@ -11,7 +11,7 @@ from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.results.document import Documented
-from longhaul.results.tables import FAILED, flow_rows, text_table
+from longhaul.results.tables import flow_rows, text_table
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.series import Floats
@@ -57,6 +57,11 @@ class Run(Documented):
     def ok(self) -> bool:
         """Whether it has numbers and every expectation holds."""
         return self.status == "done"
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether it ran to its end and was measured."""
+        return self.status in ("done", "missed")
 
     @property
     def seed(self) -> int:
@@ -128,7 +133,7 @@ class Run(Documented):
 
     def measure_rows(self) -> list[dict[str, Any]]:
         """A row for each measure that has a value: phase (none: the window), flow (none: the path or the whole run), measure, value."""
-        if self.status in (FAILED, "cancelled"):
+        if not self.has_numbers:
             return []
         return [
             {"phase": phase, "flow": flow, "measure": measure, "value": value}
@@ -170,10 +175,9 @@ class Run(Documented):
         return self._source.trace(self.id)
 
     def _check_numbers(self) -> None:
-        if self.status == FAILED:
-            raise ResultsError(
-                "reading the trace of run", self.id, f"the run failed ({self.error})", "it left no numbers"
-            )
+        if not self.has_numbers:
+            what = f"the run failed ({self.error})" if self.error else f"the run is {self.status}"
+            raise ResultsError("reading the trace of run", self.id, what, "it left no numbers")
 
     def __str__(self) -> str:
         lines = [text_table(flow_rows([self])), *([self.error] if self.error else [])]
@@ -187,7 +191,7 @@ class Run(Documented):
         from longhaul.results.html import image_html, lines_html, table_html
 
         caption = f"{self.experiment} {point_text(self.point)} seed {self.seed}: {self.status}"
-        if self.status == FAILED:
+        if not self.has_numbers:
             return lines_html([caption, self.error])
         missed = [f"missed: {one['text']}" for one in self["expect"] if not one["ok"]]
         chart = image_html(self.chart(), f"Windows, goodput, round trips and queue of run {self.id}")

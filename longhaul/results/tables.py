@@ -49,8 +49,8 @@ def flow_rows(documents: Sequence[Document]) -> list[Row]:
             completion = number_text(document.get("fct_max"), " s", digits=3)
             total = {"flow": "all flows", "goodput": format_rate(document["goodput_total"]), "completion": completion}
             found.append(total)
-        if document["status"] == FAILED:
-            found.append({"flow": FAILED})
+        if not found:
+            found.append({"flow": document["status"]})
         for position, cells in enumerate(found):
             heads = start if position == 0 else dict.fromkeys(start, "")
             rows.append(heads | {name: cells.get(name, "") for name in ("flow", "cc", *_NUMBERS)})

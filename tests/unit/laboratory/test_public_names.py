@@ -147,6 +147,29 @@ def test_what_a_failed_run_lacks_is_said() -> None:
     assert "it died" in run._repr_html_()
 
 
+def test_points_of_different_fields_keep_every_column() -> None:
+    other = _document("bbr", 1) | {"point": {"path.rtt": "10 ms"}}
+    result = _result(_document("cubic", 1), other)
+    table = result.frame("acks", "pyarrow")
+    assert table.column("path.rtt").to_pylist() == [None] * 2 + ["10 ms"] * 2
+    assert table.column("flows.app.cc").to_pylist() == ["cubic"] * 2 + [None] * 2
+
+
+def test_a_cancelled_run_is_shown_without_numbers() -> None:
+    result = _result(_document("cubic", 1, "cancelled") | {"partial": {"reached_s": 1.0, "of_s": 5.0}})
+    assert "cancelled" in result._repr_html_()
+    assert "cancelled" in result.runs[0]._repr_html_()
+    with pytest.raises(longhaul.LonghaulError, match="the run is cancelled"):
+        result.runs[0].chart()
+
+
+def test_values_of_numpy_are_numbers() -> None:
+    plans = [longhaul.plan("quick", set={"path.loss": loss}) for loss in (0.01, np.float64(0.01))]
+    assert plans[0].document == plans[1].document
+    swept = longhaul.plan("quick", set={"sweep": {"flows.app.params.beta": np.arange(600, 603)}})
+    assert len(swept.runs) == 3
+
+
 def test_names_in_html_are_text() -> None:
     result = _result(_document("<script>", 1, "failed") | {"error": {"attempting": "<b>", "subject": "", "what": ""}})
     assert "<script" not in result._repr_html_()
@@ -162,6 +185,8 @@ def test_names_in_html_are_text() -> None:
         (lambda: longhaul.plan("quick", set={"path.rt": "1ms"}), SpecError, "path.rt"),
         (lambda: longhaul.plan("quick", backend="moon"), longhaul.LonghaulError, "known: hosts, mininet, sandbox"),
         (lambda: longhaul.sweep("quick", {}), PlanError, "no field with values"),
+        (lambda: longhaul.sweep("quick", {"path.rtt": [{1}]}), PlanError, "it is of type set"),
+        (lambda: longhaul.sweep("quick", {"path.rtt": np.array([])}), PlanError, "no field with values"),
         (lambda: longhaul.run(longhaul.plan("quick"), seed=3), PlanError, "plans do not change"),
         (lambda: longhaul.compare("quick"), PlanError, "with nothing"),
     ],
