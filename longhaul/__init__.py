@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.execution.pipeline import Watcher
     from longhaul.orchestrator.spec.model import Experiment
     from longhaul.orchestrator.system.errors import LonghaulError
-    from longhaul.results import Comparison, Plan, Reproduction, Result, Run, Search, Series
+    from longhaul.results.comparison import Comparison
+    from longhaul.results.plan import Plan
+    from longhaul.results.reproduction import Reproduction
+    from longhaul.results.result import Result
+    from longhaul.results.run import Run, Series
+    from longhaul.results.search import Search
 
 # Where each public name is defined. Nothing of it is loaded before it is used.
 _HOMES = {
@@ -38,7 +43,12 @@ _HOMES = {
     "longhaul.orchestrator.execution.pipeline": ("Watcher",),
     "longhaul.orchestrator.spec.model": ("Experiment",),
     "longhaul.orchestrator.system.errors": ("LonghaulError",),
-    "longhaul.results": ("Comparison", "Plan", "Reproduction", "Result", "Run", "Search", "Series"),
+    "longhaul.results.comparison": ("Comparison",),
+    "longhaul.results.plan": ("Plan",),
+    "longhaul.results.reproduction": ("Reproduction",),
+    "longhaul.results.result": ("Result",),
+    "longhaul.results.run": ("Run", "Series"),
+    "longhaul.results.search": ("Search",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from longhaul.laboratory.kept_runs import KeptTraces
-from longhaul.orchestrator.analysis.aggregate import summarise_repeats
+from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.base import Backend
 from longhaul.orchestrator.execution.pipeline import Pipeline, Watcher, opened_live
@@ -131,6 +130,8 @@ def execute(pipeline: Pipeline, plans: Sequence[CompiledPlan], jobs: int | None)
 
 def result_of(compiled: CompiledPlan, documents: Sequence[dict[str, Any]], store: Store) -> Result:
     """The documents of a plan with their summary."""
+    from longhaul.orchestrator.analysis.aggregate import summarise_repeats
+
     settings: Settings = load_settings()
     experiment = compiled.experiment
     measured = [document for document in documents if document["status"] != "failed"]

@@ -5,39 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.evaluation import readable, rerun_verdict
 from longhaul.orchestrator.execution.other_programs import OtherPrograms
 from longhaul.orchestrator.execution.pipeline import Pipeline, opened_live
 from longhaul.orchestrator.live.export_run import with_grafana
-from longhaul.orchestrator.plan.run import Run as PlannedRun
 from longhaul.orchestrator.results.seals import damaged
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.results.traces import FILE_NAMES, read_kind
+from longhaul.orchestrator.results.traces import FILE_NAMES
 from longhaul.orchestrator.results.verification import verification
 from longhaul.orchestrator.system.settings import load_settings
-from longhaul.orchestrator.trace.records import Records, Trace
+from longhaul.orchestrator.trace.records import Trace
 from longhaul.results.document import Documented
 from longhaul.results.run import Run
-
-
-class KeptTraces:
-    """The traces of a store."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def planned(self, run_id: str) -> PlannedRun:
-        """The run as it was planned."""
-        return self._store.planned(run_id)
-
-    def trace(self, run_id: str) -> Trace:
-        """Every record."""
-        return self._store.trace(run_id)
-
-    def records(self, run_id: str, kind: str) -> Records:
-        """The records of one kind."""
-        return read_kind(self._store.directory(run_id), kind)
 
 
 class Rerun(Documented):

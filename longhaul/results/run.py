@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from longhaul.orchestrator.analysis.aggregate import measured_places
-from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.results.document import Documented
@@ -133,6 +131,9 @@ class Run(Documented):
 
     def measure_rows(self) -> list[dict[str, Any]]:
         """A row for each measure that has a value: phase (none: the window), flow (none: the path or the whole run), measure, value."""
+        from longhaul.orchestrator.analysis.aggregate import measured_places
+        from longhaul.orchestrator.analysis.measures import value_of
+
         if not self.has_numbers:
             return []
         return [

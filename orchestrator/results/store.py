@@ -35,7 +35,6 @@ from longhaul.orchestrator.results.seals import (
     sealed_text,
     write_manifest,
 )
-from longhaul.orchestrator.results.verification import examine
 from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunDamaged, TraceError, remedy
 from longhaul.orchestrator.system.settings import Settings
 
@@ -201,7 +200,7 @@ class Store:
                 check_quickly(folder)
                 return None
             self.manifest(run_id)
-            for name, state in examine(folder).items():
+            for name, state in self.states(run_id).items():
                 if state in ("damaged", "missing"):
                     return damaged(
                         folder, name, "it is gone" if state == "missing" else "its content is not what was kept"
@@ -212,6 +211,8 @@ class Store:
 
     def states(self, run_id: str) -> dict[str, State]:
         """The state of every file of a kept run, read anew."""
+        from longhaul.orchestrator.results.verification import examine
+
         return examine(self.directory(run_id))
 
     def seal(self, run_id: str) -> None:

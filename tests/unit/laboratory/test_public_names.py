@@ -19,7 +19,8 @@ from longhaul.orchestrator.plan.run import Run as PlannedRun
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError
 from longhaul.orchestrator.trace.records import KIND_NUMBERS, TRACE_KINDS, Records, Trace
-from longhaul.results import Result, Run
+from longhaul.results.result import Result
+from longhaul.results.run import Run
 from tests.support.folders import REPOSITORY
 
 
