@@ -15,6 +15,7 @@ from longhaul.api.routes.runs import kept_run_id
 from longhaul.orchestrator.analysis.gates import compare_documents
 from longhaul.orchestrator.analysis.report.comparison_text import as_json
 from longhaul.orchestrator.execution.evaluation import readable, readable_all
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 router = APIRouter(route_class=Reading, prefix="/comparisons", tags=["comparisons"])
 
@@ -53,7 +54,7 @@ def compare(
     return as_json(compare_documents(*sides, gate or [], min_effect, lab.store.run_document))
 
 
-def _documents(lab: Lab, key: str) -> list[dict[str, Any]]:
+def _documents(lab: Lab, key: str) -> list[RunDocument]:
     if len(key) == 16:
         lab.experiments.get(key)
         return readable_all(lab.experiments.documents(key), lab.store)

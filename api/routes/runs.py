@@ -52,6 +52,7 @@ from longhaul.orchestrator.database.outcomes import KEPT
 from longhaul.orchestrator.database.tables import RUNS
 from longhaul.orchestrator.live.export_run import grafana_link
 from longhaul.orchestrator.plan.run import Run as PlannedRun
+from longhaul.orchestrator.plan.run_document import RerunVerdict, RunDocument
 from longhaul.orchestrator.results.guest_logs import LOG
 from longhaul.orchestrator.results.partial_runs import partial_stamp
 from longhaul.orchestrator.results.verification import verification
@@ -239,9 +240,10 @@ def kept_run_id(lab: Lab, key: str, *, whole: bool = True) -> str:
             return key
         hint = "submit its experiment again for the whole run"
         raise NotFound("measuring run", key, "it was cancelled: what is kept of it is no result", hint)
-    again = (row["document"] or {}).get("rerun", {})
-    if again.get("identical") and lab.store.is_kept(again["run"]):
-        return str(again["run"])
+    document: RunDocument | None = row["document"]
+    again = document.get("rerun") if document else None
+    if again and again["identical"] and lab.store.is_kept(again["run"]):
+        return again["run"]
     raise NotFound("reading the trace of run", key, *_why_no_trace(row, again))
 
 
@@ -256,9 +258,9 @@ async def run_with_trace(lab: Lab, key: str, *, whole: bool = False) -> tuple[st
     return found, partial_stamp(lab.store.home, found) if found == key else 0
 
 
-def _why_no_trace(row: Row, again: Row) -> tuple[str, str]:
+def _why_no_trace(row: Row, again: RerunVerdict | None) -> tuple[str, str]:
     """Why a run has no trace, and what to do."""
-    if not again:
+    if again is None:
         what = "it keeps no trace" if row["status"] in KEPT else f"it is {row['status']}, and has no trace"
         return what, "see GET /runs/{id}"
     if again["identical"]:
@@ -284,7 +286,8 @@ def _damage(lab: Lab, row: Row) -> str | None:
 
 def _placed(row: Row) -> str:
     """Where it lies in Prometheus, which may become known later than the rest."""
-    return json.dumps((row["document"] or {}).get("prometheus"))
+    document: RunDocument | None = row["document"]
+    return json.dumps(document.get("prometheus") if document else None)
 
 
 def outline_of(lab: Lab, key: str) -> Outline:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.measures import key_of, value_of
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.plan.run_document import RunDocument, RunNumbers
 from longhaul.orchestrator.spec.measures import MEASURES
 
 _RESAMPLES = 2000
@@ -32,7 +33,7 @@ AGGREGATES: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def summarise_repeats(documents: Sequence[dict[str, Any]], aggregate: str) -> list[dict[str, Any]]:
+def summarise_repeats(documents: Sequence[RunDocument], aggregate: str) -> list[dict[str, Any]]:
     """The `summary` of a result: every measure of every flow, over the repeats of each point."""
     rows = []
     for group in by_point(documents):
@@ -71,9 +72,9 @@ def _draws(count: int) -> NDArray[np.int64]:
     return np.random.default_rng(1).integers(0, count, (_RESAMPLES, count))
 
 
-def by_point(documents: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def by_point(documents: Iterable[RunDocument]) -> list[list[RunDocument]]:
     """The repeats of each point together."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[RunDocument]] = {}
     for document in documents:
         groups.setdefault(point_key(document["point"]), []).append(document)
     return list(groups.values())
@@ -89,7 +90,7 @@ def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
     return {name: value for name, value in point.items() if name not in fields}
 
 
-def measured_places(document: dict[str, Any]) -> Iterator[tuple[str | None, str | None, str]]:
+def measured_places(document: RunNumbers) -> Iterator[tuple[str | None, str | None, str]]:
     """Phase (none: the window), flow (none: the path or the run) and name of every measure."""
     for phase in (None, *document.get("phases", {})):
         for flow in document["flows"]:

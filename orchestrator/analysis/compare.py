@@ -27,8 +27,9 @@ import numpy as np
 from longhaul.orchestrator.analysis.aggregate import measured_places
 from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval
 from longhaul.orchestrator.analysis.measures import value_of
-from longhaul.orchestrator.analysis.pairing import Differing, Document, Pair, Pairing
+from longhaul.orchestrator.analysis.pairing import Differing, Pair, Pairing
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
 
 SAME, NO_DIFFERENCE, BETTER, WORSE, CHANGED = "same", "no difference", "better", "worse", "changed"
@@ -47,7 +48,7 @@ class Quantity:
     measure: str
     flow: str | None
     better: int
-    value: Callable[[Document], float | None]
+    value: Callable[[RunDocument], float | None]
     phase: str | None = None
 
 
@@ -230,14 +231,14 @@ def _measures(group: Sequence[Pair]) -> Iterator[Quantity]:
 def measure_of_runs(measure: str, flow: str | None, phase: str | None = None) -> Quantity:
     """A measure as something to compare."""
 
-    def value(document: Document) -> float | None:
+    def value(document: RunDocument) -> float | None:
         return None if _failed(document) else value_of(document, measure, flow, phase)
 
     return Quantity(measure, flow, MEASURES[measure].better, value, phase)
 
 
-def _failed(document: Document) -> bool:
-    return bool(document["status"] == "failed")
+def _failed(document: RunDocument) -> bool:
+    return document["status"] == "failed"
 
 
 def _same_trace(pair: Pair) -> bool:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from longhaul.orchestrator.plan.run_document import CongestionWindow
 from longhaul.orchestrator.trace.records import STATE_RECOVERING, Records
 
 # A window is at its peak from this share of its largest on.
 _PEAK = 0.95
 
 
-def window_packets(acks: Records) -> dict[str, Any] | None:
+def window_packets(acks: Records) -> CongestionWindow | None:
     """The mean over time and the largest; null without an ACK."""
     if not len(acks):
         return None

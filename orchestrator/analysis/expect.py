@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.plan.run import Expectation
+from longhaul.orchestrator.plan.run_document import ExpectationResult, RunNumbers
 
 
-def evaluate(expectations: Sequence[Expectation], document: dict[str, Any]) -> list[dict[str, Any]]:
+def evaluate(expectations: Sequence[Expectation], document: RunNumbers) -> list[ExpectationResult]:
     """One verdict an expectation; a measure that has no value here is missed."""
     return [_verdict(expectation, document) for expectation in expectations]
 
 
-def _verdict(expectation: Expectation, document: dict[str, Any]) -> dict[str, Any]:
+def _verdict(expectation: Expectation, document: RunNumbers) -> ExpectationResult:
     value = value_of(document, expectation.measure, expectation.flow, expectation.phase)
     if value is None:
         return {"ok": False, "text": f"{expectation.text}: has no value in this run", "value": None}

@@ -8,7 +8,8 @@ from typing import Any
 
 from longhaul.orchestrator.analysis.compare import Comparison, Quantity, compare, measure_of_runs
 from longhaul.orchestrator.analysis.objective import Objective, read_objective
-from longhaul.orchestrator.analysis.pairing import Document, Pairing, differing, pair_runs
+from longhaul.orchestrator.analysis.pairing import Pairing, differing, pair_runs
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES, NEITHER
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_share
@@ -19,9 +20,9 @@ Plan = Callable[[str], Mapping[str, Any] | None]
 
 def compare_documents(
     a: str,
-    runs: Sequence[Document],
+    runs: Sequence[RunDocument],
     b: str,
-    others: Sequence[Document],
+    others: Sequence[RunDocument],
     gates: Sequence[str],
     least: str,
     plan: Plan | None = None,
@@ -66,7 +67,7 @@ def _gate(objective: Objective) -> Quantity:
     return measure_of_runs(measure.name, measure.flow)
 
 
-def _value(objective: Objective, document: Document) -> float | None:
+def _value(objective: Objective, document: RunDocument) -> float | None:
     if document["status"] == "failed":
         return None
     try:

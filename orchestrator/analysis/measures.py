@@ -29,12 +29,23 @@ from longhaul.orchestrator.analysis.series import (
     ticks_within_s,
 )
 from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.plan.run_document import (
+    CompletionTimes,
+    FlowNumbers,
+    PartNumbers,
+    PathNumbers,
+    Percentiles,
+    RoundTrips,
+    RunNumbers,
+)
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
-Document = dict[str, Any]
+# What was read back, of the run or of one of its flows (facts.json).
+Facts = dict[str, Any]
 
-_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
+# Those of a document's Percentiles.
+_PERCENTILES = (50, 95, 99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +71,42 @@ def key_of(measure: str, flow: str | None) -> str:
     return MEASURES[measure].field
 
 
-def value_of(document: Document, measure: str, flow: str | None, phase: str | None = None) -> float | None:
+def value_of(document: RunNumbers, measure: str, flow: str | None, phase: str | None = None) -> float | None:
     """One measure out of a run's document; of a phase where one is named."""
-    if phase is not None:
-        document = document["phases"][phase]
+    numbers: RunNumbers | PartNumbers = document if phase is None else document["phases"][phase]
     row = MEASURES[measure]
-    place: Any = document
+    place: Any = numbers
     if flow is not None:
-        place = next((one for one in document["flows"] if one["name"] == flow), None)
+        place = next((one for one in numbers["flows"] if one["name"] == flow), None)
     elif row.of != "run":
-        place = document["path"]
+        place = numbers["path"]
     for name in row.path:
         place = None if place is None else place.get(name)
     return None if place is None else float(place)
 
 
-def summarise(run: Run, trace: Trace, facts: Document) -> Document:
+def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     """The numbers of a run's document: flows, path, and what holds between flows."""
     told = {fact["id"]: fact for fact in facts["flows"]}
     window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
-    document = _measured(run, trace, told, window)
-    document["convergence_s"] = convergence_s(run, trace)
-    document["recovery_ratio"] = recovery_ratio(run, trace, window.begin_s, window.end_s)
-    times_s = [
-        measured["completion_s"] for flow, measured in zip(run.flows, document["flows"], strict=True) if flow.bytes
-    ]
-    document |= {f"fct_{name}": value for name, value in _completion(times_s).items()}
-    if run.phases:
-        phases = {phase.name: Span(phase.begin_us / 1e6, phase.end_us / 1e6) for phase in run.phases}
-        document["phases"] = {name: _measured(run, trace, told, span) for name, span in phases.items()}
-    return document
+    whole = _measured(run, trace, told, window)
+    times_s = [measured["completion_s"] for flow, measured in zip(run.flows, whole["flows"], strict=True) if flow.bytes]
+    numbers: RunNumbers = {
+        **whole,
+        "convergence_s": convergence_s(run, trace),
+        "recovery_ratio": recovery_ratio(run, trace, window.begin_s, window.end_s),
+        **_completion(times_s),
+        "phases": {
+            phase.name: _measured(run, trace, told, Span(phase.begin_us / 1e6, phase.end_us / 1e6))
+            for phase in run.phases
+        },
+    }
+    if not run.phases:
+        del numbers["phases"]
+    return numbers
 
 
-def _measured(run: Run, trace: Trace, told: Mapping[int, Document], window: Span) -> Document:
+def _measured(run: Run, trace: Trace, told: Mapping[int, Facts], window: Span) -> PartNumbers:
     """What holds in a part of the run."""
     flows = [_flow(run, flow, trace, told[flow.id], window) for flow in run.flows]
     total = sum(flow["goodput_bps"] for flow in flows)
@@ -110,7 +124,7 @@ def _measured(run: Run, trace: Trace, told: Mapping[int, Document], window: Span
     }
 
 
-def _goodput_total(run: Run, measured: Sequence[Document], told: Mapping[int, Document], window: Span) -> float:
+def _goodput_total(run: Run, measured: Sequence[FlowNumbers], told: Mapping[int, Facts], window: Span) -> float:
     """Rates of flows that were active at different times do not add up; what they carried does."""
     carried = sum(
         one["goodput_bps"] * active(flow, told[flow.id], window).length_s
@@ -119,14 +133,14 @@ def _goodput_total(run: Run, measured: Sequence[Document], told: Mapping[int, Do
     return float(carried / window.length_s) if window.length_s else 0.0
 
 
-def active(flow: Flow, fact: Document, window: Span) -> Span:
+def active(flow: Flow, fact: Facts, window: Span) -> Span:
     """The part of the window in which the flow had something to send."""
     end_us = fact["completed_us"] if fact["completed_us"] is not None else flow.stop_us
     end_s = window.end_s if end_us is None else min(window.end_s, end_us / 1e6)
     return Span(max(window.begin_s, flow.start_us / 1e6), end_s)
 
 
-def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> Document:
+def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> FlowNumbers:
     span = active(flow, fact, window)
     got = app_bytes(run, trace, flow)
     acks = span.of(of_flow(trace.acks, flow.id))
@@ -166,15 +180,24 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Document, window: Span) -> D
         if fact["completed_us"] is None or flow.bytes is None
         else (fact["completed_us"] - flow.start_us) / 1e6,
         "rate_error": _rate_error(run, flow, goodput_bps, span),
+        # Known when every flow is.
+        "share": None,
     }
 
 
-def _completion(times_s: Sequence[float | None]) -> dict[str, float | None]:
+def _completion(times_s: Sequence[float | None]) -> CompletionTimes:
     """Without those that are not complete, the slowest of all, the rest would look fast: then there is no value."""
     complete = [time_s for time_s in times_s if time_s is not None]
     if not complete or len(complete) < len(times_s):
-        return dict.fromkeys(("mean", *_PERCENTILES, "max"))
-    return {"mean": float(np.mean(complete)), **_percentiles(np.array(complete)), "max": max(complete)}
+        return {"fct_mean": None, "fct_p50": None, "fct_p95": None, "fct_p99": None, "fct_max": None}
+    found = _percentiles(np.array(complete))
+    return {
+        "fct_mean": float(np.mean(complete)),
+        "fct_p50": found["p50"],
+        "fct_p95": found["p95"],
+        "fct_p99": found["p99"],
+        "fct_max": max(complete),
+    }
 
 
 def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) -> float:
@@ -212,7 +235,7 @@ def _rate_error(run: Run, flow: Flow, goodput_bps: float, span: Span) -> float |
     return abs(goodput_bps - asked) / asked
 
 
-def _rtt_ms(acks: Records) -> Document | None:
+def _rtt_ms(acks: Records) -> RoundTrips | None:
     measured, field = measuring(acks)
     rtt_us = measured[field]
     if not len(rtt_us):
@@ -220,13 +243,14 @@ def _rtt_ms(acks: Records) -> Document | None:
     return {"min": float(rtt_us.min() / 1000), "mean": float(rtt_us.mean() / 1000), **_percentiles(rtt_us, 1000)}
 
 
-def _percentiles(values: Floats, divisor: float = 1.0) -> dict[str, float]:
+def _percentiles(values: Floats, divisor: float = 1.0) -> Percentiles:
     """Of nothing, 0."""
-    found = np.percentile(values, list(_PERCENTILES.values())) / divisor if len(values) else np.zeros(len(_PERCENTILES))
-    return dict(zip(_PERCENTILES, map(float, found), strict=True))
+    found = np.percentile(values, _PERCENTILES) / divisor if len(values) else np.zeros(len(_PERCENTILES))
+    p50, p95, p99 = map(float, found)
+    return {"p50": p50, "p95": p95, "p99": p99}
 
 
-def _link(run: Run, trace: Trace, link: Link, window: Span) -> Document:
+def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
     records = of_flow(trace.links, link.id)
     sent = counter(records, "tx_bytes", run)
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8

@@ -14,9 +14,9 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.plan.run_document import RunNumbers
 from longhaul.orchestrator.spec.measures import MEASURES, read_amount, write_amount
 from longhaul.orchestrator.system.errors import PlanError, nearest
 
@@ -74,7 +74,7 @@ class Objective:
         """The one measure that it is, unless it computes with measures."""
         return self._root if isinstance(self._root, Measure) else None
 
-    def value(self, document: Mapping[str, Any]) -> float:
+    def value(self, document: RunNumbers) -> float:
         """Its value for a run; ValueError, saying why, where it has none."""
         try:
             value = _evaluate(self._root, document)
@@ -94,7 +94,7 @@ class Claim:
     at_least: bool
     bound: float
 
-    def margin(self, document: Mapping[str, Any]) -> float:
+    def margin(self, document: RunNumbers) -> float:
         """How far inside its bound the measure is, 0 or more where the claim holds; ValueError where it has no value."""
         value = _measured(self.measure, document)
         return value - self.bound if self.at_least else self.bound - value
@@ -230,7 +230,7 @@ def _measures(root: _Expression) -> Iterator[Measure]:
             yield from _measures(part)
 
 
-def _evaluate(root: _Expression, document: Mapping[str, Any]) -> float:
+def _evaluate(root: _Expression, document: RunNumbers) -> float:
     if isinstance(root, Measure):
         return _measured(root, document)
     if isinstance(root, _Operation):
@@ -242,8 +242,8 @@ def _evaluate(root: _Expression, document: Mapping[str, Any]) -> float:
     return root
 
 
-def _measured(measure: Measure, document: Mapping[str, Any]) -> float:
-    value = value_of(dict(document), measure.name, measure.flow)
+def _measured(measure: Measure, document: RunNumbers) -> float:
+    value = value_of(document, measure.name, measure.flow)
     if value is None:
         raise ValueError(f"{measure} has no value in this run")
     return value

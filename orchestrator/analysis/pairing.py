@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.analysis.aggregate import point_key, without
+from longhaul.orchestrator.plan.run_document import OfEveryRun, RunDocument
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
-Document = dict[str, Any]
-Pair = tuple[Document, Document]
+# For the command line, which takes documents from files of results and from answers of a service: plain JSON.
+Document = Any
+Pair = tuple[RunDocument, RunDocument]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,8 @@ class Pairing:
     """The runs that have a partner, in the order of A, and those that have none."""
 
     pairs: tuple[Pair, ...]
-    only_a: tuple[Document, ...]
-    only_b: tuple[Document, ...]
+    only_a: tuple[RunDocument, ...]
+    only_b: tuple[RunDocument, ...]
 
     def by_point(self) -> list[list[Pair]]:
         """The seeds of each point together."""
@@ -34,7 +36,7 @@ class Pairing:
         return list(groups.values())
 
 
-def pair_runs(a: Sequence[Document], b: Sequence[Document]) -> Pairing:
+def pair_runs(a: Sequence[RunDocument], b: Sequence[RunDocument]) -> Pairing:
     """Runs of the same point and seed are partners; where each side is one run, those two are. PlanError without any."""
     if len(a) == len(b) == 1:
         return Pairing(((a[0], b[0]),), (), ())
@@ -51,7 +53,7 @@ def pair_runs(a: Sequence[Document], b: Sequence[Document]) -> Pairing:
     return Pairing(pairs, tuple(one for one in a if _key(one) not in taken), tuple(partners.values()))
 
 
-def split_by(documents: Sequence[Document], field: str, values: Sequence[str]) -> dict[str, list[Document]]:
+def split_by(documents: Sequence[RunDocument], field: str, values: Sequence[str]) -> dict[str, list[RunDocument]]:
     """The runs with each of two values of a swept field, that field taken out of their points; PlanError."""
     reading = "comparing within a result by", field
     fields = dict.fromkeys(name for document in documents for name in document["point"])
@@ -144,10 +146,10 @@ def _links(run: Mapping[str, Any]) -> str:
     )
 
 
-def run_text(document: Mapping[str, Any]) -> str:
+def run_text(document: OfEveryRun) -> str:
     """Which run is meant, in words."""
     return ", ".join([*(f"{name}={value}" for name, value in document["point"].items()), f"seed {document['seed']}"])
 
 
-def _key(document: Document) -> tuple[str, int]:
+def _key(document: OfEveryRun) -> tuple[str, int]:
     return point_key(document["point"]), document["seed"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from longhaul.orchestrator.analysis.intervals import mean_interval
 from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 # Of every flow, of the path, of the run; a difference is a share of the reference, or of what stands beside it as it is.
 _FLOW_MEASURES = ("goodput", "rtt_min", "rtt_p50", "cwnd_mean", "retransmits")
@@ -37,7 +37,7 @@ class Difference:
         return self.low <= 0 <= self.high
 
 
-def differences(reference: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]]) -> Iterator[Difference]:
+def differences(reference: Sequence[RunDocument], other: Sequence[RunDocument]) -> Iterator[Difference]:
     """Every measure that both have, of the repeats of one experiment in two places."""
     for flow, measure in _measured(reference[0]):
         ours, theirs = (_by_seed(documents, measure, flow) for documents in (reference, other))
@@ -47,7 +47,7 @@ def differences(reference: Sequence[dict[str, Any]], other: Sequence[dict[str, A
             yield Difference(measure, flow, float(np.mean([ours[seed] for seed in seeds])), difference, low, high)
 
 
-def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
+def _measured(document: RunDocument) -> Iterator[tuple[str | None, str]]:
     for flow in document["flows"]:
         yield from ((flow["name"], measure) for measure in _FLOW_MEASURES)
     yield from ((None, measure) for measure in _PATH_MEASURES)
@@ -55,6 +55,6 @@ def _measured(document: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
         yield from ((None, measure) for measure in _RUN_MEASURES)
 
 
-def _by_seed(documents: Sequence[dict[str, Any]], measure: str, flow: str | None) -> dict[int, float]:
+def _by_seed(documents: Sequence[RunDocument], measure: str, flow: str | None) -> dict[int, float]:
     found = ((document["seed"], value_of(document, measure, flow)) for document in documents)
     return {seed: value for seed, value in found if value is not None}

@@ -14,6 +14,7 @@ from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import KEPT, LIVE, settle
 from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in, run_traits
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 Row = dict[str, Any]
 
@@ -28,13 +29,24 @@ class Catalog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, run_id: str, document: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    def add(self, run_id: str, document: RunDocument, run: Mapping[str, Any]) -> None:
         """Record a run that is kept, what it came to and what it is (run.json); one that was recorded as kept before stays as it was."""
         at = now()
-        known = {key: document[key] for key in ("experiment", "backend", "seed", "virtual_s")}
-        found = {key: document[key] for key in ("status", "kernel", "wall_s", "trace_sha256")}
-        found |= {"measured_by": document.get("measured_by"), "finished_at": at}
-        found |= numbers_of(document)
+        known = {
+            "experiment": document["experiment"],
+            "backend": document["backend"],
+            "seed": document["seed"],
+            "virtual_s": document["virtual_s"],
+        }
+        found = {
+            "status": document["status"],
+            "kernel": document["kernel"],
+            "wall_s": document["wall_s"],
+            "trace_sha256": document["trace_sha256"],
+            "measured_by": document.get("measured_by"),
+            "finished_at": at,
+            **numbers_of(document),
+        }
         row = {**known, **found, "id": run_id, "created_at": at, "point": json.dumps(document["point"], sort_keys=True)}
         with self._database.write() as connection:
             traits = run_traits(run_id, document["experiment"], None, run)
@@ -54,14 +66,14 @@ class Catalog:
             rises = {"virtual_s": document["virtual_s"], "wall_s": document["wall_s"]}
             add_counts(connection, rises | {"retries": again, "guest_deaths": again})
 
-    def revise(self, run_id: str, document: Mapping[str, Any]) -> None:
+    def revise(self, run_id: str, document: RunDocument) -> None:
         """Put another document in the place of a recorded run's."""
         changed = {"status": document["status"], "measured_by": document.get("measured_by"), **numbers_of(document)}
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
             _write_document(connection, run_id, document)
 
-    def document(self, run_id: str) -> Row | None:
+    def document(self, run_id: str) -> RunDocument | None:
         """The whole document of a kept run."""
         query = select(DOCUMENTS.c.document).join(RUNS, RUNS.c.id == DOCUMENTS.c.run_id)
         with self._database.read() as connection:
@@ -130,9 +142,9 @@ class Catalog:
         with self._database.read() as connection:
             return int(connection.execute(query).scalar_one())
 
-    def documents(self, run_ids: Sequence[str]) -> dict[str, Row]:
+    def documents(self, run_ids: Sequence[str]) -> dict[str, RunDocument]:
         """Of these, what those came to that have ended: kept ones, and failed ones with why."""
-        found: dict[str, Row] = {}
+        found: dict[str, RunDocument] = {}
         with self._database.read() as connection:
             for some in chunks(run_ids):
                 query = select(DOCUMENTS).where(DOCUMENTS.c.run_id.in_(some))
@@ -263,7 +275,7 @@ def _told(row: Row) -> Row:
     return row | {"rerun_of": rerun_in(words)}
 
 
-def _write_document(connection: Connection, run_id: str, document: Mapping[str, Any]) -> None:
+def _write_document(connection: Connection, run_id: str, document: RunDocument) -> None:
     connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
     connection.execute(delete(MEASURES).where(MEASURES.c.run_id == run_id))
     connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
@@ -271,7 +283,7 @@ def _write_document(connection: Connection, run_id: str, document: Mapping[str, 
         connection.execute(insert(MEASURES), rows)
 
 
-def _numbers(document: Mapping[str, Any]) -> Iterator[Row]:
+def _numbers(document: RunDocument) -> Iterator[Row]:
     """Every number of the document that belongs to a flow or to the path, flat."""
     for flow in document["flows"]:
         yield from ({"flow": flow["name"], **row} for row in _flat(flow, ""))

@@ -21,6 +21,7 @@ from longhaul.orchestrator.database.outcomes import KEPT, LIVE, close_if_over, g
 from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, rerun_in
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 from longhaul.orchestrator.database.work import Wanted, enqueue
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import Conflict, NotFound
 
 Row = dict[str, Any]
@@ -157,7 +158,7 @@ class Experiments:
         with self._database.read() as connection:
             return list(connection.execute(query.order_by(EXPERIMENT_RUNS.c.position)).scalars())
 
-    def documents(self, experiment: str) -> list[Row]:
+    def documents(self, experiment: str) -> list[RunDocument]:
         """What its finished runs came to, in its order; failed ones say why."""
         query = (
             select(DOCUMENTS.c.document, EXPERIMENT_RUNS.c.cached)

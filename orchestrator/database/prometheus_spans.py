@@ -18,6 +18,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from longhaul.orchestrator.database.connection import Database, insert_new
 from longhaul.orchestrator.database.tables import RUNS, SPANS
+from longhaul.orchestrator.plan.run_document import PrometheusSpan
 from longhaul.orchestrator.system.errors import ExportError
 
 # Between two runs, and between a run and now: the mark of a run's end lies behind it.
@@ -34,7 +35,7 @@ class Span:
     end_ms: int
     resolution_ms: int
 
-    def as_told(self) -> dict[str, int]:
+    def as_told(self) -> PrometheusSpan:
         """As a run's document says it: until the run's end, which is a cell before its place's."""
         return {
             "begin_ms": self.begin_ms,

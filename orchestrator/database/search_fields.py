@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
 # An index of PostgreSQL takes rows of 2704 bytes; what is farther back is flows beyond the first dozens.
@@ -108,7 +109,7 @@ def _path(meaning: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def numbers_of(document: Mapping[str, Any]) -> dict[str, float | None]:
+def numbers_of(document: RunDocument) -> dict[str, float | None]:
     """The columns of a run that come from what it came to."""
     return {"utilisation": document["path"].get("utilisation"), "jain": document.get("jain")}
 

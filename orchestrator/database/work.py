@@ -26,6 +26,7 @@ from longhaul.orchestrator.database.events import PROGRESS, say, say_all
 from longhaul.orchestrator.database.outcomes import LIVE, give_up, settle, wait_again
 from longhaul.orchestrator.database.search_fields import run_traits
 from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS, WORK
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 Row = dict[str, Any]
 
@@ -267,7 +268,7 @@ class Work:
             say_all(connection, "run.queued", [(None, run_id, {"why": "its holder ended"}) for run_id in mine])
         return len(mine)
 
-    def end(self, run_id: str, fence: int, status: str, document: Mapping[str, Any]) -> bool:
+    def end(self, run_id: str, fence: int, status: str, document: RunDocument | None) -> bool:
         """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun.
 
         False where somebody else has it by now, or where somebody wanted it again while it was being given up: then it is put back.
@@ -282,8 +283,8 @@ class Work:
             ended = {"status": status, "finished_at": now()}
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(ended))
             connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
-            connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
-            settle(connection, run_id, status, {"error": document["error"]} if "error" in document else {})
+            connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document or {})))
+            settle(connection, run_id, status, {"error": document["error"]} if document and "error" in document else {})
         return True
 
     def wanted(self, run_id: str) -> Wanted | None:

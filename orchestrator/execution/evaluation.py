@@ -13,7 +13,6 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from longhaul.orchestrator.analysis import cwnd, expect, fairness, measures, series
 from longhaul.orchestrator.analysis.fidelity import checks as fidelity
@@ -31,11 +30,10 @@ from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.execution.other_programs import differing_programs
 from longhaul.orchestrator.plan import wifi_airtime
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RerunVerdict, RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
 from longhaul.orchestrator.trace.records import Trace, read_trace, trace_sha256
-
-Document = dict[str, Any]
 
 # All that turns a trace into numbers, and what those are held against.
 FORMULAS = (
@@ -57,7 +55,7 @@ FORMULAS = (
 
 
 # Earlier hashes of formulas that compute the same: what they measured is not measured again.
-SAME_FORMULAS = {"efa6d239be3e": "3b467774ee1e"}
+SAME_FORMULAS = {"efa6d239be3e": "d93c343051bb", "3b467774ee1e": "d93c343051bb"}
 
 
 @cache
@@ -86,11 +84,11 @@ def is_current(code: str | None) -> bool:
     return SAME_FORMULAS.get(str(code), code) == measured_by()
 
 
-def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
+def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument, Trace]:
     """The document and the trace of a finished run directory; FidelityBroken where its numbers cannot be believed."""
     facts = json.loads((directory / "facts.json").read_text())
     trace = read_trace(directory / "trace.bin")
-    document: Document = {
+    document: RunDocument = {
         "run": key,
         "experiment": run.experiment,
         "status": "done",
@@ -108,10 +106,10 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Tr
         "trace_sha256": trace_sha256(directory / "trace.bin"),
         "cached": False,
     }
-    return document | _measured(run, key, trace, facts), trace
+    return _measured(document, run, trace, facts), trace
 
 
-def up_to_date(document: Document, store: Store) -> Document:
+def up_to_date(document: RunDocument, store: Store) -> RunDocument:
     """A kept run's document by today's formulas; FidelityBroken where today's checks would not have let it pass."""
     if is_current(document.get("measured_by")):
         return document
@@ -120,13 +118,13 @@ def up_to_date(document: Document, store: Store) -> Document:
     return document
 
 
-def _by_todays_formulas(document: Document, store: Store) -> Document:
+def _by_todays_formulas(document: RunDocument, store: Store) -> RunDocument:
     manifest = store.manifest(document["run"])
     run, trace = store.planned(document["run"]), store.trace(document["run"])
-    return document | _measured(run, document["run"], trace, manifest["facts"])
+    return _measured(document, run, trace, manifest["facts"])
 
 
-def readable(document: Document, store: Store) -> Document:
+def readable(document: RunDocument, store: Store) -> RunDocument:
     """A kept run's document to look at: by today's formulas, or as it was measured then with a `caveat` that says why not.
 
     Runs that an earlier kernel or agent made are kept for years, and what today's checks ask of a run they may not have.
@@ -148,7 +146,7 @@ def readable(document: Document, store: Store) -> Document:
     return document | {"caveat": caveat}
 
 
-def readable_all(documents: Sequence[Document], store: Store) -> list[Document]:
+def readable_all(documents: Sequence[RunDocument], store: Store) -> list[RunDocument]:
     """The documents of an experiment by today's formulas, so that a baseline of years ago is measured as what is compared with it is."""
     found = []
     for document in documents:
@@ -162,18 +160,18 @@ def readable_all(documents: Sequence[Document], store: Store) -> list[Document]:
     return found
 
 
-def kept_run(key: str, store: Store) -> tuple[Document, Run, Trace]:
+def kept_run(key: str, store: Store) -> tuple[RunDocument, Run, Trace]:
     """All there is of a kept run, by today's formulas where they can measure it."""
     document = readable(store.get(key), store)
     return document, *run_and_trace(document, store)
 
 
-def run_and_trace(document: Document, store: Store) -> tuple[Run, Trace]:
+def run_and_trace(document: RunDocument, store: Store) -> tuple[Run, Trace]:
     """A kept run as it was planned, and the trace that it left."""
     return store.planned(document["run"]), store.trace(document["run"])
 
 
-def rerun_verdict(kept: Document, again: Document) -> Document:
+def rerun_verdict(kept: RunDocument, again: RunDocument) -> RerunVerdict:
     """Whether every byte of the trace is the same, and which of the programs that made it are not."""
     return {
         "run": kept["run"],
@@ -183,18 +181,23 @@ def rerun_verdict(kept: Document, again: Document) -> Document:
     }
 
 
-def _measured(run: Run, key: str, trace: Trace, facts: Document) -> Document:
+def _measured(document: RunDocument, run: Run, trace: Trace, facts: measures.Facts) -> RunDocument:
+    """The document with its numbers by today's formulas."""
     checks = fidelity.check_fidelity(run, trace, facts)
     if broken := fidelity.broken_text(checks):
         raise FidelityBroken(
             "checking the fidelity of",
-            f"run {key}",
+            f"run {document['run']}",
             broken,
             f"{what_to_change(run, ((one.name, one.text) for one in checks if not one.ok))}; nothing was kept, see docs/fidelity.md",
         )
-    document = measures.summarise(run, trace, facts)
-    document["fidelity"] = {"ok": True, "checks": [check.as_dict() for check in checks]}
-    document["expect"] = expect.evaluate(run.expect, document)
-    document["status"] = "done" if all(expectation["ok"] for expectation in document["expect"]) else "missed"
-    document["measured_by"] = measured_by()
-    return document
+    numbers = measures.summarise(run, trace, facts)
+    results = expect.evaluate(run.expect, numbers)
+    return {
+        **document,
+        **numbers,
+        "fidelity": {"ok": True, "checks": [check.as_dict() for check in checks]},
+        "expect": results,
+        "status": "done" if all(result["ok"] for result in results) else "missed",
+        "measured_by": measured_by(),
+    }

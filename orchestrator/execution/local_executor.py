@@ -24,6 +24,7 @@ from longhaul.orchestrator.database.workers import Worker
 from longhaul.orchestrator.execution.evaluation import rerun_verdict
 from longhaul.orchestrator.execution.pipeline import Pipeline, cancelled_document, failed_document, opened_live
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import (
@@ -39,8 +40,6 @@ from longhaul.orchestrator.system.settings import Settings
 if TYPE_CHECKING:
     from longhaul.orchestrator.live.run_export import Live
 
-Document = dict[str, Any]
-
 # What is measured by a run on hosts is not measured here.
 _BESIDE_OTHERS = ("sandbox", "programs", "hosts")
 # Hosts that somebody has are asked for again after so long.
@@ -53,7 +52,7 @@ class Outcome:
 
     claim: Claim
     status: str
-    document: Document = field(default_factory=dict)
+    document: RunDocument | None = None
     why: str = ""
     # Whether it was an attempt: what is given back too often is not tried for ever.
     counted: bool = True
@@ -225,7 +224,7 @@ def carry_out(
         return Outcome(claim, document["status"], document)
     except RunCancelled as error:
         part = error.reached_s
-        return Outcome(claim, "cancelled", {} if part is None else cancelled_document(run, claim.run_id, part))
+        return Outcome(claim, "cancelled", None if part is None else cancelled_document(run, claim.run_id, part))
     except NotFound as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
     except HostBusy as error:
@@ -240,8 +239,8 @@ def carry_out(
         return Outcome(claim, "failed", failed_document(run, claim.run_id, fault))
 
 
-def rerun_outcome(claim: Claim, store: Store, again: Document) -> Outcome:
+def rerun_outcome(claim: Claim, store: Store, again: RunDocument) -> Outcome:
     """What a run that was carried out once more says of the kept one."""
     verdict = rerun_verdict(store.get(str(claim.rerun_of)), again)
-    status = "done" if verdict["identical"] else "missed"
+    status: RunEnd = "done" if verdict["identical"] else "missed"
     return Outcome(claim, status, again | {"run": claim.run_id, "status": status, "rerun": verdict})

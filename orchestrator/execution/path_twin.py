@@ -23,6 +23,7 @@ from longhaul.orchestrator.execution.host_leases import hold
 from longhaul.orchestrator.execution.pipeline import Pipeline, opened_live
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.host_policy import load_policy
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment
@@ -32,8 +33,6 @@ from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import format_duration, format_rate
 from longhaul.orchestrator.trace.records import Trace
-
-Document = dict[str, Any]
 
 # Of the host's cap: a flow that gets so much has met the cap, and not the path's end.
 _CAPPED_SHARE = 0.93
@@ -64,7 +63,7 @@ class MeasuredPath:
     largest_bytes: int
     ecn_kept: bool
 
-    def as_document(self) -> Document:
+    def as_document(self) -> dict[str, Any]:
         """For --json."""
         return asdict(self)
 
@@ -138,7 +137,7 @@ def _rounded(bps: float) -> int:
 
 def twin_of(path: MeasuredPath, seconds: int) -> str:
     """The experiment that replays a path in the sandbox, as YAML."""
-    numbers: Document = {
+    numbers: dict[str, Any] = {
         "bandwidth": format_rate(path.rate_bps),
         "rtt": format_duration(round(path.least_rtt_us, -2) or 100),
         "buffer": format_duration(round(path.queue_us, -2)),
@@ -164,7 +163,7 @@ def twin_of(path: MeasuredPath, seconds: int) -> str:
     return document_text(spec, notes)
 
 
-def compare_twin(real: Document, twin: Document) -> list[Document]:
+def compare_twin(real: RunDocument, twin: RunDocument) -> list[dict[str, Any]]:
     """A row a measure: what the real path gave, what its twin gives, and by how much that is off."""
     rows = []
     for measure in COMPARED:
@@ -174,17 +173,17 @@ def compare_twin(real: Document, twin: Document) -> list[Document]:
     return rows
 
 
-def run_twin(settings: Settings, store: Store, experiment: Experiment) -> Document:
+def run_twin(settings: Settings, store: Store, experiment: Experiment) -> RunDocument:
     """The document of the twin's run in the sandbox."""
     plan = compile_plan(experiment)
     with opened_live(settings, store) as live:
         return _carried_out(Pipeline(open_backend("sandbox", settings), store, live=live), plan)
 
 
-def _carried_out(pipeline: Pipeline, plan: Plan) -> Document:
+def _carried_out(pipeline: Pipeline, plan: Plan) -> RunDocument:
     """The document of a plan's only run; what made it fail is an error here."""
     (document,) = pipeline.execute(plan)
     if document["status"] == "failed":
         error = document["error"]
-        raise BackendError(*(str(error[part]) for part in ("attempting", "subject", "what", "hint")))
+        raise BackendError(error["attempting"], error["subject"], error["what"], error["hint"])
     return document

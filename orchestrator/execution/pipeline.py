@@ -1,6 +1,6 @@
 """Walks Runs along the road: check, prepare, run, decode, judge, keep.
 
-`execute` takes a Plan and gives one document a run (docs/experiment-format.md), in the plan's order, `jobs` at a time, what takes
+`execute` takes a Plan and gives one document a run (plan/run_document.py), in the plan's order, `jobs` at a time, what takes
 longest first. Of several, one more is judged and kept meanwhile, so that no guest has to wait for that. An unchanged run is answered from
 the store, by today's formulas. Work happens in a staging folder that belongs to this process by a lock; what a killed process left there is
 swept by the next one. A failed run becomes a document with `status: failed` and its error, never a number; the other runs go on.
@@ -25,6 +25,7 @@ from longhaul.orchestrator.execution.host_leases import held_hosts
 from longhaul.orchestrator.plan.compile import Plan
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.run import Progress, Run, run_id
+from longhaul.orchestrator.plan.run_document import PrometheusExport, RunDocument, RunEnd
 from longhaul.orchestrator.results.partial_runs import Part, discard_partial
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.system.settings import Settings
     from longhaul.orchestrator.trace.records import Trace
 
-Document = dict[str, Any]
+# For the command line, where a document is plain JSON: a part of a result, or of an answer of a service.
+Document = Any
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Watcher:
 
     started: Callable[[int, Run], None] = lambda index, run: None
     progress: Callable[[int, int], None] = lambda index, virtual_ns: None
-    finished: Callable[[int, Document], None] = lambda index, document: None
+    finished: Callable[[int, RunDocument], None] = lambda index, document: None
 
 
 @dataclass(slots=True)
@@ -74,12 +76,12 @@ class Pipeline:
     keeps_partial: Callable[[], bool] = lambda: False
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
-    def execute(self, plan: Plan, jobs: int = 1) -> list[Document]:
+    def execute(self, plan: Plan, jobs: int = 1) -> list[RunDocument]:
         """One document a run, in the plan's order. A Ctrl-C ends the guests and keeps what was finished."""
         (documents,) = self.execute_all([plan], jobs)
         return documents
 
-    def execute_all(self, plans: Sequence[Plan], jobs: int = 1) -> list[list[Document]]:
+    def execute_all(self, plans: Sequence[Plan], jobs: int = 1) -> list[list[RunDocument]]:
         """The same of several plans as one heap of work; the watcher counts runs through all of them."""
         specs = [plan.experiment.model_dump(mode="json", exclude_none=True) for plan in plans]
         runs = [(run, spec) for plan, spec in zip(plans, specs, strict=True) for run in plan.runs]
@@ -88,7 +90,7 @@ class Pipeline:
         self._cancelled.clear()
         room = threading.Semaphore(max(1, jobs))
         with Staging(self.store.home) as staging, ThreadPoolExecutor(jobs + 1 if jobs > 1 else 1, "run") as workers:
-            work: dict[int, Future[Document]] = {}
+            work: dict[int, Future[RunDocument]] = {}
             try:
                 for index in order:
                     work[index] = workers.submit(self._walk, index, *runs[index], staging, room)
@@ -101,19 +103,19 @@ class Pipeline:
                     future.cancel()
                 raise
 
-    def rerun(self, run: Run, spec: Mapping[str, Any]) -> Document:
+    def rerun(self, run: Run, spec: Mapping[str, Any]) -> RunDocument:
         """Carry a kept Run out again, with today's kernel, agent and modules."""
         with Staging(self.store.home) as staging:
             return self.carry_out(run, spec, staging, partial(self._report, 0))
 
-    def carry_out(self, run: Run, spec: Mapping[str, Any], staging: Staging, progress: Progress) -> Document:
+    def carry_out(self, run: Run, spec: Mapping[str, Any], staging: Staging, progress: Progress) -> RunDocument:
         """Carry one Run out, whatever is kept; `progress` may raise to end it."""
         identity = self.backend.identity(run)
         return self._carry_out(run, run_id(run, identity), identity, spec, staging, progress, ExitStack())
 
     def _walk(
         self, index: int, run: Run, spec: Mapping[str, Any], staging: Staging, room: AbstractContextManager[Any]
-    ) -> Document:
+    ) -> RunDocument:
         identity = self.backend.identity(run)
         key = run_id(run, identity)
         if self.use_cache and (known := self.known(key)) is not None:
@@ -131,7 +133,7 @@ class Pipeline:
         self.watcher.finished(index, document)
         return document
 
-    def known(self, key: str) -> Document | None:
+    def known(self, key: str) -> RunDocument | None:
         """A kept run, by today's formulas; one that today's checks refuse is forgotten, and one that is damaged replaced."""
         from longhaul.orchestrator.execution.evaluation import up_to_date
 
@@ -160,7 +162,7 @@ class Pipeline:
         staging: Staging,
         progress: Progress,
         until_ended: ExitStack,
-    ) -> Document:
+    ) -> RunDocument:
         discard_partial(self.store.home, key)
         with (
             staging.directory(key) as directory,
@@ -173,7 +175,8 @@ class Pipeline:
             with self._beside(run, key, directory) as beside:
                 cost = self._run(run, key, directory, beside.watched(progress) if beside else progress)
             until_ended.close()
-            outcome, status = None, "failed"
+            outcome: PrometheusExport | None = None
+            status = "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)
                 self.judged(trace)
@@ -229,7 +232,7 @@ def opened_live(settings: Settings, store: Store) -> AbstractContextManager[Live
     return open_live(settings, store) or nullcontext()
 
 
-def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, Trace]:
+def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument, Trace]:
     from longhaul.orchestrator.execution.evaluation import judge
 
     try:
@@ -244,17 +247,17 @@ def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[Document, 
         ) from error
 
 
-def failed_document(run: Run, key: str, error: LonghaulError) -> Document:
+def failed_document(run: Run, key: str, error: LonghaulError) -> RunDocument:
     """The document of a run that gave no numbers."""
-    return _unmeasured(run, key, "failed", error=error.as_dict())
+    return {**_unmeasured(run, key, "failed"), "error": error.as_dict()}
 
 
-def cancelled_document(run: Run, key: str, reached_s: float) -> Document:
+def cancelled_document(run: Run, key: str, reached_s: float) -> RunDocument:
     """The document of a run that was cancelled, of which a part is kept."""
-    return _unmeasured(run, key, "cancelled", partial={"reached_s": reached_s, "of_s": run.duration_us / 1e6})
+    return {**_unmeasured(run, key, "cancelled"), "partial": {"reached_s": reached_s, "of_s": run.duration_us / 1e6}}
 
 
-def _unmeasured(run: Run, key: str, status: str, **why: Any) -> Document:
+def _unmeasured(run: Run, key: str, status: RunEnd) -> RunDocument:
     return {
         "run": key,
         "experiment": run.experiment,
@@ -263,7 +266,6 @@ def _unmeasured(run: Run, key: str, status: str, **why: Any) -> Document:
         "seed": run.seed,
         "point": dict(run.point),
         "cached": False,
-        **why,
     }
 
 

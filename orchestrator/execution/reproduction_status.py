@@ -33,13 +33,15 @@ from longhaul.orchestrator.papers.verdicts import Verdict, judge_claim
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.run import Run, run_id
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import count_points
 from longhaul.orchestrator.system.errors import FidelityBroken
 from longhaul.orchestrator.system.settings import Settings
 
-Document = dict[str, Any]
+# A picture of a figure for an answer: its plates as SVG, and its numbers as CSV.
+Picture = dict[str, Any]
 Extent = Literal["quick", "full"]
 EXTENTS: tuple[Extent, ...] = ("quick", "full")
 NOT_RUN = "not run"
@@ -87,7 +89,7 @@ class Standing:
     # Of each shipped experiment: what its runs are called in lists, and what those that ended came to.
     names: Mapping[str, str]
     aggregates: Mapping[str, str]
-    documents: Mapping[str, Sequence[Document]]
+    documents: Mapping[str, Sequence[RunDocument]]
 
 
 class Standings:
@@ -149,7 +151,7 @@ class Standings:
             for name in _experiments(one)
         ]
 
-    def draw(self, standing: Standing) -> list[Document]:
+    def draw(self, standing: Standing) -> list[Picture]:
         """Its pictures, as far as anything of them was measured: vector graphics, and their numbers as CSV. For one thread at a time."""
         from longhaul.orchestrator.papers.drawings import Measured, draw
 
@@ -187,7 +189,7 @@ class Standings:
         self._planned[name, extent] = planned
         return planned
 
-    def _documents(self, plan: Planned, known: Mapping[str, str]) -> list[Document]:
+    def _documents(self, plan: Planned, known: Mapping[str, str]) -> list[RunDocument]:
         """What those runs came to that have ended, by today's formulas."""
         ended = [key for key in dict.fromkeys(plan.run_ids) if known.get(key) in (*KEPT, "failed")]
         found = self._store.catalog.documents(ended)

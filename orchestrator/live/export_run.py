@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from longhaul.orchestrator.live.grafana_links import run_in_grafana
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Settings, load_settings
 
@@ -54,7 +54,7 @@ def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str)
     return run_in_grafana(settings.grafana.url, experiment, run_id, span.begin_ms, span.end_ms) if span else None
 
 
-def with_grafana(settings: Settings, document: dict[str, Any]) -> dict[str, Any]:
+def with_grafana(settings: Settings, document: RunDocument) -> RunDocument:
     """The document of a run that has ended, with the link where there is one."""
     placed = document.get("prometheus", {})
     if settings.grafana is None or "begin_ms" not in placed:

@@ -11,7 +11,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from longhaul.orchestrator.live.metrics import BY_NAME, COUNTER
 from longhaul.orchestrator.live.moments import STALE
 from longhaul.orchestrator.live.remote_write import RemoteWriter, Request, Verdict, label_block, requests
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import PrometheusExport, RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import ExportError, PlanError, ServiceUnavailable
 from longhaul.orchestrator.system.files import whole
@@ -60,7 +61,7 @@ def requests_of(run: Run, run_id: str, trace: Trace, span: Span) -> Iterator[Req
         yield from requests((blocks[one.series], *one.placed(span.begin_ms)) for one in settled)
 
 
-def place_of(store: Store, run: Run, document: dict[str, Any], server: Prometheus | None) -> Span:
+def place_of(store: Store, run: Run, document: RunDocument, server: Prometheus | None) -> Span:
     """Where a kept run lies: where it was put or was, else where there is room."""
     run_id = document["run"]
     spans = Spans(store.database)
@@ -71,7 +72,7 @@ def place_of(store: Store, run: Run, document: dict[str, Any], server: Prometheu
     return spans.place(run_id, run.duration_us // 1000 + cell_ms, cell_ms, window_s)
 
 
-def send(store: Store, document: dict[str, Any], server: Prometheus | None) -> dict[str, Any]:
+def send(store: Store, document: RunDocument, server: Prometheus | None) -> PrometheusExport:
     """Send a kept run, and say in its document where it lies; ExportError where it is too old, or is refused."""
     run_id = document["run"]
     if server is None:
@@ -89,7 +90,8 @@ def send(store: Store, document: dict[str, Any], server: Prometheus | None) -> d
             samples += request.samples
     finally:
         writer.close()
-    return {**span.as_told(), "samples": samples, "waiting": 0, "refused": 0}
+    told: PrometheusExport = {"samples": samples, "waiting": 0, "refused": 0}
+    return {**span.as_told(), **told}
 
 
 def _check_age(run_id: str, span: Span, server: Prometheus) -> None:
@@ -122,7 +124,7 @@ def _push(writer: RemoteWriter, request: Request, run_id: str, before: int) -> N
         time.sleep(_AGAIN_S)
 
 
-def write_openmetrics(store: Store, document: dict[str, Any], server: Prometheus | None, output: Path) -> int:
+def write_openmetrics(store: Store, document: RunDocument, server: Prometheus | None, output: Path) -> int:
     """Write a kept run as OpenMetrics; how many samples. The mark of a series' end has no word there."""
     run_id = document["run"]
     run = store.planned(run_id)

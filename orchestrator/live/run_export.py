@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from longhaul.orchestrator.database.counters import Counts
 from longhaul.orchestrator.database.prometheus_spans import Span, Spans
@@ -24,6 +24,7 @@ from longhaul.orchestrator.live.grafana_annotations import Mark, Teller, end_of,
 from longhaul.orchestrator.live.stream import Stream
 from longhaul.orchestrator.plan.run import Progress as RunProgress
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import PrometheusExport
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import LonghaulError, RunCancelled
 from longhaul.orchestrator.system.settings import Prometheus, Settings
@@ -34,8 +35,6 @@ _LOG = logging.getLogger("longhaul.live")
 _STREAM_S, _ANSWER_S, _LOOK_S = 1.0, 0.5, 0.02
 # What a run by the real clock takes at most beyond its duration, until its real place is known.
 _MORE_MS = 60_000
-
-Outcome = dict[str, Any]
 
 
 class Beside:
@@ -81,7 +80,7 @@ class Beside:
 
         return tell
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PrometheusExport:
         """What the run's document says of its export, as far as it is known within a moment."""
         stream = self._stream
         if stream is None:
@@ -92,7 +91,7 @@ class Beside:
             time.sleep(_LOOK_S)
         return stream.outcome()
 
-    def close(self, outcome: Outcome | None, status: str = "failed") -> None:
+    def close(self, outcome: PrometheusExport | None, status: str = "failed") -> None:
         """The run is kept with this in its document, or has come to nothing; what is known later is noted down."""
         if self._stream is None:
             return
@@ -101,7 +100,7 @@ class Beside:
             self._live.placed(self._run_id, self._stream.outcome())
         self._stream.when_final(lambda final: self._note(final) if outcome not in (None, final) else None)
 
-    def _note(self, final: Outcome) -> None:
+    def _note(self, final: PrometheusExport) -> None:
         self._live.note(self._run_id, final)
 
     def _annotate(self, status: str) -> None:
@@ -149,14 +148,14 @@ class Live:
         """Where a run begins in Prometheus' time; None where it goes by the real clock, and begins when it does."""
         return place(Spans(self._store.database), run, run_id, self._server)
 
-    def placed(self, run_id: str, outcome: Outcome) -> None:
+    def placed(self, run_id: str, outcome: PrometheusExport) -> None:
         """Write down where a run by the real clock was."""
         try:
             write_down(self._store, run_id, outcome)
         except LonghaulError as error:
             _LOG.warning("%s", error)
 
-    def note(self, run_id: str, outcome: Outcome) -> None:
+    def note(self, run_id: str, outcome: PrometheusExport) -> None:
         """Write into a kept run's document what came of its export."""
         note(self._store, run_id, outcome)
 
@@ -183,10 +182,10 @@ class LiveElsewhere(Live):
     def place(self, run: Run, run_id: str) -> int | None:
         return self._begins[run_id]
 
-    def placed(self, run_id: str, outcome: Outcome) -> None:
+    def placed(self, run_id: str, outcome: PrometheusExport) -> None:
         """The document says it to whoever keeps the record."""
 
-    def note(self, run_id: str, outcome: Outcome) -> None:
+    def note(self, run_id: str, outcome: PrometheusExport) -> None:
         _LOG.info("run %s in Prometheus: %s", run_id, outcome)
 
 
@@ -216,7 +215,7 @@ def place(spans: Spans, run: Run, run_id: str, server: Prometheus) -> int | None
     return spans.place(run_id, length_ms, server.resolution_ms, server.window_s).begin_ms
 
 
-def note(store: Store, run_id: str, outcome: Outcome) -> None:
+def note(store: Store, run_id: str, outcome: PrometheusExport) -> None:
     """Write what came of a run's export into its document, and where it lies into the record."""
     write_down(store, run_id, outcome)
     document = store.find(run_id)
@@ -224,7 +223,7 @@ def note(store: Store, run_id: str, outcome: Outcome) -> None:
         store.revise(document | {"prometheus": outcome})
 
 
-def write_down(store: Store, run_id: str, outcome: Mapping[str, Any]) -> None:
+def write_down(store: Store, run_id: str, outcome: PrometheusExport) -> None:
     """Put a run's real place into the record."""
     if (span := Span.told(outcome)) is not None:
         Spans(store.database).put(run_id, span)

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from longhaul.orchestrator.database.prometheus_spans import Span
 from longhaul.orchestrator.live.downsampling import Downsampler, Key, Samples
 from longhaul.orchestrator.live.remote_write import Request, label_block, requests
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import PrometheusExport
 from longhaul.orchestrator.system.errors import ExportError, LonghaulError
 from longhaul.orchestrator.trace.records import Trace
 from longhaul.orchestrator.trace.tail import GrowingTrace
@@ -83,7 +83,7 @@ class Stream:
         self._finding = threading.Lock()
         self._settling = threading.Lock()
         self.final = False
-        self._on_final: Callable[[dict[str, Any]], None] | None = None
+        self._on_final: Callable[[PrometheusExport], None] | None = None
         self._on_begin: Callable[[int], None] = lambda begin_ms: None
         self._thread = threading.Thread(target=self._follow, name=f"stream-{run_id[:8]}", daemon=True)
         self._thread.start()
@@ -125,17 +125,18 @@ class Stream:
         """Until all of it has been handed over."""
         self._thread.join(longest_s)
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> PrometheusExport:
         """What a run's document says of it: where it lies in Prometheus, and what of it is there."""
-        found: dict[str, Any] = {}
+        tally = self.tally
+        found: PrometheusExport = {"samples": tally.samples, "waiting": tally.waiting, "refused": tally.refused}
         if self.begin_ms is not None:
             length_ms = self._run.duration_us // 1000 + self._cell_ms
-            found = dict(Span(self.begin_ms, self.begin_ms + length_ms, self._cell_ms).as_told())
-        tally = self.tally
-        counts = {"samples": tally.samples, "waiting": tally.waiting, "refused": tally.refused}
-        return found | counts | ({"why": tally.why} if tally.why else {})
+            found = {**Span(self.begin_ms, self.begin_ms + length_ms, self._cell_ms).as_told(), **found}
+        if tally.why:
+            found["why"] = tally.why
+        return found
 
-    def when_final(self, call: Callable[[dict[str, Any]], None]) -> None:
+    def when_final(self, call: Callable[[PrometheusExport], None]) -> None:
         """Tell when nothing waits any more, unless this process ends before."""
         self._on_final = call
         self.settle()

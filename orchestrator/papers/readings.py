@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,7 @@ from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.papers.claims import Claim, Contrast, selects
 from longhaul.orchestrator.plan.run import point_text
-
-Document = dict[str, Any]
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Unreadable(Exception):
     """Why a claim cannot be judged."""
 
 
-def read_points(claim: Claim, documents: Sequence[Document], aggregate: str) -> list[Reading]:
+def read_points(claim: Claim, documents: Sequence[RunDocument], aggregate: str) -> list[Reading]:
     """What was measured at each point that the claim is about, in the order of the sweep; Unreadable."""
     groups = by_point(document for document in documents if is_about(claim, document["point"]))
     if not groups:
@@ -49,10 +47,10 @@ def is_about(claim: Claim, point: Mapping[str, str]) -> bool:
 
 
 def _contrasts(
-    claim: Claim, contrast: Contrast, groups: Sequence[Sequence[Document]], aggregate: str
+    claim: Claim, contrast: Contrast, groups: Sequence[Sequence[RunDocument]], aggregate: str
 ) -> Iterator[Reading]:
     """How two values of a field differ, at each point of the other fields, repeat by repeat; Unreadable."""
-    sides: dict[str, dict[str, Sequence[Document]]] = {contrast.of: {}, contrast.to: {}}
+    sides: dict[str, dict[str, Sequence[RunDocument]]] = {contrast.of: {}, contrast.to: {}}
     for group in groups:
         point = group[0]["point"]
         if (value := point[contrast.field]) in sides:
@@ -72,14 +70,14 @@ def _contrasts(
 
 
 def read_point(
-    group: Sequence[Document], measure: str, flow: str | None, aggregate: str, phase: str | None = None
+    group: Sequence[RunDocument], measure: str, flow: str | None, aggregate: str, phase: str | None = None
 ) -> Reading:
     """What the repeats of one point say; Unreadable."""
     values = _values(group, measure, flow, phase)
     return Reading(group[0]["point"], *with_interval(values, aggregate), len(values))
 
 
-def _values(group: Sequence[Document], measure: str, flow: str | None, phase: str | None) -> Floats:
+def _values(group: Sequence[RunDocument], measure: str, flow: str | None, phase: str | None) -> Floats:
     point = group[0]["point"]
     if failed := sum(document["status"] == "failed" for document in group):
         raise Unreadable(f"{failed} of {len(group)} runs failed{place_text(point)}")

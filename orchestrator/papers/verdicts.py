@@ -28,10 +28,10 @@ from longhaul.orchestrator.papers.claims import (
 )
 from longhaul.orchestrator.papers.load import load_matrix
 from longhaul.orchestrator.papers.readings import Reading, Unreadable, place_text, read_points
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES, read_amount
 from longhaul.orchestrator.system.units import format_rate, parse_share
 
-Document = dict[str, Any]
 _UNITS = {"seconds": " s", "milliseconds": " ms", "packets": " packets", "size": " bytes"}
 AGREES, DIFFERS, NOT_CHECKABLE = "agrees", "differs", "not checkable"
 
@@ -76,7 +76,7 @@ class Verdict:
         return {"figure": told.pop("figure"), "claim": told.pop("claim"), "class": told.pop("grade"), **told}
 
 
-def judge_claim(figure: str, claim: Claim, documents: Sequence[Document], aggregate: str) -> Verdict:
+def judge_claim(figure: str, claim: Claim, documents: Sequence[RunDocument], aggregate: str) -> Verdict:
     """The verdict on a claim, given every document of its experiment."""
     blank = Verdict(
         figure, claim.name, claim.grade, claim.kind, claim.words, claim.published, claim.gate, NOT_CHECKABLE, ""

@@ -14,6 +14,7 @@ from longhaul.orchestrator.system.settings import Settings
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.plan.run import Run
+    from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.trace.records import Trace
 
 
@@ -32,7 +33,7 @@ class Outbox(Store):
         run_id: str,
         identity: Mapping[str, str],
         spec: Mapping[str, Any],
-        document: Mapping[str, Any],
+        document: RunDocument,
         trace: Trace,
     ) -> None:
         """Pack it, and hold it ready."""

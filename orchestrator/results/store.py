@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.database.catalog import Catalog
     from longhaul.orchestrator.database.connection import Database
     from longhaul.orchestrator.plan.run import Run
+    from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.results.shared_columns import SharedColumns
     from longhaul.orchestrator.results.staging import Staging
     from longhaul.orchestrator.trace.records import ColumnSource, Trace
@@ -90,7 +91,7 @@ class Store:
         run_id: str,
         identity: Mapping[str, str],
         spec: Mapping[str, Any],
-        document: Mapping[str, Any],
+        document: RunDocument,
         trace: Trace,
     ) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
@@ -105,7 +106,7 @@ class Store:
         run_id: str,
         identity: Mapping[str, str],
         spec: Mapping[str, Any],
-        document: Mapping[str, Any],
+        document: RunDocument,
         trace: Trace,
     ) -> None:
         """Give a run directory the form in which runs are kept."""
@@ -127,7 +128,7 @@ class Store:
         manifest["files"] = sealed_files(directory)
         (directory / MANIFEST).write_text(sealed_text(manifest))
 
-    def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> dict[str, Any]:
+    def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> RunDocument:
         """Keep a run that was carried out elsewhere, from its finished files; the document that is now kept.
 
         Refuses what is not exactly this run, whole. Keeping the same run twice keeps the first.
@@ -158,9 +159,10 @@ class Store:
         except OSError as error:
             hint = remedy(error, "set LONGHAUL_HOME to another folder")
             raise ResultsError("receiving run", run_id, error.strerror or str(error), hint) from error
-        return self.manifest(run_id)["document"]  # type: ignore[no-any-return]
+        kept: RunDocument = self.manifest(run_id)["document"]
+        return kept
 
-    def _shelve(self, directory: Path, run_id: str, document: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    def _shelve(self, directory: Path, run_id: str, document: RunDocument, run: Mapping[str, Any]) -> None:
         target = self.directory(run_id)
         target.parent.mkdir(parents=True, exist_ok=True)
         replaced = False
@@ -220,7 +222,7 @@ class Store:
         folder = self.directory(run_id)
         write_manifest(folder, self.manifest(run_id) | {"files": sealed_files(folder)})
 
-    def revise(self, document: Mapping[str, Any]) -> None:
+    def revise(self, document: RunDocument) -> None:
         """Put another document in the place of a kept run's."""
         folder = self.directory(document["run"])
         write_manifest(folder, self.manifest(document["run"]) | {"document": dict(document)})
@@ -244,19 +246,19 @@ class Store:
         with contextlib.suppress(ResultsError):
             Counts(self.database).add(guest_deaths=1)
 
-    def find(self, run_id: str) -> dict[str, Any] | None:
+    def find(self, run_id: str) -> RunDocument | None:
         """The document of exactly this run, if it is kept; a folder without a row will do."""
         if not self.is_kept(run_id):
             return None
-        known: dict[str, Any] = self.catalog.document(run_id) or self.manifest(run_id)["document"]
+        known: RunDocument = self.catalog.document(run_id) or self.manifest(run_id)["document"]
         return known
 
-    def adopt(self, document: Mapping[str, Any]) -> None:
+    def adopt(self, document: RunDocument) -> None:
         """Give a kept run its row, if whoever kept it died before that."""
         if self.catalog.document(document["run"]) is None:
             self.catalog.add(document["run"], document, self.manifest(document["run"])["run"])
 
-    def get(self, start: str) -> dict[str, Any]:
+    def get(self, start: str) -> RunDocument:
         """The document of the one run whose id begins so."""
         ids = self.catalog.ids_beginning(start, _AMBIGUOUS)
         if not ids:

@@ -35,8 +35,18 @@ from __future__ import annotations
 import difflib
 import errno
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Self
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, Self, TypedDict
+
+
+class ErrorParts(TypedDict):
+    """An error in JSON documents and events."""
+
+    error: str
+    attempting: str
+    subject: str
+    what: str
+    hint: str
 
 
 class LonghaulError(Exception):
@@ -60,7 +70,7 @@ class LonghaulError(Exception):
         """What problem documents call it: spec-error."""
         return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> ErrorParts:
         """The error for JSON documents and events."""
         return {
             "error": type(self).__name__,
@@ -275,7 +285,7 @@ def remedy(error: OSError, elsewhere: str = "") -> str:
     return f"{known}, or {elsewhere}" if known and elsewhere and error.errno in _OF_THE_PLACE else known
 
 
-def sentence(error: Mapping[str, str]) -> str:
+def sentence(error: ErrorParts) -> str:
     """An error as documents have it, in words."""
     about = " ".join(filter(None, (error["attempting"], error["subject"])))
     return "; ".join(filter(None, (f"{about}: {error['what']}", error["hint"])))

@@ -14,20 +14,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from longhaul.orchestrator.analysis.trust import Difference, differences
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.system.settings import load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
 GUIDE = PAGE.with_name("trust.intro.md")
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def section(name: str, lab: Lab) -> Iterator[str]:
     yield ""
 
 
-def measured(name: str, place: Place, lab: Lab) -> tuple[list[Document], str]:
+def measured(name: str, place: Place, lab: Lab) -> tuple[list[RunDocument], str]:
     """The runs that ended well there, and what became of the others."""
     print(f"{name}: {place.title}", file=sys.stderr)
     settings = load_settings()

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -215,7 +214,7 @@ def check_the_record(store: Store, ids: list[str], peace: dict[str, str]) -> Non
     experiments, events = Experiments(store.database), EventLog(store.database)
     assert sorted(row["id"] for row in experiments.page(1000)) == sorted(ids), "a key submits once"
     assert len(ids) == len(peace) // _REPEATS
-    documents: list[dict[str, Any]] = [one for key in ids for one in experiments.documents(key)]
+    documents = [one for key in ids for one in experiments.documents(key)]
     assert [one.get("error") for one in documents if "error" in one] == []
     assert {one["run"]: one["trace_sha256"] for one in documents} == peace
     assert len(documents) == len(peace)

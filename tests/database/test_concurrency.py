@@ -15,7 +15,7 @@ from longhaul.orchestrator.database.events import EventLog, say
 from longhaul.orchestrator.database.leases import Leases
 from longhaul.orchestrator.database.queue_view import Queue, read_queue
 from longhaul.orchestrator.system.errors import ResultsError
-from tests.support.queue import RUN, Lab, document
+from tests.support.queue import RUN, Lab, document, failure
 
 _PROCESSES, _THREADS = 3, 3
 _RUNS = 500
@@ -47,7 +47,7 @@ def _drain(url: str, process: int) -> list[tuple[str, int, str]]:
                 if end == "released" and claim.attempts < 3:
                     lab.work.release(claim.run_id, claim.fence, {"why": "chance"})
                 elif end in ("failed", "released"):
-                    assert lab.work.end(claim.run_id, claim.fence, "failed", {"error": {"what": "chance"}})
+                    assert lab.work.end(claim.run_id, claim.fence, "failed", failure("chance"))
                     end = "failed"
                 else:
                     lab.catalog.add(claim.run_id, document(claim.run_id, end), RUN)

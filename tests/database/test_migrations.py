@@ -35,7 +35,7 @@ def _config() -> Config:
 EARLIER = [one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions() if one.revision != HEAD]
 
 
-def _kept(run: str) -> dict[str, Any]:
+def _kept(run: str) -> Any:
     return document(run) | {"flows": [{"name": "app", "cc": "htcp", "goodput_bps": 1.5}], "path": {"utilisation": 0.5}}
 
 

@@ -23,7 +23,7 @@ def pipeline(settings: Settings) -> Pipeline:
 
 
 @pytest.fixture(scope="session")
-def execute(pipeline: Pipeline) -> Callable[[Plan], list[dict[str, Any]]]:
+def execute(pipeline: Pipeline) -> Callable[[Plan], list[Any]]:
     return lambda plan: pipeline.execute(plan, jobs=2)
 
 

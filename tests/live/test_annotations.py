@@ -38,7 +38,7 @@ def annotated(lab: Settings, heard: Heard) -> Iterator[Settings]:
         yield replace(lab, grafana=grafana, url=SERVICE)
 
 
-def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> dict[str, Any]:
+def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> Any:
     store = Store(lab)
     live = open_live(lab, store)
     assert live is not None

@@ -22,12 +22,13 @@ from longhaul.orchestrator.live.replay import send, write_openmetrics
 from longhaul.orchestrator.live.run_export import note, open_live
 from longhaul.orchestrator.live.spool import Spool
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import ExportError, ServiceUnavailable
 from longhaul.orchestrator.system.settings import Prometheus, Settings
 from tests.live.conftest import expected
 from tests.live.prometheus import PrometheusServer, bits
-from tests.live.test_streaming import Document, all_is_there, carry_out
+from tests.live.test_streaming import all_is_there, carry_out
 from tests.support.command import longhaul
 from tests.support.guests import experiment
 
@@ -262,7 +263,7 @@ def test_no_room_in_time_is_said_and_the_run_goes_on(lab: Settings, prometheus: 
     store = Store(lab)
     now_ms = int(time.time() * 1000)
     Spans(store.database).put("e" * 20, Span(now_ms - 2 * DAY_MS, now_ms, 10))
-    document: Document
+    document: RunDocument
     (document,) = carry_out(lab, PLAN)
     assert document["status"] == "done"
     assert "have no gap of 20.01 s left" in document["prometheus"]["why"]

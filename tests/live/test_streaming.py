@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,6 +28,7 @@ from longhaul.orchestrator.live.moments import CHANGE
 from longhaul.orchestrator.live.run_export import open_live
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import PrometheusExport, RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.results.traces import read_traces, write_traces
 from longhaul.orchestrator.system.installation import AGENT
@@ -47,10 +47,8 @@ RUN_ID = "0123456789abcdef0123"
 CWND = "longhaul_flow_cwnd_packets"
 FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
 
-Document = dict[str, Any]
 
-
-def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> list[Document]:
+def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> list[RunDocument]:
     """As `longhaul run` does."""
     store = Store(lab)
     live = open_live(lab, store)
@@ -66,7 +64,7 @@ def staged(lab: Settings) -> str:
     return folder.name.split("-")[0]
 
 
-def all_is_there(lab: Settings, prometheus: PrometheusServer, document: Document) -> None:
+def all_is_there(lab: Settings, prometheus: PrometheusServer, document: RunDocument) -> None:
     """Count, values and times of every series, compared bit by bit with what the stored trace comes to."""
     placed = document["prometheus"]
     wanted, count = expected(Store(lab), document["run"])
@@ -138,7 +136,7 @@ def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, promethe
 
 def by_hand(
     lab: Settings, prometheus: PrometheusServer, run: Run, directory: Path, at: Callable[[int], None]
-) -> dict[str, Any]:
+) -> PrometheusExport:
     """A run with its stream and nothing else: whether the machine was quiet enough for its numbers is not asked. All of it is there."""
     backend = open_backend("mininet", lab)
     live = open_live(lab, Store(lab))
@@ -285,7 +283,7 @@ def test_runs_of_a_worker_are_exported(
     lab = replace(lab, dask=scheduler.address)
     store = Store(lab)
 
-    def exported(document: Document) -> bool:
+    def exported(document: RunDocument) -> bool:
         placed = store.get(document["run"]).get("prometheus", {})
         return bool(placed) and Counts(store.database).all().get("samples", 0) == placed["samples"]
 
@@ -302,8 +300,8 @@ def test_runs_of_a_worker_are_exported(
 
 
 def served(
-    lab: Settings, shipped: str, *changes: str, until: Callable[[Document], bool] = lambda document: True
-) -> Document:
+    lab: Settings, shipped: str, *changes: str, until: Callable[[RunDocument], bool] = lambda document: True
+) -> RunDocument:
     """The document of an experiment's only run that a dispatcher of this home has carried out."""
     store = Store(lab)
     stop = Stop()

@@ -8,7 +8,7 @@ from longhaul.orchestrator.analysis.measures import summarise
 from tests.support.recordings import recorded
 
 
-def document(run_id: str) -> dict[str, Any]:
+def document(run_id: str) -> Any:
     run, trace, facts = recorded("lossy_pair")
     about = {
         "run": run_id,

@@ -18,7 +18,7 @@ from longhaul.orchestrator.system.settings import Settings, load_settings
 class Finished:
     """A finished run with everything it left."""
 
-    document: dict[str, Any]
+    document: Any
     run: Run
     trace: Any
     facts: dict[str, Any]

@@ -60,11 +60,16 @@ class Lab:
         return {key: found[key] for key in ("status", "total", "cached", "done", "missed", "failed", "cancelled")}
 
 
-def document(run: str, status: str = "done") -> dict[str, Any]:
+def document(run: str, status: str = "done") -> Any:
     return {
         "run": run, "experiment": "x", "status": status, "backend": "sandbox", "kernel": "6.12.1", "seed": 1, "virtual_s": 3.0,
         "wall_s": 0.1, "trace_sha256": "t", "point": {}, "flows": [], "path": {}, "measured_by": "m",
     }  # fmt: skip
+
+
+def failure(what: str = "it died") -> Any:
+    """The least document of a run that failed."""
+    return {"error": {"what": what}}
 
 
 def numbers(database: Database, measure: str, flow: str) -> list[tuple[str, float]]:

@@ -7,7 +7,7 @@ docs/fidelity.md; random shares are held to an interval that a sound run leaves 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
 from longhaul.orchestrator.analysis.series import of_flow
 from longhaul.orchestrator.plan.run import Flow, FlowChange, Run, ScheduledChange
+from longhaul.orchestrator.plan.run_document import FidelityCheck
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.units import format_duration
 from longhaul.orchestrator.trace.records import EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
@@ -44,9 +45,9 @@ class Check:
     ok: bool
     text: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> FidelityCheck:
         """For the document."""
-        return asdict(self)
+        return {"name": self.name, "ok": self.ok, "text": self.text}
 
 
 def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:

@@ -18,8 +18,9 @@ from longhaul.orchestrator.analysis.compare import (
     Comparison,
     Row,
 )
-from longhaul.orchestrator.analysis.pairing import Document, run_text
+from longhaul.orchestrator.analysis.pairing import run_text
 from longhaul.orchestrator.plan.run import point_text
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.system.units import format_rate, format_share
 
@@ -52,7 +53,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _run(document: Document) -> dict[str, Any]:
+def _run(document: RunDocument) -> dict[str, Any]:
     return {"run": document["run"], "point": document["point"], "seed": document["seed"]}
 
 
@@ -210,15 +211,15 @@ def _flows(comparison: Comparison, side: int) -> set[str]:
     return {flow["name"] for pair in comparison.pairing.pairs for flow in pair[side].get("flows", [])}
 
 
-def _kernels_differ(one: Document, other: Document) -> bool:
+def _kernels_differ(one: RunDocument, other: RunDocument) -> bool:
     return "kernel" in one and "kernel" in other and one["kernel"] != other["kernel"]
 
 
-def _failed(comparison: Comparison) -> list[Document]:
+def _failed(comparison: Comparison) -> list[RunDocument]:
     return [one for pair in comparison.pairing.pairs for one in pair if one["status"] == "failed"]
 
 
-def _named(documents: Sequence[Document]) -> str:
+def _named(documents: Sequence[RunDocument]) -> str:
     more = f"; and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
     return "; ".join(run_text(one) for one in documents[:_NAMED]) + more
 

@@ -7,12 +7,13 @@ from xml.etree import ElementTree
 
 from longhaul.orchestrator.analysis.compare import MISSING, Comparison
 from longhaul.orchestrator.analysis.report.comparison_text import gate_text, measure_text, place_text
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import sentence
 
 
 def junit_xml(result: dict[str, Any]) -> str:
     """The JUnit document of a `run --json` document."""
-    runs = result["runs"]
+    runs: list[RunDocument] = result["runs"]
     suite = ElementTree.Element(
         "testsuite",
         name=result["experiment"],

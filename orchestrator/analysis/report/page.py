@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from string import Template
 from typing import Any
@@ -20,12 +20,11 @@ from longhaul.orchestrator.analysis.report.figure import draw_distributions, dra
 from longhaul.orchestrator.analysis.report.html_shell import asset, html_page
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.preview.describe import NO_ANSWER, control_text, unanswered
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
 from longhaul.orchestrator.trace.records import Trace
-
-Document = dict[str, Any]
 
 # Values in the whole page are kept to about this many, so that a page of a large sweep still opens.
 _MOST_POINTS, _LEAST_POINTS, _PAGE_POINTS = 2000, 100, 400_000
@@ -34,7 +33,7 @@ _MOST_FIGURES = 24
 _TIME_DECIMALS, _VALUE_DECIMALS = 4, 3
 
 
-def report_page(runs: Sequence[tuple[Document, Run, Trace]]) -> str:
+def report_page(runs: Sequence[tuple[RunDocument, Run, Trace]]) -> str:
     """The page that shows these runs, in their order."""
     series = sum(3 * len(run.flows) + 1 for _, run, _ in runs)
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _PAGE_POINTS // max(1, series)))
@@ -63,7 +62,8 @@ def _script_json(value: object) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _chart_data(run: Run, panels: Sequence[Panel]) -> Document:
+def _chart_data(run: Run, panels: Sequence[Panel]) -> dict[str, Any]:
+    """What report.js draws of a run."""
     return {
         "title": run.title,
         "duration_s": run.duration_us / 1e6,
@@ -93,7 +93,7 @@ def _short(values: Floats, decimals: int) -> list[float] | list[int]:
     return [float(value) for value in np.round(values, decimals)]
 
 
-def _contents(runs: Sequence[tuple[Document, Run, Trace]]) -> str:
+def _contents(runs: Sequence[tuple[RunDocument, Run, Trace]]) -> str:
     rows = [
         [
             f'<a href="#run-{index}">{escape(run.title)}</a>',
@@ -111,7 +111,7 @@ def _contents(runs: Sequence[tuple[Document, Run, Trace]]) -> str:
 
 
 def _section(
-    index: int, document: Document, run: Run, panels: Sequence[Panel], figure: bytes | None, shares: bytes | None
+    index: int, document: RunDocument, run: Run, panels: Sequence[Panel], figure: bytes | None, shares: bytes | None
 ) -> str:
     about = f'<p class="about">{escape(run.meaning.about)}</p>' if run.meaning.about else ""
     parts = [
@@ -166,12 +166,13 @@ def _image(figure: bytes, what: str, run: Run) -> str:
     return f'<img alt="{what} of {escape(run.title)}" src="data:image/svg+xml;base64,{image}">'
 
 
-def _flow_table(document: Document) -> str:
+def _flow_table(document: RunDocument) -> str:
     head = ["Flow", "Congestion control", "Goodput", "RTT min", "RTT p50", "RTT p95"]
     head += ["cwnd mean", "Retransmits", "Loss", "Completion"]
     rows = []
     for flow in document["flows"]:
-        rtt, cwnd = flow["rtt_ms"] or {}, flow["cwnd_packets"] or {}
+        rtt: Mapping[str, Any] = flow["rtt_ms"] or {}
+        cwnd: Mapping[str, Any] = flow["cwnd_packets"] or {}
         rows.append(
             [
                 escape(flow["name"]),
@@ -187,7 +188,7 @@ def _flow_table(document: Document) -> str:
     return _table("Flows, in the part of the measured window in which each was active", head, rows)
 
 
-def _bottleneck_table(document: Document) -> str:
+def _bottleneck_table(document: RunDocument) -> str:
     path, queue = document["path"], document["path"]["queue_packets"]
     head = ["Utilisation", "Throughput", "Queue mean", "Queue p95", "Queue max", "Queue delay"]
     head += ["Drops", "Random losses", "Marks", "Jain index"]
@@ -198,18 +199,18 @@ def _bottleneck_table(document: Document) -> str:
         _number(queue["p95"], " packets", 0),
         _number(queue["max"], " packets", 0),
         _number(path["queue_delay_ms"], " ms"),
-        *(str(path[name]) for name in ("drops", "losses", "marks")),
+        *(str(count) for count in (path["drops"], path["losses"], path["marks"])),
         _number(document["jain"], "", 4),
     ]
     return _table("Bottleneck, in the measured window", head, [row])
 
 
-def _expectations(document: Document) -> str:
+def _expectations(document: RunDocument) -> str:
     rows = [[escape(one["text"]), _status("met" if one["ok"] else "missed")] for one in document["expect"]]
     return _table("Expectations", ("Expectation and value", "Result"), rows) if rows else ""
 
 
-def _fidelity(document: Document) -> str:
+def _fidelity(document: RunDocument) -> str:
     checks = document["fidelity"]["checks"]
     held = sum(check["ok"] for check in checks)
     rows = [[escape(one["name"]), _status("holds" if one["ok"] else "broken"), escape(one["text"])] for one in checks]
@@ -218,7 +219,7 @@ def _fidelity(document: Document) -> str:
     return f"<details{opened}><summary>Fidelity: {held} of {len(checks)} checks hold</summary>{table}</details>"
 
 
-def _manifest(document: Document, run: Run) -> str:
+def _manifest(document: RunDocument, run: Run) -> str:
     facts = [
         ("Run", document["run"]),
         ("Command", f"longhaul rerun {document['run']}"),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.trace.records import Trace
 
-Document = dict[str, Any]
-ReportedRun = tuple[Document, Run, Trace]
+ReportedRun = tuple[RunDocument, Run, Trace]
 
 _ENDINGS = (".html", ".svg", ".png")
 

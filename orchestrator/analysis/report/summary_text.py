@@ -11,9 +11,9 @@ from longhaul.orchestrator.analysis.measures import key_of
 from longhaul.orchestrator.analysis.pairing import run_text
 from longhaul.orchestrator.analysis.report.comparison_text import amount_text, count_text, plain
 from longhaul.orchestrator.plan.run import point_text
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import sentence
 
-Document = dict[str, Any]
 # What belongs together in a summary: a point and a flow.
 _Place = tuple[str, str]
 
@@ -30,7 +30,7 @@ def markdown(result: Mapping[str, Any]) -> str:
 
 def verdict_text(result: Mapping[str, Any]) -> str:
     """How the runs ended, in one sentence."""
-    runs = result["runs"]
+    runs: list[RunDocument] = result["runs"]
     counts = {status: sum(run["status"] == status for run in runs) for status in ("done", "missed", "failed")}
     cached = sum(bool(run.get("cached")) for run in runs)
     kept = f"; {cached} answered from the store" if cached else ""
@@ -44,7 +44,7 @@ def verdict_text(result: Mapping[str, Any]) -> str:
 
 
 def _markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    runs: list[Document] = result["runs"]
+    runs: list[RunDocument] = result["runs"]
     good = runs and all(run["status"] == "done" for run in runs) and result.get("status", "done") == "done"
     yield f"### {plain(result['experiment'])}\n"
     yield f"{'✅' if good else '❌'} {plain(verdict_text(result))}.\n"
@@ -69,11 +69,11 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
     yield f"\nAnd {len(rows) - _MOST_ROWS} more rows.\n" if len(rows) > _MOST_ROWS else ""
 
 
-def _expects(runs: Sequence[Document]) -> bool:
+def _expects(runs: Sequence[RunDocument]) -> bool:
     return any(run.get("expect") for run in runs)
 
 
-def _expectations(runs: Sequence[Document]) -> Iterator[tuple[str, ...]]:
+def _expectations(runs: Sequence[RunDocument]) -> Iterator[tuple[str, ...]]:
     """Of each point and expectation, in how many runs it is met and between which values; what is missed comes first."""
     rows = []
     for group in by_point([run for run in runs if run.get("expect")]):
@@ -113,7 +113,7 @@ def _amount(measure: str, row: Mapping[str, Any] | None) -> str:
     return value if value == low == high else f"{value} ({low} to {high})"
 
 
-def _failures(runs: Sequence[Document]) -> Iterator[str]:
+def _failures(runs: Sequence[RunDocument]) -> Iterator[str]:
     failed = [run for run in runs if run["status"] == "failed"]
     for run in failed[:_MOST_ROWS]:
         why = f"{run_text(run)}: {sentence(run['error'])}"

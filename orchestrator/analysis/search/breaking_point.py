@@ -15,13 +15,17 @@ from longhaul.orchestrator.analysis.objective import Claim
 from longhaul.orchestrator.analysis.search.ranges import Position, Range, distance
 from longhaul.orchestrator.analysis.search.sampling import BATCH, Axis, Study
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment, plain_data, with_sweep
 from longhaul.orchestrator.spec.measures import write_amount
 from longhaul.orchestrator.spec.yaml_text import put
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 
-Document = dict[str, Any]
-CarryOut = Callable[[Plan], list[Document]]
+# Fields of an experiment and the values that they have in a condition.
+Values = dict[str, Any]
+# An experiment as it is written.
+Written = dict[str, Any]
+CarryOut = Callable[[Plan], list[RunDocument]]
 
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _RESOLUTION = 0.005
@@ -39,7 +43,7 @@ class Condition:
     """A condition that was tried: by how much the claim holds (negative: breaks) with each seed, or why nobody knows."""
 
     position: Position
-    values: Document
+    values: Values
     margins: tuple[float, ...] = ()
     fault: str = ""
 
@@ -52,9 +56,9 @@ class Condition:
     def distance(self) -> float:
         return distance(self.position)
 
-    def as_json(self) -> Document:
+    def as_json(self) -> dict[str, Any]:
         """As documents have it."""
-        told: Document = {"values": self.values, "distance": self.distance, "breaks": self.breaks}
+        told: dict[str, Any] = {"values": self.values, "distance": self.distance, "breaks": self.breaks}
         return told | ({"error": self.fault} if self.fault else {"margins": list(self.margins)})
 
 
@@ -64,7 +68,7 @@ class Found:
 
     tried: tuple[Condition, ...]
     counterexample: Condition | None
-    experiment: Document | None
+    experiment: Written | None
     seeds: tuple[int, ...]
     values: tuple[float, ...]
     unconfirmed: int
@@ -214,10 +218,10 @@ class _Searcher:
             for index, (position, told) in enumerate(zip(positions, values, strict=True))
         ]
 
-    def _values(self, position: Position) -> Document:
+    def _values(self, position: Position) -> Values:
         return {one.field: one.value(place) for one, place in zip(self._ranges, position, strict=True)}
 
-    def _condition(self, position: Position, values: Document, documents: Sequence[Document]) -> Condition:
+    def _condition(self, position: Position, values: Values, documents: Sequence[RunDocument]) -> Condition:
         # By shares of the bound, so that several claims' margins mean the same to the sampler.
         scale = abs(self._claim.bound) or 1.0
         margins = []
@@ -232,16 +236,16 @@ class _Searcher:
                 return Condition(position, values, fault=f"run {document['run'][:8]}: {error}")
         return Condition(position, values, tuple(margins))
 
-    def confirm(self, position: Position, seeds: Sequence[int]) -> tuple[Document, Condition, tuple[float, ...]]:
+    def confirm(self, position: Position, seeds: Sequence[int]) -> tuple[Written, Condition, tuple[float, ...]]:
         """The counterexample as an experiment, and what became of it when it was run as it stands there."""
         values = self._values(position)
         data = self._written(values, seeds)
         documents = self._carry_out(compile_plan(parse_experiment(data, self._experiment.experiment)))
         condition = self._condition(position, values, documents)
-        measured = () if condition.fault else tuple(float(one["expect"][0]["value"]) for one in documents)
-        return data, condition, measured
+        values_there = [] if condition.fault else [one["expect"][0]["value"] for one in documents]
+        return data, condition, tuple(float(value) for value in values_there if value is not None)
 
-    def _written(self, values: Document, seeds: Sequence[int]) -> Document:
+    def _written(self, values: Values, seeds: Sequence[int]) -> Written:
         """The experiment at a condition, expecting what is claimed, with the seeds that are to show that it breaks."""
         data = plain_data(self._experiment)
         for path, value in values.items():
@@ -249,7 +253,7 @@ class _Searcher:
         return data | {"seed": seeds[0], "repeats": len(seeds), "expect": [expected(self._claim)]}
 
 
-def expected(claim: Claim) -> Document:
+def expected(claim: Claim) -> dict[str, Any]:
     """The claim as a line of `expect`."""
     flow = {"flow": claim.measure.flow} if claim.measure.flow else {}
     return {

@@ -22,14 +22,18 @@ from longhaul.orchestrator.analysis.intervals import mean_interval
 from longhaul.orchestrator.analysis.objective import Objective
 from longhaul.orchestrator.analysis.search.sampling import SAMPLERS, Axis, Study, Value
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment, plain_data, with_sweep
 from longhaul.orchestrator.spec.parameters import Parameter
 from longhaul.orchestrator.spec.sweep import expand, point_texts
 from longhaul.orchestrator.spec.yaml_text import put
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 
-Document = dict[str, Any]
-CarryOut = Callable[[Plan], list[Document]]
+# Parameters by their names, or fields of an experiment, and their values.
+Values = dict[str, Any]
+# An experiment as it is written.
+Written = dict[str, Any]
+CarryOut = Callable[[Plan], list[RunDocument]]
 
 GRID = "grid"
 ALL_SAMPLERS = (GRID, *SAMPLERS)
@@ -60,7 +64,7 @@ class Trial:
     value: float | None = None
     fault: str = ""
 
-    def as_json(self) -> Document:
+    def as_json(self) -> dict[str, Any]:
         """As documents have it."""
         return {
             "params": dict(self.params),
@@ -85,7 +89,7 @@ class Confirmation:
     def better(self) -> bool:
         return self.low > 0
 
-    def as_json(self) -> Document:
+    def as_json(self) -> dict[str, Any]:
         """As documents have it."""
         return {**asdict(self), "better": self.better}
 
@@ -98,7 +102,7 @@ class Tuned:
     trials: tuple[Trial, ...]
     best: Trial
     confirmation: Confirmation | None
-    experiment: Document
+    experiment: Written
     places: tuple[Mapping[str, str], ...]
 
 
@@ -236,19 +240,19 @@ class _Tuner:
             found += batch
         return found[:count]
 
-    def _fresh(self, candidates: Sequence[Document]) -> list[Trial]:
+    def _fresh(self, candidates: Sequence[Values]) -> list[Trial]:
         """The trials of candidates, carrying out those that were not before."""
         new = {str(params): params for params in candidates if str(params) not in self._known}
         self._known |= zip(new, self.trials([*new.values()]), strict=True) if new else {}
         return [self._known[str(params)] for params in candidates]
 
-    def _params(self, values: Sequence[Value]) -> Document:
+    def _params(self, values: Sequence[Value]) -> Values:
         return {knob.name: knob.written(value) for knob, value in zip(self._knobs, values, strict=True)}
 
-    def _fields(self, params: Mapping[str, Any]) -> Document:
+    def _fields(self, params: Mapping[str, Any]) -> Values:
         return {knob.field: params[knob.name] for knob in self._knobs}
 
-    def written(self, trial: Trial) -> Document:
+    def written(self, trial: Trial) -> Written:
         """The experiment with a trial's parameters."""
         data = plain_data(self._experiment)
         for field, value in self._fields(trial.params).items():
@@ -256,12 +260,12 @@ class _Tuner:
         parse_experiment(data, self._experiment.experiment)
         return data
 
-    def trials(self, candidates: Sequence[Document | None]) -> list[Trial]:
+    def trials(self, candidates: Sequence[Values | None]) -> list[Trial]:
         """The trials of candidates on the experiment's own seeds; None is the experiment as it was written."""
         groups = self._values(candidates, self._experiment.seed, self._experiment.repeats)
         return [self._trial(params or {}, group) for params, group in zip(candidates, groups, strict=True)]
 
-    def _trial(self, params: Document, values: list[list[float]] | str) -> Trial:
+    def _trial(self, params: Values, values: list[list[float]] | str) -> Trial:
         if isinstance(values, str):
             return Trial(params, fault=values)
         points = tuple(float(np.mean(point)) for point in values)
@@ -280,7 +284,7 @@ class _Tuner:
         seeds = tuple(range(first, first + count))
         return Confirmation(seeds, float(untuned.mean()), float(tuned.mean()), difference, low, high)
 
-    def _values(self, candidates: Sequence[Document | None], seed: int, repeats: int) -> list[list[list[float]] | str]:
+    def _values(self, candidates: Sequence[Values | None], seed: int, repeats: int) -> list[list[list[float]] | str]:
         """For each candidate, the objective at each point and seed; or what went wrong."""
         sweep = [
             point | (self._fields(params) if params is not None else {})
@@ -292,7 +296,7 @@ class _Tuner:
         size = len(self._points) * repeats
         return [self._judged(documents[begin : begin + size], repeats) for begin in range(0, len(documents), size)]
 
-    def _judged(self, documents: Sequence[Document], repeats: int) -> list[list[float]] | str:
+    def _judged(self, documents: Sequence[RunDocument], repeats: int) -> list[list[float]] | str:
         values = []
         for document in documents:
             if document["status"] == "failed":

@@ -14,7 +14,8 @@ from longhaul.orchestrator.plan.run import PlacedHost, Run
 from longhaul.orchestrator.spec.host_policy import Policy
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
-Document = Mapping[str, Any]
+# What the agent on a host reports of it, of its settings, or of an echo between two hosts.
+HostReport = Mapping[str, Any]
 
 # Processors: above the first it is told, above the second nothing measured there is of the path.
 _BUSY_MILLI, _TOO_BUSY_MILLI = 300, 850
@@ -48,7 +49,7 @@ def controls_of(run: Run, host: PlacedHost) -> list[str]:
     return sorted({one for one in needed if one})
 
 
-def of_host(run: Run, host: PlacedHost, look: Document) -> Iterator[Finding]:
+def of_host(run: Run, host: PlacedHost, look: HostReport) -> Iterator[Finding]:
     """What a look at a host found."""
     name = host.node
     if not look["device"]:
@@ -76,12 +77,12 @@ def of_host(run: Run, host: PlacedHost, look: Document) -> Iterator[Finding]:
     yield from _settings(run, host, look["settings"])
 
 
-def of_box(run: Run, host: PlacedHost, look: Document) -> Iterator[Finding]:
+def of_box(run: Run, host: PlacedHost, look: HostReport) -> Iterator[Finding]:
     """The same of a middle box, whose own TCP is not asked for anything."""
     yield from of_host(run, host, {**look, "settings": {}})
 
 
-def _settings(run: Run, host: PlacedHost, settings: Document) -> Iterator[Finding]:
+def _settings(run: Run, host: PlacedHost, settings: HostReport) -> Iterator[Finding]:
     for name in _NEEDED_SETTINGS:
         if settings.get(f"net/ipv4/{name}") == "0":
             yield Finding(host.node, True, f"net.ipv4.{name} is off; set it, or run `longhaul hosts deploy`")
@@ -114,7 +115,7 @@ def of_clock(policy: Policy, name: str, reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_way(run: Run, sender: str, receiver: str, echo: Document) -> Iterator[Finding]:
+def of_way(run: Run, sender: str, receiver: str, echo: HostReport) -> Iterator[Finding]:
     """What probes from one host to another found."""
     about = f"{sender} to {receiver}"
     answered = echo["answered"]

@@ -41,6 +41,7 @@ from longhaul.orchestrator.execution.local_executor import Outcome, arrived, rer
 from longhaul.orchestrator.execution.pipeline import Pipeline, failed_document
 from longhaul.orchestrator.kernels.artefacts import hashes
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.guest_logs import receive_log
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
@@ -283,14 +284,16 @@ class DaskCluster:
     def _unpack(self, flight: _Flight, parcel: Parcel) -> None:
         claim = flight.claim
         if parcel.status == "kept":
+            assert parcel.document is not None
             document = self._store.receive(parcel.document["run"], parcel.files, self._staging)
             if claim.rerun_of is not None:
-                self._end(flight, rerun_outcome(claim, self._store, dict(parcel.document)))
+                self._end(flight, rerun_outcome(claim, self._store, parcel.document))
             else:
                 self._end(flight, Outcome(claim, document["status"], document))
                 self._export.received(document)
         elif parcel.status == "failed":
-            document = dict(parcel.document)
+            assert parcel.document is not None
+            document = parcel.document.copy()
             if document["error"]["error"] == GuestDied.__name__:
                 self._store.count_death()
             if parcel.log is not None and (where := receive_log(self._store.home, claim.run_id, parcel.log)):
@@ -360,7 +363,7 @@ def _reading(claim: Claim) -> Iterator[None]:
         raise BackendError("reading the artefacts of", f"run {claim.run_id}", what, "see `longhaul doctor`") from error
 
 
-def _document(claim: Claim, error: LonghaulError) -> dict[str, Any]:
+def _document(claim: Claim, error: LonghaulError) -> RunDocument:
     return failed_document(Run.from_json(claim.run), claim.run_id, error)
 
 

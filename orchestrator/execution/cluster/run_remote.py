@@ -22,6 +22,7 @@ from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.execution.pipeline import Pipeline, failed_document
 from longhaul.orchestrator.kernels.artefacts import Artefacts
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.outbox import Outbox
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError, RunCancelled, remedy
@@ -58,7 +59,7 @@ class Parcel:
     status: str
     worker: str
     files: Mapping[str, bytes] = field(default_factory=dict)
-    document: Mapping[str, Any] = field(default_factory=dict)
+    document: RunDocument | None = None
     log: bytes | None = None
     lacking: tuple[str, ...] = ()
 

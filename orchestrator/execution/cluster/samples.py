@@ -21,6 +21,7 @@ from longhaul.orchestrator.database.prometheus_spans import Spans
 from longhaul.orchestrator.live.replay import send
 from longhaul.orchestrator.live.run_export import note, place, write_down
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import LonghaulError, NotFound, ServiceUnavailable
 from longhaul.orchestrator.system.settings import Settings
@@ -62,12 +63,13 @@ class ExportOfRuns:
             _LOG.warning("%s", error)
             return False, None
 
-    def received(self, document: Mapping[str, Any]) -> None:
+    def received(self, document: RunDocument) -> None:
         """A run has arrived, with what its worker says of its samples."""
         if self._server is None:
             return
-        told, run_id = document.get("prometheus", {}), document["run"]
-        self._todo.put(partial(write_down, self._store, run_id, told))
+        told, run_id = document.get("prometheus"), document["run"]
+        if told:
+            self._todo.put(partial(write_down, self._store, run_id, told))
         if not told or told.get("why"):
             self._todo.put(partial(self._replay, run_id, time.time()))
 

@@ -10,8 +10,9 @@ from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats, round_trips_ms
 from longhaul.orchestrator.papers.claims import selects
 from longhaul.orchestrator.papers.drawings.canvas import key_above, line_style, look, new_figure, to_plate
-from longhaul.orchestrator.papers.drawings.drawn import Cell, Document, Drawn, Measured, Table, scale_of
+from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table, scale_of
 from longhaul.orchestrator.papers.figure_specs import Cdf, short_name
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 _HEIGHT_IN = 3.4
 
@@ -52,7 +53,7 @@ def draw_distribution(picture: Cdf, measured: Measured, points: int) -> Drawn | 
     return Drawn([plate], Table([picture.curves or "curve", picture.measure or "rtt_ms", "share", "n"], rows))
 
 
-def _values(picture: Cdf, document: Document, measured: Measured) -> Floats:
+def _values(picture: Cdf, document: RunDocument, measured: Measured) -> Floats:
     names = [flow["name"] for flow in document["flows"] if not picture.flows or flow["name"] in picture.flows]
     if picture.measure is None:
         return np.concatenate([np.empty(0), *_round_trips(document, names, measured)])
@@ -61,7 +62,7 @@ def _values(picture: Cdf, document: Document, measured: Measured) -> Floats:
     return np.array([value for value in found if value is not None], dtype=float)
 
 
-def _round_trips(document: Document, names: Sequence[str], measured: Measured) -> Iterator[Floats]:
+def _round_trips(document: RunDocument, names: Sequence[str], measured: Measured) -> Iterator[Floats]:
     """Milliseconds of the ACKs in the window, as the measures of round trips look at them."""
     run, trace = measured.kept(document)
     for flow in run.flows:

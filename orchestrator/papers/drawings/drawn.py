@@ -6,17 +6,16 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from longhaul.orchestrator.analysis.aggregate import by_point
 from longhaul.orchestrator.papers.claims import Claim, Selector, ValueClaim, selects
 from longhaul.orchestrator.papers.figure_specs import Measure
 from longhaul.orchestrator.papers.readings import Reading, Unreadable, is_about, read_point
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES, read_amount
 from longhaul.orchestrator.trace.records import Trace
 
-Document = dict[str, Any]
 Cell = str | float | int | None
 
 
@@ -24,10 +23,10 @@ Cell = str | float | int | None
 class Measured:
     """An experiment as it was carried out: documents, how repeats are summed up, the words of `longhaul plan`, and the kept runs."""
 
-    documents: Sequence[Document]
+    documents: Sequence[RunDocument]
     aggregate: str
     plan: str
-    kept: Callable[[Document], tuple[Run, Trace]]
+    kept: Callable[[RunDocument], tuple[Run, Trace]]
 
 
 @dataclass(frozen=True, slots=True)

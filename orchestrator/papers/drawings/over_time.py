@@ -20,9 +20,10 @@ from longhaul.orchestrator.papers.drawings.canvas import (
     new_figure,
     to_plate,
 )
-from longhaul.orchestrator.papers.drawings.drawn import Cell, Document, Drawn, Measured, Table
+from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table
 from longhaul.orchestrator.papers.figure_specs import OverTime, short_name
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.preview.changes import run_marks
 
 _PANELS = {"cwnd": "Congestion window", "goodput": "Goodput", "rtt": "Round trip", "queue": "Queue"}
@@ -45,7 +46,7 @@ def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn 
     """The picture; None where nothing of it was measured."""
     done = [document for document in measured.documents if document["status"] != "failed"]
     firsts = [group[0] for group in by_point(one for one in done if selects(picture.at, one["point"]))]
-    plots: dict[str, list[Document]] = {}
+    plots: dict[str, list[RunDocument]] = {}
     for document in firsts:
         plots.setdefault(document["point"].get(picture.plots, "") if picture.plots else "", []).append(document)
     lines = {plot: _lines(picture, documents, measured, points) for plot, documents in plots.items()}
@@ -74,7 +75,7 @@ def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn 
     return Drawn([plate], _table(picture, lines))
 
 
-def _lines(picture: OverTime, documents: Sequence[Document], measured: Measured, points: int) -> list[_Line]:
+def _lines(picture: OverTime, documents: Sequence[RunDocument], measured: Measured, points: int) -> list[_Line]:
     varied = _varied(picture, documents)
     lines = []
     for document in documents:
@@ -90,7 +91,7 @@ def _lines(picture: OverTime, documents: Sequence[Document], measured: Measured,
     return lines
 
 
-def _varied(picture: OverTime, documents: Sequence[Document]) -> list[str]:
+def _varied(picture: OverTime, documents: Sequence[RunDocument]) -> list[str]:
     """The fields in which the lines of a plot differ."""
     fields = documents[0]["point"]
     return [

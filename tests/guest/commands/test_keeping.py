@@ -15,6 +15,7 @@ from longhaul.orchestrator.backends.originals import original_backend
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.kernels.artefacts import Artefacts
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.backup import back_up, restore
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import BackendUnavailable
@@ -35,7 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load_settings()
 
 
-def keep(settings: Settings, backend: str = "sandbox", **changes: Any) -> dict[str, Any]:
+def keep(settings: Settings, backend: str = "sandbox", **changes: Any) -> RunDocument:
     where = "guest" if backend == "mininet" else None
     plan = compile_plan(experiment(**({"duration": "1 s"} | changes)), backend=backend, where=where)
     (document,) = Pipeline(open_backend(backend, settings), Store(settings)).execute(plan)

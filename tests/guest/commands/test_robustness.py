@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.guest_logs import find_log
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.guests import experiment
@@ -189,7 +189,7 @@ def test_a_run_past_its_wall_limit_is_ended(longhaul: Command, written: Path, tm
     assert_nothing_left(home)
 
 
-def starve(pipeline: Pipeline, memory_mb: int) -> dict[str, Any]:
+def starve(pipeline: Pipeline, memory_mb: int) -> RunDocument:
     """A gigabit guest with too little RAM: its document."""
     plan = compile_plan(experiment(path={"bandwidth": "1 Gbit/s", "rtt": "100 ms"}))
     (document,) = pipeline.execute(replace(plan, runs=(replace(plan.runs[0], memory_mb=memory_mb),)))

@@ -10,6 +10,7 @@ import pytest
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import FidelityBroken, sentence
 from tests.bench.limits import CONTROLS, held_up
 from tests.support.guests import Runner, experiment
@@ -31,7 +32,7 @@ def with_sysctl(run: Run, name: str, value: str) -> Run:
     return replace(run, nodes=tuple(nodes))
 
 
-def spoilt(pipeline: Pipeline, name: str, value: str, **changes: Any) -> dict[str, Any]:
+def spoilt(pipeline: Pipeline, name: str, value: str, **changes: Any) -> RunDocument:
     """The document of a run with another value on every host."""
     plan = compile_plan(experiment(**changes))
     (document,) = pipeline.execute(

@@ -110,6 +110,7 @@ def test_the_time_weighted_window_and_the_percentiles_of_the_round_trip() -> Non
     ]
     flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
     assert flow["cwnd_packets"] == {"mean": pytest.approx((10 * 3 + 20 * 1) / 4), "max": 99}
+    assert flow["rtt_ms"] is not None
     assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["p50"], flow["rtt_ms"]["mean"]) == (40.0, 60.0, 60.0)
 
 
@@ -118,6 +119,7 @@ def test_a_sender_without_sack_has_smoothed_round_trips() -> None:
     run = plain_run()
     acks = [{"t_ns": 0, "srtt_us": 0}, {"t_ns": 10**9, "srtt_us": 40_000}, {"t_ns": 2 * 10**9, "srtt_us": 50_000}]
     flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
+    assert flow["rtt_ms"] is not None
     assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["mean"]) == (40.0, 45.0)
 
 
@@ -125,7 +127,7 @@ def test_a_phase_is_measured_as_the_window_is() -> None:
     run = plain_run(phases={"early": ["0 s", "4 s"], "late": ["4 s", "10 s"]}, flows=[{"name": "a", "cc": "cubic"}])
     late = {"t_ns": 10**10, "id": 0, "app_bytes": 1_600_000 + 6 * 800_000}
     steps = [*steady(0, 400_000, 0, 4), late]
-    document = summarise(run, trace_of(flow=steps), facts(run))
+    document: Any = summarise(run, trace_of(flow=steps), facts(run))
     assert value_of(document, "goodput", "a", "early") == pytest.approx(8 * 400_000, rel=0.01)
     assert value_of(document, "goodput", "a", "late") == pytest.approx(8 * 800_000, rel=0.01)
     assert value_of(document, "goodput", "a") == pytest.approx(8 * 640_000, rel=0.01)
@@ -156,7 +158,8 @@ def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
     (flow,) = summarise(coarse, trace_of(ack=acks), facts(coarse))["flows"]
     assert (flow["backoff"], flow["regrowth_s"]) == (None, None)
     lossless = summarise(run, trace_of(ack=acks[1:4]), facts(run))["flows"][0]
-    assert (lossless["backoff"], lossless["cwnd_peak_s"]) == (None, pytest.approx(0.3))
+    assert lossless["backoff"] is None
+    assert lossless["cwnd_peak_s"] == pytest.approx(0.3)
 
 
 def test_queue_and_utilisation_come_from_the_integral_and_the_counter() -> None:
@@ -198,7 +201,7 @@ def test_completion_times_are_those_of_all_sized_flows_or_none() -> None:
     for fact in told["flows"]:
         # 1 s, 2 s, ... 5 s after their starts.
         fact["completed_us"] = (2 * fact["id"] + 1) * 10**6
-    document = summarise(run, trace_of(), told)
+    document: Any = summarise(run, trace_of(), told)
     measured = [document[f"fct_{name}"] for name in ("mean", "p50", "p95", "p99", "max")]
     assert measured == pytest.approx([3.0, 3.0, 4.8, 4.96, 5.0])
     told["flows"][4]["completed_us"] = None
@@ -240,7 +243,7 @@ def test_what_was_kept_before_a_measure_existed_has_no_value_of_it() -> None:
 
 def test_every_measure_stands_where_its_row_says() -> None:
     run, trace, facts = recorded("lossy_pair")
-    document = summarise(run, trace, facts)
+    document: Any = summarise(run, trace, facts)
     parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
     parts["either"] = parts["flow"] + parts["path"]
     # A flow that has no window, as of UDP, has null in place of its numbers.
@@ -255,6 +258,7 @@ def test_a_recorded_run_has_the_numbers_it_had() -> None:
     run, trace, told = recorded("lossy_pair")
     document = summarise(run, trace, told)
     first, second, probe = document["flows"]
+    assert probe["pdr"] is not None
     assert probe["goodput_bps"] == pytest.approx(400_000 * 1472 / 1514 * probe["pdr"], rel=0.02)
     carried = (first["throughput_bps"] + second["throughput_bps"] + probe["throughput_bps"]) / 1e6
     assert carried == pytest.approx(document["path"]["throughput_bps"] / 1e6, rel=0.05)
@@ -270,9 +274,9 @@ def test_repeats_are_summed_up_with_an_interval() -> None:
     assert with_interval(np.array([7.0]), "mean") == (7.0, 7.0, 7.0)
 
 
-def documents() -> list[dict[str, Any]]:
+def documents() -> list[Any]:
     run, trace, told = recorded("lossy_pair")
-    one = summarise(run, trace, told) | {"point": {}, "run": "one", "trace_sha256": "x"}
+    one: Any = summarise(run, trace, told) | {"point": {}, "run": "one", "trace_sha256": "x"}
     other = copy.deepcopy(one) | {"run": "two", "trace_sha256": "y"}
     other["flows"][0]["goodput_bps"] *= 2
     return [one, other]

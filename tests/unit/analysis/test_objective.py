@@ -10,7 +10,7 @@ from longhaul.orchestrator.analysis.objective import read_claim, read_objective
 from longhaul.orchestrator.system.errors import PlanError
 
 FLOWS = ["app", "long-1"]
-DOCUMENT: dict[str, Any] = {
+DOCUMENT: Any = {
     "flows": [
         {"name": "app", "goodput_bps": 3e6, "rtt_ms": {"p50": 40.0}, "completion_s": None},
         {"name": "long-1", "goodput_bps": 1e6, "rtt_ms": None},

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -80,7 +81,7 @@ def reported(run: Run) -> ReportedRun:
     told = {
         "flows": [{"id": flow.id, "connected_us": 0, "completed_us": None, "bytes_received": 5} for flow in run.flows]
     }
-    document = {
+    document: Any = {
         "run": "0123456789abcdef0123",
         "status": "missed",
         "backend": run.backend,
@@ -249,7 +250,9 @@ def test_a_distribution_is_what_the_percentiles_are_read_from() -> None:
     measured = summarise(
         run, trace, {"flows": [{"id": 0, "connected_us": 0, "completed_us": None, "bytes_received": 0}]}
     )
-    assert np.interp(0.95, round_trips.share, round_trips.ms) == pytest.approx(measured["flows"][0]["rtt_ms"]["p95"])
+    rtt_ms = measured["flows"][0]["rtt_ms"]
+    assert rtt_ms is not None
+    assert np.interp(0.95, round_trips.share, round_trips.ms) == pytest.approx(rtt_ms["p95"])
     percentiles = measured["path"]["queue_delay_percentiles_ms"]
     assert np.interp(0.95, delays.share, delays.ms) == pytest.approx(percentiles["p95"])
     svg = draw_distributions(run, trace)

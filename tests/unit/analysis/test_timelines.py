@@ -101,6 +101,7 @@ def test_a_recorded_run_has_the_series_of_its_measures() -> None:
             assert not len(timeline(run, trace.columns, "cwnd", flow=flow.name).t_s)
             assert throughput.values.sum() * 0.1 >= goodput.values.sum() * 0.1
             continue
+        assert measured["cwnd_packets"] is not None and measured["rtt_ms"] is not None
         assert timeline(run, trace.columns, "cwnd", flow=flow.name).values.max() == measured["cwnd_packets"]["max"]
         assert timeline(run, trace.columns, "rtt", flow=flow.name).values.min() == measured["rtt_ms"]["min"]
         assert timeline(run, trace.columns, "retransmits", flow=flow.name).values[-1] == measured["retransmits"]

@@ -10,7 +10,7 @@ import pytest
 from longhaul.orchestrator.analysis.trust import differences
 
 
-def documents(goodputs: list[float], drops: int = 3) -> list[dict[str, Any]]:
+def documents(goodputs: list[float], drops: int = 3) -> list[Any]:
     return [
         {
             "flows": [{"name": "a", "goodput_bps": goodput, "rtt_ms": None, "cwnd_packets": None, "retransmits": 0}],

@@ -33,10 +33,10 @@ class Lab:
         self.luck = luck or {}
         self.seeds: set[int] = set()
 
-    def __call__(self, plan: Plan) -> list[dict[str, Any]]:
+    def __call__(self, plan: Plan) -> list[Any]:
         return [self._document(run) for run in plan.runs]
 
-    def _document(self, run: Any) -> dict[str, Any]:
+    def _document(self, run: Any) -> Any:
         self.seeds.add(run.seed)
         kp = int(run.modules[0].params.get("kp", 4000)) / 1000
         goodput = 100 - (kp - 3) ** 2 + run.seed

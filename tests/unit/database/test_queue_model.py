@@ -14,7 +14,7 @@ from sqlalchemy import delete, select
 from longhaul.orchestrator.database.outcomes import ENDS, KEPT, LIVE
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, METADATA, RUNS, WORK
 from longhaul.orchestrator.database.work import Claim
-from tests.support.queue import Lab
+from tests.support.queue import Lab, failure
 from tests.support.queue import on_sqlite as on_sqlite
 
 _SEEDS, _AT_ONCE, _STEPS = 40, 10, 50
@@ -85,7 +85,7 @@ class Bustle:
         elif way == "released":
             self.lab.work.release(claim.run_id, claim.fence, {"why": "chance"})
         else:
-            document = {"error": {"what": "chance"}} if way == "failed" else {}
+            document = failure("chance") if way == "failed" else None
             self.lab.work.end(claim.run_id, claim.fence, way, document)
         return f"{claim.run_id} by fence {claim.fence} {way}"
 

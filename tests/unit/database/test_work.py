@@ -7,7 +7,7 @@ import time
 import pytest
 
 from longhaul.orchestrator.system.errors import Conflict
-from tests.support.queue import RUN, Lab, document
+from tests.support.queue import RUN, Lab, document, failure
 from tests.support.queue import on_sqlite as on_sqlite
 
 
@@ -77,9 +77,9 @@ def test_a_claim_that_ran_out_is_somebody_elses_and_its_holder_is_told(lab: Lab)
     assert (now.fence, now.attempts) == (2, 2)
     assert lab.work.renew("one", {"a": (late.fence, 1.0)}, 10.0) == ({"a"}, set())
     assert lab.work.renew("two", {"a": (now.fence, 1.0)}, 10.0) == (set(), set())
-    assert not lab.work.end("a", late.fence, "failed", {"error": {}})
+    assert not lab.work.end("a", late.fence, "failed", failure())
     assert lab.counts("e")["status"] == "queued"
-    assert lab.work.end("a", now.fence, "failed", {"error": {"what": "it died"}})
+    assert lab.work.end("a", now.fence, "failed", failure())
     assert lab.counts("e") | {"status": "failed", "failed": 1} == lab.counts("e")
 
 
@@ -112,7 +112,7 @@ def test_cancelling_gives_up_what_nobody_else_wants(lab: Lab) -> None:
     assert told["data"] == {"status": "cancelled", "total": 3, "done": 0, "missed": 0, "failed": 0, "cancelled": 3}
     assert lab.work.cancelled("one") == {"a"}
     assert lab.names(5) == ["shared"]
-    assert lab.work.end("a", 1, "cancelled", {})
+    assert lab.work.end("a", 1, "cancelled", None)
     lab.keep("shared")
     assert lab.counts("f")["status"] == "done"
     assert lab.counts("e")["cancelled"] == 3, "an end after the cancellation changes nothing"
@@ -127,7 +127,7 @@ def test_a_run_that_is_wanted_again_while_it_is_given_up_goes_back_to_the_queue(
     lab.experiments.cancel("e")
     assert lab.work.cancelled("one") == {"a"}, "its holder begins to end its guest"
     lab.submit("f", ["a"], owner="ben")
-    assert not lab.work.end("a", claim.fence, "cancelled", {})
+    assert not lab.work.end("a", claim.fence, "cancelled", None)
     assert (lab.counts("e")["status"], lab.counts("f")["cancelled"]) == ("cancelled", 0)
     (again,) = lab.claim()
     assert (again.run_id, again.attempts) == ("a", 1), "what was given up is no attempt of whoever wants it now"
@@ -152,7 +152,7 @@ def test_what_is_given_up_is_not_queued_again_whatever_becomes_of_its_holder(lab
 def test_who_counted_a_failure_waits_for_the_next_try_of_somebody_else(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
     (claim,) = lab.claim()
-    lab.work.end("a", claim.fence, "failed", {"error": {"what": "it died"}})
+    lab.work.end("a", claim.fence, "failed", failure())
     lab.submit("f", ["a"], owner="ben")
     assert lab.counts("e")["failed"] == 0
     lab.keep("a")
@@ -165,7 +165,7 @@ def test_who_counted_a_failure_waits_for_the_next_try_of_somebody_else(lab: Lab)
 def test_a_result_that_comes_after_its_run_was_given_up_is_kept_and_not_counted_again(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
     (claim, _) = lab.claim(2)
-    lab.work.end("a", claim.fence, "failed", {"error": {"what": "its worker is gone"}})
+    lab.work.end("a", claim.fence, "failed", failure("its worker is gone"))
     lab.keep("a")
     assert lab.counts("e") | {"status": "running", "failed": 1, "done": 0} == lab.counts("e")
     lab.keep("b")
@@ -189,7 +189,7 @@ def test_what_is_given_back_without_an_attempt_is_not_counted(lab: Lab) -> None:
 def test_what_failed_is_tried_again_when_it_is_asked_for_again(lab: Lab) -> None:
     lab.submit("e", ["a"])
     (claim,) = lab.claim()
-    lab.work.end("a", claim.fence, "failed", {"error": {"what": "it died"}})
+    lab.work.end("a", claim.fence, "failed", failure())
     lab.submit("f", ["a"])
     assert lab.names(1) == ["a"]
     lab.keep("a")

@@ -6,7 +6,6 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from longhaul.orchestrator.execution.catalogues import baseline_rows, kept_runs
 from longhaul.orchestrator.execution.evaluation import readable, readable_all
 from longhaul.orchestrator.execution.other_programs import OtherPrograms
 from longhaul.orchestrator.kernels.artefacts import hashes
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.pruning import prune
 from longhaul.orchestrator.results.seals import MANIFEST
 from longhaul.orchestrator.results.store import Store
@@ -52,7 +52,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-def new_run(store: Store, goodput_share: float) -> list[dict[str, Any]]:
+def new_run(store: Store, goodput_share: float) -> list[RunDocument]:
     """The documents of an experiment of today's: the same point and seed by other programs, with so much of the goodput."""
     document = readable(store.get(KEY), store)
     document = document | {"run": NEW, "identity": document["identity"] | {"kernel": "0" * 32, "agent": "1" * 64}}

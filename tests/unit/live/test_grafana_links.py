@@ -47,7 +47,7 @@ def test_a_run_leads_to_grafana_where_one_is_set_and_the_run_has_a_place(tmp_pat
     assert grafana_link(settings, store, "path-change", RUN_ID) is None
     assert grafana_link(of_grafana, store, "path-change", RUN_ID) == link
     store.database.close()
-    document: dict[str, Any] = {"run": RUN_ID, "experiment": "path-change"}
+    document: Any = {"run": RUN_ID, "experiment": "path-change"}
     assert with_grafana(of_grafana, document) == document
     document |= {"prometheus": {"begin_ms": BEGIN_MS, "end_ms": END_MS}}
     assert with_grafana(settings, document) == document

@@ -24,6 +24,7 @@ from longhaul.orchestrator.papers.figure_specs import PICTURES, Picture
 from longhaul.orchestrator.papers.reproduction_page import LARGEST_BYTES, reproduction_page
 from longhaul.orchestrator.papers.verdicts import judge_claim
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.yaml_text import parse_document
 from longhaul.orchestrator.system.errors import SpecError
 from longhaul.orchestrator.trace.records import Trace
@@ -38,7 +39,7 @@ def goodput_bps(row: int, column: int) -> float:
     return 1e6 * (10 * row + column + 1)
 
 
-def documents(repeats: int = 3) -> list[dict[str, Any]]:
+def documents(repeats: int = 3) -> list[Any]:
     """Every pair of variants; the first flow's goodput says which, the second's is half of it, and both differ by repeat."""
     return [
         {
@@ -60,7 +61,7 @@ def documents(repeats: int = 3) -> list[dict[str, Any]]:
     ]
 
 
-def kept(document: dict[str, Any]) -> tuple[Run, Trace]:
+def kept(document: RunDocument) -> tuple[Run, Trace]:
     run, trace, _ = recorded(document["run"])
     return run, trace
 
@@ -70,7 +71,7 @@ def picture(**written: object) -> Picture:
     return made
 
 
-def drawn(made: Picture, told: list[dict[str, Any]], claims: tuple[Claim, ...] = ()) -> Drawn:
+def drawn(made: Picture, told: list[Any], claims: tuple[Claim, ...] = ()) -> Drawn:
     found = draw(made, Measured(told, "mean", "", kept), claims, 200)
     assert found is not None
     return found
@@ -120,7 +121,7 @@ def test_csv_and_parquet_hold_the_same_numbers(made: Picture) -> None:
 
 @pytest.mark.parametrize("made", ALL.values(), ids=list(ALL))
 def test_nothing_is_drawn_of_runs_that_failed(made: Picture) -> None:
-    failed = [{**one, "status": "failed"} for one in documents()]
+    failed: list[Any] = [{**one, "status": "failed"} for one in documents()]
     assert draw(made, Measured(failed, "mean", "", kept), (), 200) is None
 
 
@@ -277,7 +278,7 @@ def test_what_makes_no_picture_is_refused(kind: str, change: dict[str, Any], sai
 def test_a_page_holds_its_numbers_and_loads_nothing() -> None:
     paper = load.load_paper("apptcp")
     figure = next(one for one in paper.figures if one.name == "fig4")
-    told = [
+    told: list[Any] = [
         {
             "status": "done", "seed": 1, "point": {"path.rtt": rtt, "flows.app": variant},
             "flows": [{"name": "app", "goodput_bps": 594.9e6}],
@@ -302,7 +303,7 @@ def test_a_page_that_is_too_large_has_fewer_points_over_time(monkeypatch: pytest
     paper = load.load_paper("unpa")
     figure = next(one for one in paper.figures if one.name == "fig2-3").model_copy(update={"claims": []})
     at = {"flows.first.preset": "unpa/illinois", "flows.second.preset": "unpa/vegas"}
-    measured = {"unpa/tables": Measured([{**documents(1)[0], "point": at}], "mean", "the plan", kept)}
+    measured = {"unpa/tables": Measured([documents(1)[0] | {"point": at}], "mean", "the plan", kept)}
 
     def lines() -> int:
         page = reproduction_page(paper, [figure], [], measured, how="Measured.")

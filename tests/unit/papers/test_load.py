@@ -38,7 +38,7 @@ def paths(*of: str) -> list[tuple[str, ...]]:
     return [measure.path for measure in MEASURES.values() if measure.of in of]
 
 
-def measured(run: Run, number: int) -> dict[str, Any]:
+def measured(run: Run, number: int) -> Any:
     """A document in which every measure has some value, not the same in every run."""
     value = 1.0 + number % 7
     window = {
@@ -69,7 +69,7 @@ def whole_us(experiment: str) -> int:
 
 
 @cache
-def quick_documents(paper: str, experiment: str) -> tuple[int, list[dict[str, Any]]]:
+def quick_documents(paper: str, experiment: str) -> tuple[int, list[Any]]:
     """Virtual time of what --quick runs of an experiment, and a document a run."""
     uses = [use for figure in load_paper(paper).figures for use in figure.uses]
     runs = compile_plan(quick_experiment(next(use for use in uses if use.experiment == experiment))).runs

@@ -15,13 +15,14 @@ from longhaul.orchestrator.papers.reproduction import markdown, verdict_line
 from longhaul.orchestrator.papers.reproduction_page import reproduction_page
 from longhaul.orchestrator.papers.verdicts import AGREES, DIFFERS, NOT_CHECKABLE, Verdict, judge_claim
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.trace.records import Trace
 
 PAPER = load_paper("apptcp")
 FIGURE = next(figure for figure in PAPER.figures if figure.name == "fig5")
 
 
-def documents(variant: str = "apptcp") -> list[dict[str, Any]]:
+def documents(variant: str = "apptcp") -> list[Any]:
     return [
         {
             "status": "done",
@@ -35,13 +36,13 @@ def documents(variant: str = "apptcp") -> list[dict[str, Any]]:
     ]
 
 
-def drawn(told: list[dict[str, Any]]) -> Drawn:
+def drawn(told: list[Any]) -> Drawn:
     found = draw(FIGURE.pictures[0], Measured(told, "mean", "", kept), (), 200)
     assert found is not None
     return found
 
 
-def kept(document: dict[str, Any]) -> tuple[Run, Trace]:
+def kept(document: RunDocument) -> tuple[Run, Trace]:
     raise AssertionError("nothing over time is drawn")
 
 

@@ -15,13 +15,13 @@ RATE, VARIANT = "flows.app.params.rate", "flows.app"
 ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)
 
 
-def document(goodput_mbps: float | None, *, seed: int = 1, status: str = "done", **point: str) -> dict[str, Any]:
+def document(goodput_mbps: float | None, *, seed: int = 1, status: str = "done", **point: str) -> Any:
     flow = {"name": "app", "goodput_bps": None if goodput_mbps is None else goodput_mbps * 1e6, "goodput_cv": 0.01}
     fields = {{"rate": RATE, "variant": VARIANT, "rtt": "path.rtt"}[name]: value for name, value in point.items()}
     return {"status": status, "seed": seed, "point": fields, **({"flows": [flow]} if status != "failed" else {})}
 
 
-def judged(documents: list[dict[str, Any]], aggregate: str = "mean", **claim: Any) -> Verdict:
+def judged(documents: list[Any], aggregate: str = "mean", **claim: Any) -> Verdict:
     written = {
         "name": "made", "class": "number", "words": "as it says", "published": "a value", "gate": True,
         "measure": "goodput", "flow": "app", "why": "a reason",
@@ -29,15 +29,15 @@ def judged(documents: list[dict[str, Any]], aggregate: str = "mean", **claim: An
     return judge_claim("fig0", ADAPTER.validate_python(written | claim), documents, aggregate)
 
 
-def rtts(*goodputs_mbps: float, variant: str = "apptcp") -> list[dict[str, Any]]:
+def rtts(*goodputs_mbps: float, variant: str = "apptcp") -> list[Any]:
     return [document(value, rtt=f"{2**power} ms", variant=variant) for power, value in enumerate(goodputs_mbps, 1)]
 
 
-def variants(**goodputs_mbps: float) -> list[dict[str, Any]]:
+def variants(**goodputs_mbps: float) -> list[Any]:
     return [document(value, variant=name) for name, value in goodputs_mbps.items()]
 
 
-CASES: list[tuple[list[dict[str, Any]], dict[str, Any], str, float]] = [
+CASES: list[tuple[list[Any], dict[str, Any], str, float]] = [
     ([document(570.1)], {"kind": "value", "of": "600 Mbit/s", "within": "5 %"}, AGREES, 0.0),
     ([document(513.0)], {"kind": "value", "of": "600 Mbit/s", "within": "5 %"}, DIFFERS, 0.1),
     ([document(693.0)], {"kind": "value", "of": "600 Mbit/s", "within": "5 %"}, DIFFERS, 0.1),
@@ -73,7 +73,7 @@ CASES: list[tuple[list[dict[str, Any]], dict[str, Any], str, float]] = [
 
 
 @pytest.mark.parametrize(("documents", "claim", "verdict", "off"), CASES)
-def test_a_known_verdict(documents: list[dict[str, Any]], claim: dict[str, Any], verdict: str, off: float) -> None:
+def test_a_known_verdict(documents: list[Any], claim: dict[str, Any], verdict: str, off: float) -> None:
     found = judged(documents, **claim)
     assert found.verdict == verdict
     assert found.off == pytest.approx(off, abs=1e-9)
@@ -99,7 +99,7 @@ def test_repeats_count_by_the_experiments_aggregate_with_its_interval() -> None:
 PAIRS = {"rows": VARIANT, "columns": "path.rtt"}
 
 
-def pairs(**cells: float) -> list[dict[str, Any]]:
+def pairs(**cells: float) -> list[Any]:
     return [document(value, variant=name.split("_")[0], rtt=name.split("_")[1]) for name, value in cells.items()]
 
 
@@ -188,7 +188,7 @@ def test_each_group_is_ranked_by_itself() -> None:
     assert "at rtt=4 ms" in found.measured
 
 
-def starters(**goodputs_mbps: float) -> list[dict[str, Any]]:
+def starters(**goodputs_mbps: float) -> list[Any]:
     """Points of two fields: of a_b, a is the variant and b what is told as the required rate."""
     return [
         document(value, variant=name.partition("_")[0], rate=name.partition("_")[2])
@@ -204,7 +204,7 @@ def starters(**goodputs_mbps: float) -> list[dict[str, Any]]:
         (starters(a_b=20, b_a=30), NOT_CHECKABLE, "c + a was not run"),
     ],
 )
-def test_pairs_are_ranked_against_each_other(documents: list[dict[str, Any]], verdict: str, told: str) -> None:
+def test_pairs_are_ranked_against_each_other(documents: list[Any], verdict: str, told: str) -> None:
     found = judged(documents, kind="ordering", over=[VARIANT, RATE], first=["b + a", "c + a"])
     assert (found.verdict, found.measured) == (verdict, told)
 

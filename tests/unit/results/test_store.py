@@ -88,6 +88,7 @@ def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp
         database.execute("DELETE FROM runs")
     database.close()
     found = Store(settings).find("b" * 20)
+    assert found is not None
     assert found == document("b" * 20)
     Store(settings).adopt(found)
     assert len(Store(settings).list_runs(10)) == 1

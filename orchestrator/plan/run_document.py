@@ -1,0 +1,247 @@
+"""The document of a run: its measures, or why it has none. `longhaul run --json` prints it, the manifest and the database keep it.
+
+    RunDocument --- OfEveryRun          what every document has, also that of a run that failed
+                 |- RunNumbers          the measures (analysis/measures.py): all of a run that was measured, else none
+                 |    |- flows path links       FlowNumbers, PathNumbers, LinkNumbers
+                 |    `- phases                 PartNumbers: the same of a part of the run
+                 |- fidelity expect     checks and expectations, of a run that was measured
+                 `- error partial ...   ErrorParts of a run that failed, Partial of one that was cancelled
+
+Fields are those that are written today. A document that an earlier version kept may lack some of them, so whatever reads kept runs asks for
+a younger field with `get`. Units are in the names; null is a measure that has no meaning for the run.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from longhaul.orchestrator.system.errors import ErrorParts
+
+# How a run ends: `missed` is measured, and an expectation does not hold.
+RunEnd = Literal["done", "missed", "failed", "cancelled"]
+
+
+class Percentiles(TypedDict):
+    """Of values in the unit of the field."""
+
+    p50: float
+    p95: float
+    p99: float
+
+
+class RoundTrips(Percentiles):
+    """Milliseconds."""
+
+    min: float
+    mean: float
+
+
+class CongestionWindow(TypedDict):
+    """Packets; the mean is over time."""
+
+    mean: float
+    max: int
+
+
+class QueueLength(TypedDict):
+    """Full frames; the mean is over time."""
+
+    mean: float
+    p95: float
+    max: int
+
+
+class FlowNumbers(TypedDict):
+    """A flow, in the part of the window in which it was active."""
+
+    name: str
+    kind: str
+    cc: str | None
+    variant: str | None
+    start_s: float
+    stop_s: float | None
+    connected_s: float | None
+    goodput_bps: float
+    throughput_bps: float
+    goodput_cv: float | None
+    stability_sd_bps: float | None
+    rtt_ms: RoundTrips | None
+    cwnd_packets: CongestionWindow | None
+    cwnd_peak_s: float | None
+    backoff: float | None
+    regrowth_s: float | None
+    retransmits: int
+    loss_ratio: float | None
+    pdr: float | None
+    tpp: float | None
+    bytes: int
+    completion_s: float | None
+    rate_error: float | None
+    share: float | None
+
+
+class PathNumbers(TypedDict):
+    """A link and its queue, in the window."""
+
+    throughput_bps: float
+    utilisation: float
+    efficiency: float
+    drops: int
+    losses: int
+    marks: int
+    queue_packets: QueueLength
+    queue_delay_ms: float
+    queue_delay_percentiles_ms: Percentiles
+
+
+class LinkNumbers(PathNumbers):
+    """The same of a link by its name."""
+
+    name: str
+
+
+class PartNumbers(TypedDict):
+    """What is measured of a part of the run: of the window, and of each phase. `path` is the first of the links."""
+
+    from_s: float
+    to_s: float
+    flows: list[FlowNumbers]
+    path: PathNumbers
+    links: list[LinkNumbers]
+    jain: float | None
+    goodput_total: float
+
+
+class CompletionTimes(TypedDict):
+    """Seconds, over the flows with a size."""
+
+    fct_mean: float | None
+    fct_p50: float | None
+    fct_p95: float | None
+    fct_p99: float | None
+    fct_max: float | None
+
+
+class RunNumbers(TypedDict, total=False):
+    """All measures of a run; `phases` only where the experiment names some."""
+
+    from_s: float
+    to_s: float
+    flows: list[FlowNumbers]
+    path: PathNumbers
+    links: list[LinkNumbers]
+    jain: float | None
+    goodput_total: float
+    convergence_s: float | None
+    recovery_ratio: float | None
+    fct_mean: float | None
+    fct_p50: float | None
+    fct_p95: float | None
+    fct_p99: float | None
+    fct_max: float | None
+    phases: dict[str, PartNumbers]
+
+
+class FidelityCheck(TypedDict):
+    """What was checked, whether it holds, what was found."""
+
+    name: str
+    ok: bool
+    text: str
+
+
+class Fidelity(TypedDict):
+    """A document with numbers exists only where every check holds."""
+
+    ok: bool
+    checks: list[FidelityCheck]
+
+
+class ExpectationResult(TypedDict):
+    """One line of `expect`; the value is in the measure's own unit, null where the run has none."""
+
+    ok: bool
+    text: str
+    value: float | None
+
+
+class Partial(TypedDict):
+    """Up to which second the trace of a cancelled run is kept, and how long the run was to be."""
+
+    reached_s: float
+    of_s: float
+
+
+class RerunVerdict(TypedDict):
+    """Whether a rerun gave every byte of the kept trace; `run` is the kept one, `differences` are the programs that are not the same."""
+
+    run: str
+    identical: bool
+    trace_sha256: str
+    differences: list[str]
+
+
+class PrometheusSpan(TypedDict):
+    """Where a run's samples lie, in milliseconds since 1970, and how far apart they are."""
+
+    begin_ms: int
+    end_ms: int
+    resolution_ms: int
+
+
+class _SampleCounts(TypedDict):
+    samples: int
+    waiting: int
+    refused: int
+
+
+class PrometheusExport(_SampleCounts, total=False):
+    """How many samples went to Prometheus; without its span where the run has no place there, `why` where not all arrived."""
+
+    begin_ms: int
+    end_ms: int
+    resolution_ms: int
+    why: str
+
+
+class OfEveryRun(TypedDict):
+    """What is known of a run before it begins, and how it ended; `cached`: the answer is from the store."""
+
+    run: str
+    experiment: str
+    status: RunEnd
+    backend: str
+    seed: int
+    point: dict[str, str]
+    cached: bool
+
+
+class RunDocument(OfEveryRun, RunNumbers, total=False):
+    """The whole document."""
+
+    # Of a run that was measured.
+    where: str
+    clock: str
+    kernel: str
+    virtual_s: float
+    wall_s: float
+    cpu_s: float
+    max_rss_kb: int
+    retries: int
+    trace_sha256: str
+    fidelity: Fidelity
+    expect: list[ExpectationResult]
+    measured_by: str
+    identity: dict[str, str]
+    # Of one whose samples go to Prometheus.
+    prometheus: PrometheusExport
+    # Why the numbers are those of earlier formulas.
+    caveat: str
+    # Of one that was run again to compare its trace.
+    rerun: RerunVerdict
+    # Of one that failed, and of one that was cancelled.
+    error: ErrorParts
+    partial: Partial
+    # Added for a reader, and not kept.
+    grafana: str
+    other_programs: list[str]
