@@ -85,7 +85,7 @@ async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
         "hint": outward.text(error.hint),
     }
     if isinstance(error, SpecError):
-        more["problems"] = [outward.text(one) for one in error.problems]
+        more["problems"] = [outward.text(str(one)) for one in error.problems]
         more["fields"] = [_field(one) for one in error.problems if isinstance(one, FieldProblem)]
     response = problem(request, error.http_status, error.kind(), _title(error), **more)
     wait_s = (

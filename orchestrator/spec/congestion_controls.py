@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, described
-from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.installation import KMOD
 
 _PACING = "SO_MAX_PACING_RATE"
@@ -195,12 +195,12 @@ ALIASES: Mapping[str, str] = {"hstcp": "highspeed", "stcp": "scalable", "newreno
 
 
 def find_control(name: str, own: Mapping[str, CongestionControl] | None = None) -> CongestionControl:
-    """The control of that name or alias, or one that was brought along; ValueError lists the names and the nearest one."""
+    """The control of that name or alias, or one that was brought along; UnknownName lists the names and the nearest one."""
     known = {**CONGESTION_CONTROLS, **(own or {})}
     control = known.get(ALIASES.get(name, name))
     if control is not None:
         return control
-    raise ValueError(f"one of {', '.join(known)}{nearest(name, [*known, *ALIASES])}")
+    raise UnknownName(allowed_instead(f"one of {', '.join(known)}", name, [*known, *ALIASES]))
 
 
 def pacing_bps(control: CongestionControl, params: Mapping[str, object]) -> int | None:

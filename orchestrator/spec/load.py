@@ -27,6 +27,7 @@ from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
 from longhaul.orchestrator.spec.sweep import (
     MOST_POINTS,
     Point,
+    UnknownField,
     alike,
     below,
     check_field,
@@ -37,7 +38,7 @@ from longhaul.orchestrator.spec.sweep import (
 from longhaul.orchestrator.spec.topology import own_topology
 from longhaul.orchestrator.spec.user_modules import by_name, clashing, is_reference, own_controls, place_of
 from longhaul.orchestrator.spec.yaml_text import Document, Location, change_document, path_of, put, read_document
-from longhaul.orchestrator.system.errors import FieldProblem, NotFound, SpecError, nearest
+from longhaul.orchestrator.system.errors import Allowed, FieldProblem, NotFound, SpecError, allowed_instead
 from longhaul.orchestrator.system.settings import load_settings
 
 __all__ = [
@@ -118,7 +119,7 @@ def parse_experiment(
     return _load(Document(subject, deepcopy(dict(data))), overrides, own_code)
 
 
-def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[str]:
+def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[FieldProblem]:
     """What of an experiment is code that may not run here, however it came in: a change or a sweep can bring it too."""
     if own_code is OwnCode.ANY:
         return
@@ -212,7 +213,7 @@ def _validate(document: Document, own_code: OwnCode) -> Experiment:
         raise SpecError(document.subject, _cut(refused))
     _bring_along(document, experiment)
     problems = [
-        _problem(document, location, read, f"allowed: {allowed}" if read is not None else allowed)
+        _problem(document, location, read, allowed if read is None else _said(allowed))
         for location, read, allowed in (
             *breaches(experiment, own_topologies=own_code is OwnCode.ANY),
             *schedule_breaches(experiment),
@@ -229,7 +230,7 @@ def _check_sweep(experiment: Experiment, document: Document) -> None:
     sweep = experiment.sweep
     if sweep is None:
         return
-    problems: list[str] = []
+    problems: list[FieldProblem] = []
     if count_points(sweep) * experiment.repeats > MOST_POINTS:
         problems.append(_problem(document, ("sweep",), None, f"more than {MOST_POINTS} runs"))
     if same := alike(sweep):
@@ -240,6 +241,8 @@ def _check_sweep(experiment: Experiment, document: Document) -> None:
     for path in fields:
         try:
             check_field(document.data, path, swept=True)
+        except UnknownField as error:
+            problems.append(_problem(document, ("sweep", path), None, error.allowed))
         except KeyError as error:
             problems.append(_problem(document, ("sweep", path), None, str(error.args[0])))
     if not problems:
@@ -247,7 +250,7 @@ def _check_sweep(experiment: Experiment, document: Document) -> None:
             try:
                 at_point(experiment, point)
             except SpecError as error:
-                problems.extend(_problem(document, location, None, problem) for problem in error.problems)
+                problems.extend(_at_point(document, location, problem) for problem in error.problems)
     if problems:
         raise SpecError(document.subject, _cut(list(dict.fromkeys(problems))))
 
@@ -263,8 +266,14 @@ def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple
     ]
 
 
-def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[str]:
-    """One line an error; a field that is missing because its name is misspelt is said once."""
+def _at_point(document: Document, location: Location, problem: FieldProblem | str) -> FieldProblem:
+    """A problem that a point of the sweep has, in the place of that point."""
+    nearest = problem.nearest if isinstance(problem, FieldProblem) else None
+    return replace(_problem(document, location, None, str(problem)), nearest=nearest)
+
+
+def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
+    """One problem an error; a field that is missing because its name is misspelt is said once."""
     meant = {(*error["loc"][:-1], *_near(error["loc"])) for error in errors if error["type"] == "extra_forbidden"}
     return [_line(document, error) for error in errors if error["type"] != "missing" or error["loc"] not in meant]
 
@@ -273,14 +282,14 @@ def _near(location: Location) -> list[str]:
     return difflib.get_close_matches(str(location[-1]), _known_fields(location[:-1]), 1)
 
 
-def _line(document: Document, error: ErrorDetails) -> str:
+def _line(document: Document, error: ErrorDetails) -> FieldProblem:
     location, kind, context = error["loc"], error["type"], error.get("ctx", {})
     if kind == "missing":
         description = _describe(location)
         return _problem(document, location, None, f"missing{f'; needed: {description}' if description else ''}")
     if kind == "extra_forbidden":
         known = _known_fields(location[:-1])
-        what = f"unknown field; known: {', '.join(known)}{nearest(str(location[-1]), known)}"
+        what = allowed_instead(f"unknown field; known: {', '.join(known)}", str(location[-1]), known)
         return _problem(document, location, None, what)
     if kind == REFUSED:
         allowed = str(context["allowed"])
@@ -302,15 +311,30 @@ def _line(document: Document, error: ErrorDetails) -> str:
 _BOUNDS = {"ge": "from", "le": "up to", "gt": "above", "lt": "below"}
 
 
-def _problem(document: Document, location: Location, read: object, what: str, *, null: bool = False) -> str:
-    line = document.line(location)
-    field = path_of(document.data, location)
-    place = field + (f" (line {line})" if line else "")
-    if read is None and not null:
-        return FieldProblem(f"{place}: {what}", location, field, None, what)
+def _said(allowed: Allowed | str) -> Allowed | str:
+    """What is allowed, behind what was read."""
+    if isinstance(allowed, Allowed):
+        return replace(allowed, text=f"allowed: {allowed.text}")
+    return f"allowed: {allowed}"
+
+
+def _problem(
+    document: Document, location: Location, read: object, what: Allowed | str, *, null: bool = False
+) -> FieldProblem:
+    return FieldProblem(
+        location,
+        path_of(document.data, location),
+        document.line(location),
+        None if read is None and not null else _shown(read),
+        str(what),
+        what.nearest if isinstance(what, Allowed) else None,
+    )
+
+
+def _shown(read: object) -> str:
+    """What was read, as JSON, and no more of it than helps."""
     shown = json.dumps(read, ensure_ascii=False, default=str) if read is not None else "nothing"
-    shown = shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
-    return FieldProblem(f"{place}: read {shown}; {what}", location, field, shown, what)
+    return shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
 
 
 def _known_fields(location: Location) -> list[str]:
@@ -331,6 +355,6 @@ def _model_at(location: Location) -> type[BaseModel] | None:
     return part_of(place)
 
 
-def _cut(problems: list[str]) -> list[str]:
+def _cut(problems: Sequence[FieldProblem]) -> list[FieldProblem | str]:
     rest = len(problems) - _MOST_LINES
-    return [*problems[:_MOST_LINES], f"and {rest} more"] if rest > 0 else problems
+    return [*problems[:_MOST_LINES], f"and {rest} more"] if rest > 0 else [*problems]

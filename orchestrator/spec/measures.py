@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import (
     format_duration,
     format_rate,
@@ -322,6 +322,6 @@ _FORMS = {
 
 
 def known_measure(name: str) -> None:
-    """ValueError with the known names and the nearest one unless it is a measure."""
+    """UnknownName with the known names and the nearest one unless it is a measure."""
     if name not in MEASURES:
-        raise ValueError(f"one of {', '.join(MEASURES)}{nearest(name, MEASURES)}")
+        raise UnknownName(allowed_instead(f"one of {', '.join(MEASURES)}", name, MEASURES))

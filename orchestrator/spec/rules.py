@@ -15,12 +15,12 @@ from longhaul.orchestrator.spec.model import Expected, Experiment, Flow, Link, L
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
 from longhaul.orchestrator.spec.yaml_text import Location
-from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.errors import Allowed, UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration, parse_share
 from longhaul.topologies import CATALOG
 
 # The field's place, what stands there (None: say nothing about it), and what is allowed.
-Breach = tuple[Location, object, str]
+Breach = tuple[Location, object, Allowed | str]
 
 # netem's probabilities are 32 bits wide.
 SMALLEST_SHARE = 2.0**-32
@@ -78,7 +78,7 @@ def _topology(experiment: Experiment, *, own_topologies: bool) -> Iterator[Breac
     written, path = experiment.topology, experiment.path
     if own_topology(written) is None and written not in CATALOG:
         own = ", or a file and its class, as in ./lab.py:Lab" if own_topologies else ""
-        yield ("topology",), written, f"one of {', '.join(CATALOG)}{own}{nearest(written, list(CATALOG))}"
+        yield ("topology",), written, allowed_instead(f"one of {', '.join(CATALOG)}{own}", written, CATALOG)
         return
     for name, read, allowed in parameter_problems(written, experiment.params):
         yield ("params", name), read, allowed
@@ -148,8 +148,8 @@ def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object,
 def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breach]:
     try:
         control = experiment.control(flow.cc)
-    except ValueError as error:
-        yield (*at, "cc"), flow.cc, str(error)
+    except UnknownName as error:
+        yield (*at, "cc"), flow.cc, error.allowed
         return
     if flow.preset is not None and flow.cc != PRESETS[flow.preset].fields["cc"]:
         yield (*at, "cc"), flow.cc, f"nothing: {flow.preset} says which"
@@ -166,11 +166,8 @@ def parameter_breaches(control: CongestionControl, params: Mapping[str, object],
     for name, written in params.items():
         parameter = control.parameter(name)
         if parameter is None:
-            yield (
-                (*at, "params", name),
-                None,
-                f"{control.name} takes {', '.join(known) or 'no parameters'}{nearest(name, known)}",
-            )
+            takes = f"{control.name} takes {', '.join(known) or 'no parameters'}"
+            yield (*at, "params", name), None, allowed_instead(takes, name, known)
             continue
         try:
             parameter.read(written)
@@ -228,8 +225,8 @@ def _phases(experiment: Experiment, duration_us: int) -> Iterator[Breach]:
 def _expected(expected: Expected, at: Location, names: set[str], phases: Sequence[str]) -> Iterator[Breach]:
     try:
         known_measure(expected.measure)
-    except ValueError as error:
-        yield (*at, "measure"), expected.measure, str(error)
+    except UnknownName as error:
+        yield (*at, "measure"), expected.measure, error.allowed
         return
     scope = MEASURES[expected.measure].of
     if scope == "flow" and expected.flow is None:
@@ -241,14 +238,13 @@ def _expected(expected: Expected, at: Location, names: set[str], phases: Sequenc
     elif scope in ("path", "run") and expected.flow is not None:
         yield (*at, "flow"), None, f"{expected.measure} is a measure of the whole {scope}"
     elif expected.flow is not None and expected.flow not in names:
-        yield (*at, "flow"), expected.flow, f"one of {', '.join(sorted(names))}{nearest(expected.flow, sorted(names))}"
+        flows = sorted(names)
+        yield (*at, "flow"), expected.flow, allowed_instead(f"one of {', '.join(flows)}", expected.flow, flows)
     if expected.phase is not None and not MEASURES[expected.measure].phased:
         yield (*at, "phase"), expected.phase, f"nothing: {expected.measure} is of the whole run"
     elif expected.phase is not None and expected.phase not in phases:
-        allowed = (
-            f"one of {', '.join(phases)}{nearest(expected.phase, phases)}" if phases else "nothing: no phases are given"
-        )
-        yield (*at, "phase"), expected.phase, allowed
+        listed = f"one of {', '.join(phases)}" if phases else "nothing: no phases are given"
+        yield (*at, "phase"), expected.phase, allowed_instead(listed, expected.phase, phases)
     if (expected.within is None) != (expected.of is None):
         yield (
             (*at, "of" if expected.of is None else "within"),

@@ -17,7 +17,7 @@ from longhaul.orchestrator.spec.congestion_controls import CongestionControl, mo
 from longhaul.orchestrator.spec.model import Change, Experiment, Flow, FlowSettings, LinkNumbers
 from longhaul.orchestrator.spec.rules import MOST_FLOWS, Breach, parameter_breaches, path_breaches
 from longhaul.orchestrator.spec.yaml_text import Location
-from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration
 
 # An entry of `flows`, and the names of those flows of it that are meant.
@@ -101,7 +101,7 @@ def _flow(
     settings = change.flows[written]
     if written not in addressed:
         known = dict.fromkeys(flow.name for flow, _ in addressed.values())
-        yield at, None, f"no flow is called so; known: {', '.join(known)}{nearest(written, addressed)}"
+        yield at, None, allowed_instead(f"no flow is called so; known: {', '.join(known)}", written, addressed)
         return
     flow, _ = addressed[written]
     if flow.kind != "tcp":
@@ -113,8 +113,8 @@ def _flow(
     elif settings.cc is not None:
         try:
             experiment.control(settings.cc)
-        except ValueError as error:
-            yield (*at, "cc"), settings.cc, str(error)
+        except UnknownName as error:
+            yield (*at, "cc"), settings.cc, error.allowed
 
 
 def _parameters(

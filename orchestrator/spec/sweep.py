@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.yaml_text import locate
-from longhaul.orchestrator.system.errors import nearest
+from longhaul.orchestrator.system.errors import Allowed, allowed_instead
 
 # A point says what differs between runs; these name the experiment, or say how its runs are counted and judged.
 _FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "expect")
@@ -19,6 +19,14 @@ MOST_POINTS = 100_000
 
 Point = Mapping[str, Any]
 Sweep = Mapping[str, list[Any]] | list[dict[str, Any]] | None
+
+
+class UnknownField(KeyError):
+    """A path that leads to no field, and what is allowed instead."""
+
+    def __init__(self, allowed: Allowed) -> None:
+        super().__init__(str(allowed))
+        self.allowed = allowed
 
 
 def expand(sweep: Sweep) -> Iterator[Point]:
@@ -86,7 +94,7 @@ def alike(sweep: Sweep) -> str | None:
 
 
 def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:
-    """KeyError, saying what is known, unless the path leads to a field of the format."""
+    """KeyError unless the path leads to a field of the format: an UnknownField says what is known."""
     parts = path.split(".")
     if swept and parts[0] in _FIXED:
         raise KeyError(f"{path}: not a field that runs of a sweep may differ in")
@@ -94,8 +102,8 @@ def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> N
     for depth, key in enumerate(locate(data, path)):
         known = part_of(place)
         if isinstance(key, str) and known is not None and key not in known.model_fields:
-            fields = f"{', '.join(known.model_fields)}{nearest(key, known.model_fields)}"
-            raise KeyError(f"{'.'.join(parts[: depth + 1])}: unknown field; known: {fields}")
+            said = f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}"
+            raise UnknownField(allowed_instead(said, key, known.model_fields))
         place = below(place, key)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from longhaul import topologies
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.system.confinement import Limits, View, confined
-from longhaul.orchestrator.system.errors import PlanError, nearest
+from longhaul.orchestrator.system.errors import Allowed, PlanError, allowed_instead
 from longhaul.orchestrator.system.process import Answer, ask_stranger
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import format_duration, format_rate, parse_duration, parse_packets, parse_rate
@@ -51,7 +51,7 @@ def own_topology(written: str) -> tuple[Path, str] | None:
     return (Path(file), name) if colon and file.endswith(".py") and name.isidentifier() else None
 
 
-def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[tuple[str, object, str]]:
+def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[tuple[str, object, Allowed | str]]:
     """(parameter, what was read, what is allowed) for each that a topology of the catalogue does not take."""
     topology = CATALOG.get(written)
     for name, value in params.items() if topology else ():
@@ -59,7 +59,7 @@ def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[t
         known = [one.name for one in topology.parameters]
         parameter = topology.parameter(name)
         if parameter is None:
-            yield name, None, f"{written} takes {', '.join(known)}{nearest(name, known)}"
+            yield name, None, allowed_instead(f"{written} takes {', '.join(known)}", name, known)
             continue
         try:
             read_parameter(parameter, value)

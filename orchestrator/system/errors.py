@@ -36,7 +36,8 @@ import difflib
 import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Self, TypedDict
+from dataclasses import dataclass
+from typing import ClassVar, TypedDict
 
 
 class ErrorParts(TypedDict):
@@ -81,33 +82,55 @@ class LonghaulError(Exception):
         }
 
 
-class FieldProblem(str):
-    """A line about one field of an experiment that also knows its parts, so that a page can show it where the field stands.
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What is allowed in the place of a name that is not known: `text` says it, `nearest` is the known name that was probably meant."""
 
-    `location` is keys and positions, `field` the same as people write it; `read` None: nothing was; `nearest` is a known name.
+    text: str
+    nearest: str | None
+
+    def __str__(self) -> str:
+        return f"{self.text}, nearest: {self.nearest}" if self.nearest else self.text
+
+
+def allowed_instead(text: str, name: str, known: Iterable[str]) -> Allowed:
+    """What is allowed instead of a name, and which of the known ones is nearest to it."""
+    return Allowed(text, next(iter(difflib.get_close_matches(name, list(known), 1)), None))
+
+
+class UnknownName(ValueError):
+    """A name that is not known, and what is allowed instead."""
+
+    def __init__(self, allowed: Allowed) -> None:
+        super().__init__(str(allowed))
+        self.allowed = allowed
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """What is wrong with one field of an experiment, so that a page can show it where the field stands.
+
+    `location` is keys and positions, `field` the same as people write it, `line` where it stands in a file. `read` is what was read there, None
+    where nothing was; `what` says what is allowed or needed, and `nearest` is a known name that was probably meant.
     """
 
     location: tuple[str | int, ...]
     field: str
+    line: int | None
     read: str | None
     what: str
-    nearest: str | None
+    nearest: str | None = None
 
-    def __new__(cls, line: str, location: tuple[str | int, ...], field: str, read: str | None, what: str) -> Self:
-        problem = super().__new__(cls, line)
-        problem.location, problem.field, problem.read, problem.what = location, field, read, what
-        match = _NEAREST.search(what)
-        problem.nearest = match[1] if match else None
-        return problem
-
-
-_NEAREST = re.compile(r", nearest: (\S+)$")
+    def __str__(self) -> str:
+        """One line."""
+        line = f" (line {self.line})" if self.line else ""
+        read = "" if self.read is None else f"read {self.read}; "
+        return f"{self.field}{line}: {read}{self.what}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """How every part of the road ends a sentence that names what was probably meant; empty where nothing is near."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f", nearest: {near[0]}" if near else ""
+    return str(allowed_instead("", name, known))
 
 
 class SpecError(LonghaulError):
@@ -116,8 +139,8 @@ class SpecError(LonghaulError):
     exit_code = 2
     http_status = 422
 
-    def __init__(self, subject: str, problems: list[str]) -> None:
-        super().__init__("reading experiment", subject, "; ".join(problems), "")
+    def __init__(self, subject: str, problems: Sequence[FieldProblem | str]) -> None:
+        super().__init__("reading experiment", subject, "; ".join(map(str, problems)), "")
         self.problems = problems
 
     def __str__(self) -> str:

@@ -132,7 +132,7 @@ def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Service
     assert said.returncode == 2
     with service.programs_client() as client, pytest.raises(SpecError) as refused:
         client.submit(experiment)
-    (problem,) = refused.value.problems
+    (problem,) = map(str, refused.value.problems)
     # Here the line of the file is known as well.
     assert problem.partition(": ")[2] in said.stderr
     assert "nearest: cubic" in problem

@@ -10,7 +10,7 @@ import pytest
 
 from longhaul.orchestrator.spec.load import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiment
 from longhaul.orchestrator.spec.yaml_text import parse_document
-from longhaul.orchestrator.system.errors import SpecError
+from longhaul.orchestrator.system.errors import FieldProblem, SpecError
 from tests.support.folders import DATA
 
 MALFORMED = sorted((DATA / "malformed").glob("*.yaml"))
@@ -55,6 +55,28 @@ def test_several_mistakes_get_a_line_each() -> None:
     with pytest.raises(SpecError) as caught:
         parse_experiment(wrong)
     assert len(caught.value.problems) == 3
+
+
+def test_a_mistake_is_known_in_its_parts(tmp_path: Path) -> None:
+    """What is printed is made of them, and none of them is read out of what is printed."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text(
+        'experiment: wrong\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\nflows:\n- {name: app, cc: cubik}\nduration: "5, nearest: 6"\n'
+    )
+    with pytest.raises(SpecError) as caught:
+        load_experiment(str(file))
+    (duration,) = caught.value.problems
+    assert isinstance(duration, FieldProblem)
+    assert (duration.location, duration.field, duration.line) == (("duration",), "duration", 5)
+    assert (duration.read, duration.nearest) == ('"5, nearest: 6"', None)
+    with pytest.raises(SpecError) as caught:
+        load_experiment(str(file), ["duration=5 s"])
+    (control,) = caught.value.problems
+    assert isinstance(control, FieldProblem)
+    assert (control.location, control.field, control.line) == (("flows", 0, "cc"), "flows.app.cc", 4)
+    assert (control.read, control.nearest) == ('"cubik"', "cubic")
+    assert str(control) == f'flows.app.cc (line 4): read "cubik"; {control.what}'
+    assert str(caught.value) == f"{file}: {control}"
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
