@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from longhaul.orchestrator.plan.cost import wall_estimate_s
+from longhaul.orchestrator.plan.qdiscs import marks
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
@@ -21,7 +22,6 @@ _MOST_IN_PHASE = 8
 # After so many losses a window has forgotten where slow start left it.
 _SETTLING_LOSSES = 5
 _MAKE_ROOM = "a longer duration or a smaller size gives a completion time"
-_MARKING_QUEUES = ("codel", "fq_codel", "pie", "red", "cake", "step")
 
 
 def notes(run: Run, experiment: Experiment) -> Iterator[str]:
@@ -206,10 +206,10 @@ def _loss_bound_packets(flow: Flow, loss: float, rtt_s: float) -> float | None:
 
 
 def _ecn(run: Run, experiment: Experiment) -> Iterator[str]:
-    marks = experiment.path.ecn and run.meaning.queue in _MARKING_QUEUES
-    if experiment.path.ecn and not marks:
+    marked = experiment.path.ecn and marks(run.meaning.queue)
+    if experiment.path.ecn and not marked:
         yield f"path.ecn is on, but a {run.meaning.queue} queue never marks"
-    if not marks and any(flow.cc == "dctcp" for flow in run.flows):
+    if not marked and any(flow.cc == "dctcp" for flow in run.flows):
         yield "dctcp without marks is Reno: it needs path.ecn: on and a queue that marks"
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.authorization import not_allowed
 from longhaul.orchestrator.plan.placement import Placement, host_options
+from longhaul.orchestrator.plan.qdiscs import DCF
 from longhaul.orchestrator.plan.run import (
     BoxEnd,
     DeviceChange,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 _PLACING = "placing on hosts"
 # A host's own.
 _USUAL = HostOptions()
-# What kernels have by themselves.
-_EMULATED = ("netem", "tbf", "pfifo", "bfifo", "codel", "fq_codel", "pie", "red", "cake")
 _HINT = "leave it out, or run it in the sandbox"
 
 
@@ -160,7 +159,8 @@ class Places:
                 what = f"the policy names no device of it towards {side}"
                 raise PlanError(_PLACING, name, what, "its operator says so under `emulates`")
         for qdisc in (one for way in towards.values() for one in way):
-            if qdisc.kind not in _EMULATED:
+            # The module of the project's own kind is loaded into guests alone.
+            if qdisc.kind == DCF:
                 what = f"{qdisc.kind} is in guests only"
                 raise PlanError(_PLACING, run.experiment, what, "leave the middle box out, or run it in the sandbox")
         ends = tuple(BoxEnd(emulates[side], way) for side, way in towards.items() if way)

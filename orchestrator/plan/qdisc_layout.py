@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from longhaul.orchestrator.plan.link_parameters import LaneState, Path, PathState
 from longhaul.orchestrator.plan.placement import Placement
-from longhaul.orchestrator.plan.qdiscs import NETEM, Impairment, netem, queue, tbf
+from longhaul.orchestrator.plan.qdiscs import LIMITED_IN_BYTES, NETEM, Impairment, netem, queue, tbf
 from longhaul.orchestrator.plan.run import Qdisc
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
@@ -245,7 +245,7 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
         mark_at_packets=state.mark_at_packets,
     )
     counted = qdisc.options.get(
-        "memory_bytes", buffer.size_bytes if state.queue in ("red", "step") or buffer.in_bytes else 0
+        "memory_bytes", buffer.size_bytes if qdisc.kind in LIMITED_IN_BYTES or buffer.in_bytes else 0
     )
     assert isinstance(counted, int)
     if counted > _LARGEST_BYTES:

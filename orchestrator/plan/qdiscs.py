@@ -144,6 +144,17 @@ def queue(
     return Qdisc(kind, QUEUE, f"{RATE}1", options)
 
 
+# Kinds whose limit counts bytes; CAKE's counts memory, every other kind's packets.
+LIMITED_IN_BYTES = ("bfifo", "red")
+
+
+def marks(kind: str) -> bool:
+    """Whether a queue of this name marks packets of senders that ask for ECN instead of dropping them."""
+    qdisc = queue(kind, packets=1, size_bytes=1500, in_bytes=False, rate_bps=10**6, frame_bytes=1514, ecn=True)
+    # CAKE always does, and has no option for it.
+    return qdisc.kind == "cake" or "ecn" in qdisc.options
+
+
 # What the kernel books at most for one full frame of 1500 bytes: its page share, its head and its descriptor.
 SKB_BYTES = 2560
 # What it books for a frame of TCP besides its bytes, whatever its size: CAKE's limit is one of memory, and so many frames fit.

@@ -7,7 +7,7 @@ from typing import Any
 
 from longhaul.orchestrator.plan.compile import Plan
 from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
-from longhaul.orchestrator.plan.qdiscs import DCF, tc_command
+from longhaul.orchestrator.plan.qdiscs import DCF, LIMITED_IN_BYTES, tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
@@ -133,7 +133,7 @@ def _room(qdisc: Qdisc) -> str:
     if "memory_bytes" in qdisc.options:
         return f"{format_size(_number(qdisc, 'memory_bytes'))} of kernel memory"
     limit = _number(qdisc, "limit")
-    return format_size(limit) if qdisc.kind in ("bfifo", "red") else f"{limit} packets"
+    return format_size(limit) if qdisc.kind in LIMITED_IN_BYTES else f"{limit} packets"
 
 
 def _number(qdisc: Qdisc, name: str) -> int:
