@@ -11,6 +11,7 @@ from fastapi import Depends, Query
 
 from longhaul.api.schemas.experiments import TEXT, TOKEN_NAME, Status
 from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_duration, parse_rate
 
@@ -47,7 +48,8 @@ _QUANTITY = r"^[0-9][0-9.eE+-]{0,15} ?[A-Za-zµ/]{1,8}$"
 async def _of_all(
     owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="Whose.", examples=["ci"])] = None,
     backend: Annotated[
-        Literal["sandbox", "mininet", "hosts"] | None, Query(description="Where they run.", examples=["sandbox"])
+        Literal[BACKENDS] | None,  # type: ignore[valid-type]
+        Query(description="Where they run.", examples=["sandbox"]),
     ] = None,
     cc: Annotated[
         list[Annotated[str, Query(pattern=r"^[a-z][a-z0-9_]{0,30}$")]] | None,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from longhaul.orchestrator.execution.backend_status import Missing
 from longhaul.orchestrator.execution.request import PRIORITIES, Request
+from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.preview.path_drawing import Drawing
 from longhaul.orchestrator.preview.preview import Numbers, PointCost
 
@@ -64,7 +65,7 @@ class AskedFor(Wire):
     set: list[Annotated[str, Field(max_length=500, pattern=TEXT)]] = Field(
         default=[], max_length=100, description="Changes, as in path.rtt=100ms."
     )
-    backend: Literal["sandbox", "mininet", "hosts"] = "sandbox"
+    backend: Literal[BACKENDS] = "sandbox"  # type: ignore[valid-type]
     where: Literal["guest", "host"] | None = Field(None, description="Where Mininet runs.")
     clock: Literal["virtual", "real"] | None = Field(None, description="Mininet's clock.")
     hosts: list[Annotated[str, Field(max_length=64, pattern=HOST_NAME)]] = Field(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.system.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Backend(Protocol):
     """One place where a run can happen."""
 
     name: str
+
+    def __init__(self, settings: Settings) -> None: ...
 
     def check(self, run: Run) -> list[tuple[str, str]]:
         """All that is missing for this run, each with the command that provides it."""

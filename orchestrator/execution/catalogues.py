@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from longhaul.orchestrator.backends import BACKENDS, backend_class
+from longhaul.orchestrator.backends import backend_class
+from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.measures import MEASURES

@@ -1,12 +1,6 @@
 """Where a run is carried out and by which clock, and what of its plan follows from that.
 
-    backend   in      clock
-    sandbox   guest   virtual
-    mininet   guest   virtual or real      the guest's own kernel; needs no rights
-    mininet   host    real                 this machine's kernel, which is not the run's alone
-    hosts     hosts   real                 real hosts, whose kernels and path are others' too
-
-The plan is made for the sandbox; `set_in` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
+The one table of places is `TARGETS`; a backend with several of them takes options that choose one. The plan is made for the sandbox; `set_in` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
 """
 
 from __future__ import annotations
@@ -26,9 +20,52 @@ from longhaul.orchestrator.plan.run import (
 )
 from longhaul.orchestrator.system.errors import PlanError
 
-PLACES = ("guest", "host")
-CLOCKS = ("real", "virtual")
 HOSTS = "hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One place of a backend, guest, host or hosts, and one clock, virtual or real; `name` is for people who choose."""
+
+    backend: str
+    where: str
+    clock: str
+    name: str
+    about: str
+
+
+# Of a backend with several, the last place is where it runs when no option says otherwise, by the first clock of that place.
+TARGETS = (
+    Target(
+        "sandbox",
+        "guest",
+        "virtual",
+        "Sandbox, virtual time",
+        "a guest in virtual time: deterministic, faster than the clock, without rights",
+    ),
+    # The guest's own kernel; needs no rights.
+    Target(
+        "mininet", "guest", "virtual", "Mininet in a guest, virtual time", "real Mininet in a guest, in virtual time"
+    ),
+    Target("mininet", "guest", "real", "Mininet in a guest, real clock", "real Mininet in a guest, by the real clock"),
+    # This machine's kernel, which is not the run's alone.
+    Target(
+        "mininet",
+        "host",
+        "real",
+        "Mininet on the host, real clock",
+        "real Mininet on this machine's own kernel, by the real clock",
+    ),
+    # Kernels and a path that are others' too.
+    Target(
+        HOSTS,
+        HOSTS,
+        "real",
+        "Real hosts, real clock",
+        "real hosts and the real path between them; which, the operator's policy says",
+    ),
+)
+BACKENDS = tuple(dict.fromkeys(target.backend for target in TARGETS))
 
 # Python and Mininet in a guest, and a shell a node.
 _MININET_MB = 192
@@ -61,16 +98,21 @@ def choose_venue(backend: str, where: str | None = None, clock: str | None = Non
     if hosts:
         what = f"--hosts {','.join(hosts)} is for the hosts backend"
         raise PlanError("choosing the backend", backend, what, "give --backend hosts")
-    if backend != "mininet":
-        _refuse_options(backend, where, clock, f"a {backend} run is in a guest and in virtual time")
-        return Venue(backend)
-    where = where or "host"
-    if where not in PLACES:
-        raise PlanError("choosing the place", where, "no such place", f"known: {', '.join(PLACES)}")
-    clock = clock or ("real" if where == "host" else "virtual")
-    if clock not in CLOCKS:
-        raise PlanError("choosing the clock", clock, "no such clock", f"known: {', '.join(CLOCKS)}")
-    if (where, clock) == ("host", "virtual"):
+    offered = targets_of(backend)
+    if len(offered) == 1:
+        (only,) = offered
+        place, time = _IN[only.where], _BY[only.clock]
+        _refuse_options(backend, where, clock, f"a {backend} run is {place} and {time}")
+        return Venue(backend, only.where, only.clock)
+    where = where or offered[-1].where
+    places = sorted({target.where for target in offered})
+    if where not in places:
+        raise PlanError("choosing the place", where, "no such place", f"known: {', '.join(places)}")
+    clock = clock or next(target.clock for target in offered if target.where == where)
+    clocks = sorted({target.clock for target in offered})
+    if clock not in clocks:
+        raise PlanError("choosing the clock", clock, "no such clock", f"known: {', '.join(clocks)}")
+    if (where, clock) not in [(target.where, target.clock) for target in offered]:
         raise PlanError(
             "choosing the clock",
             clock,
@@ -80,10 +122,24 @@ def choose_venue(backend: str, where: str | None = None, clock: str | None = Non
     return Venue(backend, where, clock)
 
 
+_IN = {"guest": "in a guest", "host": "on this host"}
+_BY = {"virtual": "in virtual time", "real": "in real time"}
+
+
+def targets_of(backend: str) -> list[Target]:
+    """The rows of a backend; PlanError with the known names where it has none."""
+    found = [target for target in TARGETS if target.backend == backend]
+    if not found:
+        known = f"known: {', '.join(sorted(BACKENDS))}"
+        raise PlanError("choosing the backend", backend, "no such backend", known)
+    return found
+
+
 def _refuse_options(backend: str, where: str | None, clock: str | None, why: str) -> None:
+    several = " or ".join(name for name in BACKENDS if len(targets_of(name)) > 1)
     for option, word in (("--in", where), ("--clock", clock)):
         if word is not None:
-            what = f"{option} {word} is for the mininet backend"
+            what = f"{option} {word} is for the {several} backend"
             raise PlanError("choosing the backend", backend, what, f"leave {option} out: {why}")
 
 

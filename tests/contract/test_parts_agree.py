@@ -12,21 +12,22 @@ import pytest
 
 from longhaul.cli.machine.system_packages import ALWAYS, NEEDS
 from longhaul.orchestrator.analysis.aggregate import AGGREGATES
-from longhaul.orchestrator.backends import BACKENDS, backend_class
+from longhaul.orchestrator.backends import backend_class
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.tables import HEAD, METADATA
 from longhaul.orchestrator.execution import evaluation
-from longhaul.orchestrator.execution.backend_status import PLACES
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.kernels.build import known_kernels
 from longhaul.orchestrator.plan import compile as plan
 from longhaul.orchestrator.plan import wifi_airtime
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.qdiscs import marks
+from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.spec import rules
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
-from longhaul.orchestrator.spec.model import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS
+from longhaul.orchestrator.spec.model import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS, QUEUES
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
@@ -102,10 +103,6 @@ def test_the_channels_statistics_are_documented() -> None:
     told = (REPOSITORY / "docs" / "run-directory.md").read_text()
     (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', told, re.DOTALL)
     assert re.findall(r'"(\w+)"', listed) == counted
-
-
-def test_every_backend_has_its_rows_in_the_list_of_what_runs_here() -> None:
-    assert {name for name, *_ in PLACES} == set(BACKENDS)
 
 
 def test_formulas_are_all_that_judging_calls() -> None:
@@ -186,6 +183,10 @@ def test_the_migrations_make_the_tables_that_the_queries_use(tmp_path: Path, mon
         assert {column["name"] for column in found.get_columns(table.name)} == set(table.columns.keys())
         assert {index["name"] for index in found.get_indexes(table.name)} >= {index.name for index in table.indexes}
     engine.dispose()
+
+
+def test_every_queue_that_an_experiment_may_name_can_be_made() -> None:
+    assert {name for name in QUEUES if marks(name)} == {*QUEUES} - {"droptail"}
 
 
 def test_every_catalogue_has_rows_of_one_shape() -> None:

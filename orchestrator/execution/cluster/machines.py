@@ -13,6 +13,7 @@ from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.base import Backend
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.target import HOSTS, TARGETS, targets_of
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.errors import BackendUnavailable
 from longhaul.orchestrator.system.settings import Settings
@@ -22,7 +23,6 @@ ROOT = "root"
 # Any number of runs may use the same programs, while Dask takes an announced amount apart.
 _PLENTY = 1_000_000
 
-_PROBES = (("sandbox", None), ("mininet", "guest"), ("mininet", "host"))
 _TOOLS = ("lh-flow", "iperf3")
 
 
@@ -34,10 +34,17 @@ def programs_of(backend: Backend, run: Run) -> str | None:
     return f"programs-{hashlib.sha256(json.dumps(needed, sort_keys=True).encode()).hexdigest()[:16]}"
 
 
+def _probes() -> list[tuple[str, str | None]]:
+    """Each backend of this machine, with its place where it has several: what it needs is the same by every clock."""
+    here = [target for target in TARGETS if target.where != HOSTS]
+    probed = ((one.backend, one.where if len(targets_of(one.backend)) > 1 else None) for one in here)
+    return list(dict.fromkeys(probed))
+
+
 def resources_of(settings: Settings, slots: int) -> dict[str, float]:
     """What a worker on this machine announces."""
     found: dict[str, float] = {SLOT: slots}
-    for name, where in _PROBES:
+    for name, where in _probes():
         for tool in _TOOLS:
             experiment = load_experiment("quick", [f"flows.app.tool={tool}"])
             run = compile_plan(experiment, backend=name, where=where).runs[0]

@@ -11,7 +11,7 @@ export function isLive({ status }: { status: Status }): boolean {
   return status === "queued" || status === "running";
 }
 
-export const BACKENDS = ["sandbox", "mininet", "hosts"] as const;
+export type Backend = Schemas["AskedFor"]["backend"];
 
 export const VIEW = {
   what: oneOf(["runs", "experiments"], "runs"),
@@ -67,7 +67,7 @@ function common(view: View) {
     ...(view.q.trim() && { text: view.q.trim() }),
     ...(view.status && { status: view.status as Status }),
     ...(view.cc && { cc: view.cc.split(" ").filter(Boolean).slice(0, 5) }),
-    ...(view.backend && { backend: view.backend as (typeof BACKENDS)[number] }),
+    ...(view.backend && { backend: view.backend as Backend }),
     ...(view.owner && { owner: view.owner }),
     ...(view.from && { from: view.from }),
     ...(view.to && { to: view.to }),

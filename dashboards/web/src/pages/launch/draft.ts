@@ -1,10 +1,11 @@
 /** What is being written: kept in the browser until it is launched, and carried by a link to whoever is to see it. */
 import { BASE } from "../../api/address";
+import type { Backend } from "../../data/runList";
 import { Store, useStore } from "../../store";
 
 export interface Draft {
   text: string;
-  backend: "sandbox" | "mininet" | "hosts";
+  backend: Backend;
   where: "guest" | "host" | null;
   clock: "virtual" | "real" | null;
   /** From and to, or a host for each node, as in a1=hk. */
@@ -75,7 +76,8 @@ export function read(found: unknown): Draft | null {
   if (typeof said.text !== "string") return null;
   return {
     text: said.text,
-    backend: said.backend === "mininet" || said.backend === "hosts" ? said.backend : "sandbox",
+    // One that this service does not have it refuses, and says which it has.
+    backend: typeof said.backend === "string" ? (said.backend as Backend) : "sandbox",
     where: said.where === "guest" || said.where === "host" ? said.where : null,
     clock: said.clock === "virtual" || said.clock === "real" ? said.clock : null,
     hosts: Array.isArray(said.hosts) ? said.hosts.filter((name) => typeof name === "string") : [],

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
 import { useSession } from "../../api/session";
-import { BACKENDS, isFiltered, NOTHING, narrowed, SELDOM, STATUSES, type View } from "../../data/runList";
+import { isFiltered, NOTHING, narrowed, SELDOM, STATUSES, type View } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { useShortcut } from "../../navigation/shortcuts";
 import { Button } from "../../parts/Button";
@@ -60,7 +60,7 @@ export function Filters({ view, change: changeAll }: Props) {
         )}
       </div>
       <div id={moreId} className={styles.row} hidden={!more}>
-        <Choice label="Backend" value={view.backend} words={BACKENDS} onChange={(backend) => change({ backend })} />
+        <Backends value={view.backend} onChange={(backend) => change({ backend })} />
         <Owner value={view.owner} onChange={(owner) => change({ owner })} />
         <Typed label="From" type="date" value={view.from} onChange={(from) => change({ from })} />
         <Typed label="Before" type="date" value={view.to} onChange={(to) => change({ to })} />
@@ -197,6 +197,12 @@ function Choice({ label, value, words, onChange }: ChoiceProps) {
       </select>
     </label>
   );
+}
+
+function Backends({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const known = useCatalogue().data?.backends as readonly { backend: string }[] | undefined;
+  const names = known?.map((one) => one.backend) ?? (value === "" ? [] : [value]);
+  return <Choice label="Backend" value={value} words={names} onChange={onChange} />;
 }
 
 function Controls({ value, onChange }: { value: string; onChange: (value: string) => void }) {

@@ -1,4 +1,5 @@
 /** Where the runs happen, and by which clock: every place in sight, with what it lacks and what to do about it. */
+import type { Backend } from "../../../data/runList";
 import { ErrorNote } from "../../../parts/ErrorNote";
 import { Waiting } from "../../../parts/Waiting";
 import { type Place, usePlaces } from "../catalogue";
@@ -13,6 +14,8 @@ export function PlaceSection() {
   const { data, schema } = useEdit();
   const places = usePlaces(kernelOf(schema, textOf(valueAt(data ?? undefined, ["kernel"]))));
   const now = useDraft();
+  const isOneOfSeveral = (place: Place): boolean =>
+    (places.data ?? []).filter((one) => one.backend === place.backend).length > 1;
   return (
     <section className={styles.section} aria-labelledby="form-place">
       <h2 id="form-place">Where it runs</h2>
@@ -21,8 +24,13 @@ export function PlaceSection() {
       <div className={styles.places} role="radiogroup" aria-labelledby="form-place">
         {places.data?.map((place) => (
           <label key={keyOf(place)} className={styles.place}>
-            <input type="radio" name="place" checked={isChosen(place, now)} onChange={() => choose(place)} />
-            <span>{nameOf(place)}</span>
+            <input
+              type="radio"
+              name="place"
+              checked={isChosen(place, isOneOfSeveral(place), now)}
+              onChange={() => choose(place, isOneOfSeveral(place))}
+            />
+            <span>{place.name}</span>
             <span className={place.missing.length > 0 ? styles.mistake : styles.ready}>
               {place.missing.length > 0 ? "not ready" : "ready"}
             </span>
@@ -42,29 +50,26 @@ export function PlaceSection() {
   );
 }
 
-function choose(place: Place): void {
-  const mininet = place.backend === "mininet";
+function choose(place: Place, several: boolean): void {
   change({
-    backend: mininet ? "mininet" : place.backend === "hosts" ? "hosts" : "sandbox",
-    where: mininet ? (place.where as "guest" | "host") : null,
-    clock: mininet ? (place.clock as "virtual" | "real") : null,
+    backend: place.backend as Backend,
+    where: several ? (place.where as "guest" | "host") : null,
+    clock: several ? (place.clock as "virtual" | "real") : null,
     hosts: [],
   });
 }
 
-function isChosen(place: Place, now: { backend: string; where: string | null; clock: string | null }): boolean {
+function isChosen(
+  place: Place,
+  several: boolean,
+  now: { backend: string; where: string | null; clock: string | null },
+): boolean {
   if (place.backend !== now.backend) return false;
-  if (place.backend !== "mininet") return true;
+  if (!several) return true;
   const where = now.where ?? "host";
   return place.where === where && place.clock === (now.clock ?? (where === "host" ? "real" : "virtual"));
 }
 
 function keyOf(place: Place): string {
   return `${place.backend} ${place.where} ${place.clock}`;
-}
-
-function nameOf({ backend, where, clock }: Place): string {
-  if (backend === "sandbox") return "Sandbox, virtual time";
-  if (backend === "hosts") return "Real hosts, real clock";
-  return `Mininet ${where === "host" ? "on the service's machine" : "in a guest"}, ${clock === "real" ? "real clock" : "virtual time"}`;
 }
