@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer
 from pydantic.fields import FieldInfo
@@ -34,15 +34,21 @@ from longhaul.topologies import CATALOG
 
 DOCS = Path(__file__).parent
 
-PARTS = (
+
+def _part(field: FieldInfo) -> type[model.Part] | None:
+    """The part of the format that a field holds, where it holds one."""
+    found = (one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, model.Part))
+    return next(found, None)
+
+
+PARTS: tuple[tuple[str, type[model.Part]], ...] = (
     ("The whole file", model.Experiment),
     ("path", model.Path),
     ("path.one_way", model.OneWay),
     ("path.burst", model.Burst),
     ("links", model.Link),
     ("flows", model.Flow),
-    ("flows.on_off", model.OnOff),
-    ("flows.web", model.Web),
+    *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),
     ("schedule", model.Change),
     ("schedule.flows", model.FlowSettings),
     ("expect", model.Expected),

@@ -24,9 +24,12 @@ _SMALLEST_BLOCK_BYTES = 16_384
 
 def refusals(flow: Flow, control: CongestionControl | None) -> Iterator[tuple[str, object, str]]:
     """(field, what is written there, what is allowed) of a flow that iperf3 is asked to make."""
-    other = next((name for name in ("udp", "on_off", "web") if getattr(flow, name) is not None), None)
-    if other is not None:
-        yield "tool", flow.tool, f"lh-flow for {other}: iperf3 makes TCP flows that send all the time or up to a size"
+    if flow.traffic:
+        yield (
+            "tool",
+            flow.tool,
+            f"lh-flow for {flow.traffic[0]}: iperf3 makes TCP flows that send all the time or up to a size",
+        )
     if flow.window is not None:
         yield "window", flow.window, "only with tool lh-flow: iperf3 can set buffers, and those of both ends at once"
     if control is not None and control.both_ends:

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl
 from longhaul.orchestrator.spec.fields import REFUSED
-from longhaul.orchestrator.spec.model import Experiment, OwnCode
+from longhaul.orchestrator.spec.model import TRAFFIC, Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
@@ -57,6 +57,7 @@ __all__ = [
 _SHIPPED = Path(__file__).resolve().parents[1] / "experiments"
 _LONGEST_READ = 60
 _MOST_LINES = 50
+_UDP = [name for name, one in TRAFFIC.items() if one.kind == "udp"]
 
 _EXPECTED_TYPES = {
     "int": "a whole number",
@@ -206,7 +207,7 @@ def _bring_along(document: Document, experiment: Experiment) -> None:
 
 def _validate(document: Document, own_code: OwnCode) -> Experiment:
     try:
-        experiment = Experiment.model_validate(spelt_out(document.data))
+        experiment = Experiment.model_validate(spelt_out(document.data, _UDP))
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     if refused := [*_refused_code(document, experiment, own_code)]:

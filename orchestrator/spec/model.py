@@ -12,6 +12,7 @@ Rules that tie fields together are in rules.py, reading and error lines in load.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
@@ -152,8 +153,27 @@ class Web(Part):
     think: Period = Field("1 s", description="mean time between objects, exponential")
 
 
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What a field makes of a flow: its kind in run.json, its name for people who choose, and a value to begin with."""
+
+    kind: str
+    name: str
+    start: Any
+
+
+# The fields of a flow that make it something else than bulk TCP.
+TRAFFIC: Mapping[str, Traffic] = {
+    "udp": Traffic("udp", "UDP, constant rate", "10 Mbit/s"),
+    "on_off": Traffic("udp", "UDP in bursts", {"rate": "10 Mbit/s", "on": "1 s", "off": "1 s"}),
+    "web": Traffic("web", "Web-like TCP", {"mean": "100 KB", "think": "1 s"}),
+}
+
+
 class Flow(Part):
     """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`)."""
+
+    model_config = ConfigDict(json_schema_extra={"x-traffic": {name: asdict(one) for name, one in TRAFFIC.items()}})
 
     name: Name = Field(description="what tables, expectations and --set call it")
     preset: one_of(*PRESETS) | None = Field(  # type: ignore[valid-type]
@@ -201,9 +221,14 @@ class Flow(Part):
     delayed_ack: Switch = Field(True, description="the receiver acknowledges every second segment; off: each")
 
     @property
+    def traffic(self) -> list[str]:
+        """The fields of TRAFFIC that are written; rules.py allows one."""
+        return [name for name in TRAFFIC if getattr(self, name) is not None]
+
+    @property
     def kind(self) -> str:
         """tcp, udp or web."""
-        return "udp" if self.udp is not None or self.on_off is not None else "web" if self.web is not None else "tcp"
+        return TRAFFIC[self.traffic[0]].kind if self.traffic else "tcp"
 
     @property
     def names(self) -> list[str]:

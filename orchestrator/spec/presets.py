@@ -8,9 +8,9 @@ example takes a preset's window away. `label` is honest about what a modern kern
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from longhaul.orchestrator.spec.congestion_controls import find_control
 
@@ -77,19 +77,24 @@ ERAS: Mapping[str, Era] = {
 }
 
 
-def spelt_out(data: Mapping[str, Any]) -> dict[str, Any]:
-    """An experiment's data with what presets and its era add to its flows; what is no flow stays for the check of fields."""
+def spelt_out(data: Mapping[str, Any], udp: Collection[str]) -> dict[str, Any]:
+    """An experiment's data with what presets and its era add to its flows, but for those with a field of `udp`.
+
+    What is no flow stays for the check of fields.
+    """
     flows = data.get("flows")
     if not isinstance(flows, list):
         return dict(data)
     era = ERAS.get(data["cc_era"]) if isinstance(data.get("cc_era"), str) else None
-    return {**data, "flows": [_flow(flow, era) if isinstance(flow, dict) else flow for flow in flows]}
+    return {**data, "flows": [_flow(flow, era) if _is_tcp(flow, udp) else flow for flow in flows]}
+
+
+def _is_tcp(flow: object, udp: Collection[str]) -> TypeGuard[dict[str, Any]]:
+    return isinstance(flow, dict) and not any(name in flow for name in udp)
 
 
 def _flow(written: Mapping[str, Any], era: Era | None) -> dict[str, Any]:
     flow = dict(written)
-    if "udp" in flow or "on_off" in flow:
-        return flow
     preset = PRESETS.get(flow["preset"]) if isinstance(flow.get("preset"), str) else None
     if preset is not None:
         flow = {**preset.fields, **flow}

@@ -11,7 +11,7 @@ from longhaul.orchestrator.spec.congestion_controls import CongestionControl
 from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
 from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
 from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
-from longhaul.orchestrator.spec.model import Expected, Experiment, Flow, Link, LinkNumbers, Path
+from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow, Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
 from longhaul.orchestrator.spec.yaml_text import Location
@@ -118,15 +118,15 @@ def path_breaches(path: LinkNumbers, at: Location) -> Iterator[Breach]:
 
 
 def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
-    kinds = [name for name in ("udp", "on_off", "web") if getattr(flow, name) is not None]
-    if len(kinds) > 1:
-        yield (*at, kinds[1]), None, f"{' and '.join(kinds)} exclude each other"
+    if len(flow.traffic) > 1:
+        yield (*at, flow.traffic[1]), None, f"{' and '.join(flow.traffic)} exclude each other"
     if flow.kind == "udp":
         for name in _TCP_FIELDS:
             if getattr(flow, name) != Flow.model_fields[name].get_default(call_default_factory=True):
                 yield (*at, name), None, "only for a TCP flow, this one is UDP"
     elif flow.kind == "tcp" and flow.cc is None:
-        yield at, None, "one of cc, udp, on_off and web is needed"
+        *others, last = TRAFFIC
+        yield at, None, f"one of {', '.join(['cc', *others])} and {last} is needed"
     else:
         yield from _control(experiment, flow, at)
     if flow.size is not None and flow.web is not None:

@@ -2,6 +2,13 @@
 import type { paths } from "../../api/schema.gen";
 import type { Location, Value } from "./yamlText";
 
+/** What a field makes of a flow that has it: its kind, its name, and a value to begin with. */
+export interface Traffic {
+  kind: string;
+  name: string;
+  start: Value;
+}
+
 export interface Schema {
   type?: string | readonly string[];
   title?: string;
@@ -22,6 +29,8 @@ export interface Schema {
   "x-quantity"?: string;
   /** Which part of the catalogue lists the names that are allowed. */
   "x-catalogue"?: string;
+  /** Of a flow: the fields that make it something else than bulk TCP. */
+  "x-traffic"?: Readonly<Record<string, Traffic>>;
 }
 
 /** A schema without detours: references followed, "or nothing" left out; what is said beside those is kept. */
@@ -46,6 +55,11 @@ export function schemaAt(root: Schema, location: Location): Schema | null {
     here = typeof next === "object" ? plain(root, next) : null;
   }
   return here;
+}
+
+/** The fields that make a flow something else than bulk TCP. */
+export function trafficOf(root: Schema | null): Readonly<Record<string, Traffic>> {
+  return (root && schemaAt(root, ["flows", 0])?.["x-traffic"]) ?? {};
 }
 
 /** Its fields in the order of the format. */

@@ -65,7 +65,9 @@ function Line({ line, position }: { line: Value; position: number }) {
           choices={names.measures.map((one) => one.measure)}
           help={measure?.formula ?? ""}
         />
-        {ofFlow && <FieldAt at={[...at, "flow"]} choices={flowEntries(data).map((flow) => flow.name)} placeholder="" />}
+        {ofFlow && (
+          <FieldAt at={[...at, "flow"]} choices={flowEntries(data, schema).map((flow) => flow.name)} placeholder="" />
+        )}
         <div className={styles.field}>
           <label htmlFor={`bound-${position}`}>Is</label>
           <select

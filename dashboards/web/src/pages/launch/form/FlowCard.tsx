@@ -5,19 +5,14 @@ import { flowStyle } from "../../../theme/palette";
 import { useTheme } from "../../../theme/theme";
 import { controlOf } from "../catalogue";
 import { mistakeAt } from "../problems";
+import { fieldsOf, trafficOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
 import { append, type FlowEntry, freeName, numberOrText, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { Remove } from "./Remove";
 
-const KINDS = { tcp: "TCP", udp: "UDP, constant rate", on_off: "UDP in bursts", web: "Web-like TCP" } as const;
-const START: Record<FlowEntry["kind"], Record<string, Value>> = {
-  tcp: { cc: "cubic" },
-  udp: { udp: "10 Mbit/s" },
-  on_off: { on_off: { rate: "10 Mbit/s", on: "1 s", off: "1 s" } },
-  web: { web: { mean: "100 KB", think: "1 s" } },
-};
+const BULK: Record<string, Value> = { cc: "cubic" };
 const TCP_ONLY = [
   "rtt",
   "size",
@@ -41,11 +36,15 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
   const has = (name: string): boolean => valueAt(entry.value, [name]) !== undefined;
   const used = [...TCP_ONLY, ...ANY, "spread"].filter(has).length;
   const hidden = [...TCP_ONLY, ...ANY, "spread"].some((name) => mistakeAt(mistakes, [...at, name], { below: true }));
-  const become = (kind: FlowEntry["kind"]): void => {
+  const kinds = trafficOf(schema);
+  const isTcp = kinds[entry.kind]?.kind !== "udp";
+  const parts = entry.kind in kinds ? fieldsOf(schema, [...at, entry.kind]) : [];
+  const become = (kind: string): void => {
+    const start = kinds[kind]?.start;
     const kept = Object.fromEntries(
       ["name", "start", "stop", "count"].filter(has).map((name) => [name, valueAt(entry.value, [name]) ?? null]),
     );
-    write(at, { ...kept, ...START[kind] }, schema);
+    write(at, { ...kept, ...(start === undefined ? BULK : { [kind]: start }) }, schema);
   };
   const copy = (): void => {
     const value = { ...(entry.value as Record<string, Value>), name: freeName("flow", taken, [`${entry.name}-copy`]) };
@@ -76,19 +75,18 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
       {whole && <p className={styles.mistake}>{whole.message}</p>}
       <div className={styles.fields}>
         <FieldAt at={[...at, "name"]} />
-        <KindField entry={entry} onChange={become} />
-        {(entry.kind === "tcp" || entry.kind === "web") && (
+        <KindField entry={entry} kinds={kinds} onChange={become} />
+        {isTcp && (
           <FieldAt
             at={[...at, "cc"]}
             choices={names.modules.map((one) => one.cc)}
             help={controlOf(names, entry.cc)?.about ?? ""}
           />
         )}
-        {entry.kind === "udp" && <FieldAt at={[...at, "udp"]} />}
-        {entry.kind === "on_off" &&
-          ["rate", "on", "off"].map((part) => <FieldAt key={part} at={[...at, "on_off", part]} />)}
-        {entry.kind === "web" &&
-          ["mean", "shape", "think"].map((part) => <FieldAt key={part} at={[...at, "web", part]} />)}
+        {entry.kind in kinds && parts.length === 0 && <FieldAt at={[...at, entry.kind]} />}
+        {parts.map((part) => (
+          <FieldAt key={part} at={[...at, entry.kind, part]} />
+        ))}
         <FieldAt at={[...at, "start"]} />
         <FieldAt at={[...at, "stop"]} placeholder="end of the run" />
         <FieldAt at={[...at, "count"]} />
@@ -98,9 +96,7 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
         <summary>Hosts, size, TCP options{used > 0 ? ` (${used} set)` : ""}</summary>
         <div className={styles.fields}>
           <FieldAt at={[...at, "spread"]} />
-          {entry.kind !== "udp" &&
-            entry.kind !== "on_off" &&
-            TCP_ONLY.map((name) => <FieldAt key={name} at={[...at, name]} />)}
+          {isTcp && TCP_ONLY.map((name) => <FieldAt key={name} at={[...at, name]} />)}
           {ANY.map((name) => (
             <Hosted key={name} at={[...at, name]} name={name} />
           ))}
@@ -110,18 +106,20 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
   );
 }
 
-function KindField({ entry, onChange }: { entry: FlowEntry; onChange: (kind: FlowEntry["kind"]) => void }) {
+interface KindProps {
+  entry: FlowEntry;
+  kinds: ReturnType<typeof trafficOf>;
+  onChange: (kind: string) => void;
+}
+
+function KindField({ entry, kinds, onChange }: KindProps) {
   const id = `kind-${entry.position}`;
   return (
     <div className={styles.field}>
       <label htmlFor={id}>Kind</label>
-      <select
-        id={id}
-        className={styles.control}
-        value={entry.kind}
-        onChange={(event) => onChange(event.target.value as FlowEntry["kind"])}
-      >
-        {Object.entries(KINDS).map(([kind, name]) => (
+      <select id={id} className={styles.control} value={entry.kind} onChange={(event) => onChange(event.target.value)}>
+        <option value="tcp">TCP</option>
+        {Object.entries(kinds).map(([kind, { name }]) => (
           <option key={kind} value={kind}>
             {name}
           </option>
@@ -143,7 +141,7 @@ function Hosted({ at, name }: { at: readonly (string | number)[]; name: string }
 /** Those of the flow's congestion control, with what the catalogue says of each. */
 function Parameters({ entry }: { entry: FlowEntry }) {
   const { names } = useEdit();
-  const known = entry.kind === "tcp" || entry.kind === "web" ? (controlOf(names, entry.cc)?.parameters ?? []) : [];
+  const known = controlOf(names, entry.cc)?.parameters ?? [];
   const written = Object.keys((valueAt(entry.value, ["params"]) ?? {}) as Record<string, Value>);
   if (known.length === 0 && written.length === 0) return null;
   return (

@@ -9,7 +9,7 @@ const NAMES = ["one", "two", "three", "four"];
 
 export function FlowSection() {
   const { data, schema, mistakes } = useEdit();
-  const entries = flowEntries(data);
+  const entries = flowEntries(data, schema);
   const taken = entries.map((entry) => entry.name);
   const whole = mistakeAt(mistakes, ["flows"]);
   const add = (): void => {

@@ -52,7 +52,7 @@ function Change({ change, position }: { change: Value; position: number }) {
   const ofLinks = singleFieldsOf(schema, [...at, "links", ""]);
   const free = [
     ...known.filter((name) => !path.includes(name)).map((name) => `path.${name}`),
-    ...flowEntries(data)
+    ...flowEntries(data, schema)
       .filter((flow) => flow.kind === "tcp" && !flows.includes(flow.name))
       .map((flow) => `flows.${flow.name}.cc`),
     ...(preview?.drawing.links ?? []).flatMap(({ name }) =>

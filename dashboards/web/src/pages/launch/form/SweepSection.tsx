@@ -16,7 +16,7 @@ import { steps } from "./steps";
 export function SweepSection() {
   const { data, schema, preview, mistakes } = useEdit();
   const sweep = valueAt(data ?? undefined, ["sweep"]);
-  const flows = flowEntries(data).map((entry) => entry.name);
+  const flows = flowEntries(data, schema).map((entry) => entry.name);
   const axes = entriesOf(sweep);
   const fields = sweepable(schema, flows).filter((field) => !axes.some(([name]) => name === field));
   const whole = mistakeAt(mistakes, ["sweep"], { below: Array.isArray(sweep) });

@@ -1,15 +1,29 @@
 import { beforeAll, expect, test, vi } from "vitest";
 
 let freeName: typeof import("./edit").freeName;
+let flowEntries: typeof import("./edit").flowEntries;
 
 beforeAll(async () => {
   vi.stubGlobal("window", { localStorage: { getItem: () => null, setItem: () => undefined } });
   vi.stubGlobal("document", { baseURI: "http://lab.example/" });
-  ({ freeName } = await import("./edit"));
+  ({ freeName, flowEntries } = await import("./edit"));
 });
 
 test("a name that nothing has is one that is wanted, or else says what it is of", () => {
   expect(freeName("phase", ["early"], ["early", "late"])).toBe("late");
   expect(freeName("phase", ["early", "late"], ["early", "late"])).toBe("phase-3");
   expect(freeName("flow", ["one", "flow-3"], ["one"])).toBe("flow-4");
+});
+
+test("what a flow sends is said by the field that the schema knows for it", () => {
+  const traffic = { udp: { kind: "udp", name: "UDP", start: "1 Mbit/s" } };
+  const schema = { properties: { flows: { items: { "x-traffic": traffic } } } };
+  const data = {
+    flows: [
+      { name: "a", cc: "reno" },
+      { name: "b", udp: "2 Mbit/s" },
+    ],
+  };
+  expect(flowEntries(data, schema).map((flow) => flow.kind)).toEqual(["tcp", "udp"]);
+  expect(flowEntries(data, null).map((flow) => flow.kind)).toEqual(["tcp", "tcp"]);
 });

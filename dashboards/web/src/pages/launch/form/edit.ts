@@ -4,7 +4,7 @@ import type { Names } from "../catalogue";
 import { change, draft } from "../draft";
 import type { Preview } from "../preview";
 import type { Mistake } from "../problems";
-import { fieldsOf, type Schema } from "../schema";
+import { fieldsOf, type Schema, trafficOf } from "../schema";
 import { type Location, type Parsed, type Value, valueAt, without, withValue } from "../yamlText";
 
 export interface Edit {
@@ -38,13 +38,15 @@ export function append(list: string, count: number, value: Value, schema: Schema
 export interface FlowEntry {
   position: number;
   name: string;
-  kind: "tcp" | "udp" | "on_off" | "web";
+  /** The field that says what it sends, as udp or web; tcp where there is none. */
+  kind: string;
   cc: string;
   value: Value;
 }
 
 /** The entries of the list of flows, as far as they are any. */
-export function flowEntries(data: Parsed["data"]): FlowEntry[] {
+export function flowEntries(data: Parsed["data"], schema: Schema | null): FlowEntry[] {
+  const kinds = Object.keys(trafficOf(schema));
   const flows = valueAt(data ?? undefined, ["flows"]);
   if (!Array.isArray(flows)) return [];
   return flows.map((value: Value, position) => {
@@ -52,7 +54,7 @@ export function flowEntries(data: Parsed["data"]): FlowEntry[] {
     return {
       position,
       name: textOf(valueAt(value, ["name"])) || `flow ${position + 1}`,
-      kind: has("udp") ? "udp" : has("on_off") ? "on_off" : has("web") ? "web" : "tcp",
+      kind: kinds.find(has) ?? "tcp",
       cc: textOf(valueAt(value, ["cc"])),
       value,
     };

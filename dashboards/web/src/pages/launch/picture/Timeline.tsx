@@ -9,8 +9,8 @@ import styles from "./Timeline.module.css";
 import { type Lane, type Moment, type TimeLine, timeLine } from "./timeline";
 
 export function Timeline() {
-  const { data } = useEdit();
-  const line = timeLine(data);
+  const { data, schema } = useEdit();
+  const line = timeLine(data, schema);
   if (line === null) return <p className={styles.note}>The time line appears when the experiment has a duration.</p>;
   const share = (s: number): string => `${(100 * s) / line.lengthS}%`;
   return (

@@ -2,6 +2,7 @@
 
 import { seconds } from "../durations";
 import { flowEntries, textOf } from "../form/edit";
+import type { Schema } from "../schema";
 import { type Location, type Parsed, type Value, valueAt } from "../yamlText";
 
 export interface Lane {
@@ -32,11 +33,11 @@ export interface TimeLine {
 
 const MOST_STARTS = 40;
 
-export function timeLine(data: Parsed["data"]): TimeLine | null {
+export function timeLine(data: Parsed["data"], schema: Schema | null): TimeLine | null {
   const at = (...location: Location): Value | undefined => valueAt(data ?? undefined, location);
   const lengthS = seconds(at("duration"));
   if (lengthS === null || lengthS <= 0) return null;
-  const lanes = flowEntries(data).map(({ position, name, kind, cc, value }): Lane => {
+  const lanes = flowEntries(data, schema).map(({ position, name, kind, cc, value }): Lane => {
     const own = (field: string): number | null => seconds(valueAt(value, [field]));
     const startS = Math.min(own("start") ?? 0, lengthS);
     const count = Number(valueAt(value, ["count"]) ?? 1) || 0;
