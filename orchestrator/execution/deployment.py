@@ -83,6 +83,7 @@ def deploy(
             "agent_version": ask_program([str(AGENT), "version"], "asking the agent").strip(),
             # The queues of a middle box are those of runs.
             "tuning_interface": "{{ '' if agent_limits.emulates else agent_limits.device }}",
+            "kmod_controls": controls(),
             "kmod_sources": str(_packed_sources(Path(folder))),
             "kmod_prebuilt": "" if modules is None else str(_packed_modules(modules, Path(folder))),
         }
@@ -120,6 +121,11 @@ def endpoints(inventory: Path) -> list[str]:
         what = f"it has no hosts in a group {_GROUP}"
         raise PlanError("reading inventory", str(inventory), what, "see playbooks/inventory.example.yml")
     return [str(host) for host in hosts]
+
+
+def controls() -> list[str]:
+    """The modules of the congestion controls of this installation."""
+    return sorted(file.stem for file in KMOD.glob("tcp_*.c"))
 
 
 def _packed_sources(folder: Path) -> Path:
