@@ -34,6 +34,7 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["plan", "quick", "--set", "path.rtt=4"], 2, "path.rtt"),
         (["plan", "quick", "--backend", "moon"], 2, "moon"),
         (["run", "quick", "--backend", "moon"], 2, "known: hosts, mininet, sandbox"),
+        (["plan", "quick", "--backend", "moon"], 2, "known: hosts, mininet, sandbox"),
         (["run", "quick", "--in", "guest"], 2, "--in guest is for the mininet backend"),
         (["run", "quick", "--clock", "real"], 2, "--clock real is for the mininet backend"),
         (["run", "quick", "--backend", "mininet", "--clock", "virtual"], 2, "cannot be virtual"),
