@@ -48,7 +48,15 @@ ORDINARY_KERNELS = ("6.12", "6.1")
 # Those that watch themselves: for looking for faults, far too slow for anything else.
 DEBUG_KERNELS = ("6.12-debug",)
 KERNELS = (*ORDINARY_KERNELS, *DEBUG_KERNELS)
-QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake", "step")
+QUEUES = (
+    "droptail",
+    "codel",
+    "fq_codel",
+    "pie",
+    "red",
+    "cake",
+    "step",
+)
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
 RECOVERIES = ("rack", "dupthresh")

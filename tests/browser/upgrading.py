@@ -45,8 +45,14 @@ def _renamed(asset: Path) -> str:
 @contextlib.contextmanager
 def upgradable(folder: Path) -> Iterator[Upgradable]:
     """The service in this process, with a copy of the page."""
-    built = Path(shutil.copytree(BUILT, folder / "page"))
-    app = create_app(settings(folder / "home"), built)
+    with in_process(folder / "home", Path(shutil.copytree(BUILT, folder / "page"))) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def in_process(home: Path, built: Path) -> Iterator[Upgradable]:
+    """The service in this process, with a page that was built anywhere."""
+    app = create_app(settings(home), built)
     token, _ = app.state.lab.access.add_token("visitor", "read")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None))

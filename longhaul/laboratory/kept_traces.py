@@ -1,0 +1,31 @@
+"""The traces of runs that are kept on this machine. What reads them is loaded when one is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.plan.run import Run
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.trace.records import Records, Trace
+
+
+class KeptTraces:
+    """The traces of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def planned(self, run_id: str) -> Run:
+        """The run as it was planned."""
+        return self._store.planned(run_id)
+
+    def trace(self, run_id: str) -> Trace:
+        """Every record."""
+        return self._store.trace(run_id)
+
+    def records(self, run_id: str, kind: str) -> Records:
+        """The records of one kind."""
+        from longhaul.orchestrator.results.traces import read_kind
+
+        return read_kind(self._store.directory(run_id), kind)
