@@ -12,6 +12,7 @@ from longhaul.orchestrator.analysis.gates import Plan, compare_pairs
 from longhaul.orchestrator.analysis.pairing import Pairing, pair_runs, split_by
 from longhaul.orchestrator.analysis.report.comparison_text import as_json
 from longhaul.orchestrator.execution.evaluation import readable
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import PlanError, ResultsError
 from longhaul.orchestrator.system.settings import load_settings
@@ -19,10 +20,9 @@ from longhaul.results.comparison import Comparison
 from longhaul.results.result import Result
 from longhaul.results.run import Run
 
-Document = dict[str, Any]
 Side = str | Result | Run
 # The documents of the runs that are kept under a name.
-Find = Callable[[str], list[Document]]
+Find = Callable[[str], list[RunDocument]]
 
 
 def compare(
@@ -79,7 +79,7 @@ def _name(side: Side) -> str:
     return side if isinstance(side, str) else side.id if isinstance(side, Run) else side.experiment
 
 
-def _documents(side: Side, find: Find) -> list[Document]:
+def _documents(side: Side, find: Find) -> list[RunDocument]:
     """The runs of one side."""
     if isinstance(side, Run):
         return [side.document]
@@ -89,7 +89,7 @@ def _documents(side: Side, find: Find) -> list[Document]:
     return find(side) if result is None else result["runs"]
 
 
-def _kept_here(key: str) -> list[Document]:
+def _kept_here(key: str) -> list[RunDocument]:
     store = Store(load_settings())
     return [readable(store.get(key), store)]
 
@@ -99,7 +99,7 @@ def planned_here(key: str) -> Mapping[str, Any] | None:
     return Store(load_settings()).run_document(key)
 
 
-def read_result(side: str) -> Document | None:
+def read_result(side: str) -> dict[str, Any] | None:
     """The result in a file or folder of that name; None where there is none."""
     file = Path(side)
     if file.is_dir():
@@ -108,7 +108,7 @@ def read_result(side: str) -> Document | None:
         return None
     try:
         result: Any = json.loads(file.read_text())
-        documents: list[Document] = result["runs"]
+        documents: list[RunDocument] = result["runs"]
         if not all({"run", "point", "seed", "status"} <= document.keys() for document in documents) or not documents:
             raise ValueError("it holds no runs")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -18,6 +18,7 @@ from longhaul.orchestrator.execution.pipeline import Pipeline, Watcher, opened_l
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.plan.compile import Plan as CompiledPlan
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import load_experiment, parse_experiment, plain_data
 from longhaul.orchestrator.spec.model import Experiment
@@ -122,13 +123,13 @@ def open_pipeline(backend: str | Backend, *, cache: bool = True, watcher: Watche
         yield Pipeline(opened, store, cache, watcher or Watcher(), live=live)
 
 
-def execute(pipeline: Pipeline, plans: Sequence[CompiledPlan], jobs: int | None) -> list[list[dict[str, Any]]]:
+def execute(pipeline: Pipeline, plans: Sequence[CompiledPlan], jobs: int | None) -> list[list[RunDocument]]:
     """The documents of each plan. Two runs in real time would disturb each other, so these go one at a time."""
     in_real_time = any(run.clock == "real" for plan in plans for run in plan.runs)
     return pipeline.execute_all(plans, 1 if in_real_time else jobs or load_settings().jobs)
 
 
-def result_of(compiled: CompiledPlan, documents: Sequence[dict[str, Any]], store: Store) -> Result:
+def result_of(compiled: CompiledPlan, documents: Sequence[RunDocument], store: Store) -> Result:
     """The documents of a plan with their summary."""
     from longhaul.orchestrator.analysis.aggregate import summarise_repeats
 

@@ -16,6 +16,7 @@ from longhaul.orchestrator.analysis.search.tuning import Knob, Tuned, read_knob
 from longhaul.orchestrator.analysis.search.tuning import tune as tune_parameters
 from longhaul.orchestrator.execution.pipeline import Watcher
 from longhaul.orchestrator.plan.compile import Plan
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.results.search import Search
 
@@ -126,7 +127,7 @@ class _Runner:
         self._jobs, self._watcher = jobs, watcher
         self.count = 0
 
-    def __call__(self, plan: Plan) -> list[dict[str, Any]]:
+    def __call__(self, plan: Plan) -> list[RunDocument]:
         self.count += len(plan.runs)
         opened = self._watcher(plan) if self._watcher else nullcontext(Watcher())
         with opened as watching, open_pipeline("sandbox", watcher=watching) as pipeline:

@@ -13,7 +13,7 @@ class Documented(Mapping[str, Any]):
         self._document = dict(document)
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Mapping[str, Any]:
         """The document, as JSON has it."""
         return self._document
 

@@ -74,16 +74,18 @@ class Result(Documented):
     def at(self, point: str | Mapping[str, Any]) -> Result:
         """The runs at a point, or at every point that has these values: "scan.cc=bbr", or {"flows.scan.cc": "bbr"}."""
         wanted = _wanted(point)
-        found = [run.document for run in self.runs if wanted.items() <= _names_of(run.point).items()]
+        found = [run.id for run in self.runs if wanted.items() <= _names_of(run.point).items()]
         if not found:
             known = "; ".join(point_text(one) or "the only point has no swept field" for one in self.points)
             raise PlanError(
                 "looking for the point", str(point), f"{self.experiment} has no such point", f"known: {known}"
             )
-        kept = {run["run"] for run in found}
         rows = [row for row in self.summary if wanted.items() <= _names_of(row["point"]).items()]
-        document = self.document | {"runs": [one for one in self["runs"] if one["run"] in kept], "summary": rows}
-        return Result(document, self._source, self.notes)
+        return self.with_fields(runs=[one for one in self["runs"] if one["run"] in found], summary=rows)
+
+    def with_fields(self, **fields: Any) -> Result:
+        """The same with other values for some keys of its document, or more keys."""
+        return Result({**self.document, **fields}, self._source, self.notes)
 
     def frame(self, kind: str = "measures", library: Library | None = None) -> Any:
         """The `measures` of all runs, or their records of a kind (acks, flows, links, drops, events, states).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.system.errors import ResultsError
@@ -14,6 +14,7 @@ from longhaul.results.tables import flow_rows, text_table
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.series import Floats
     from longhaul.orchestrator.plan.run import Run as PlannedRun
+    from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.trace.records import Trace
     from longhaul.results.frames import Library
     from longhaul.results.source import TraceSource
@@ -35,6 +36,11 @@ class Run(Documented):
     def __init__(self, document: Mapping[str, Any], source: TraceSource) -> None:
         super().__init__(document)
         self._source = source
+
+    @property
+    def document(self) -> RunDocument:
+        """The document, as JSON has it."""
+        return cast("RunDocument", self._document)
 
     @property
     def id(self) -> str:
@@ -162,7 +168,7 @@ class Run(Documented):
         write_report([self.reported()], output)
         return output
 
-    def reported(self) -> tuple[dict[str, Any], PlannedRun, Trace]:
+    def reported(self) -> tuple[RunDocument, PlannedRun, Trace]:
         """The parts that a report draws."""
         return self.document, self.planned, self._trace()
 

@@ -15,8 +15,6 @@ from longhaul.orchestrator.plan.run_document import OfEveryRun, RunDocument
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
-# For the command line, which takes documents from files of results and from answers of a service: plain JSON.
-Document = Any
 Pair = tuple[RunDocument, RunDocument]
 
 

@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.system.settings import Settings
     from longhaul.orchestrator.trace.records import Trace
 
-# For the command line, where a document is plain JSON: a part of a result, or of an answer of a service.
-Document = Any
-
 
 @dataclass(slots=True)
 class Watcher:

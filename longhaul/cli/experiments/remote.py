@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from longhaul.cli.terminal.console import MANY, RunProgress, progress_console
 from longhaul.cli.terminal.output import EXIT_FAILED, exit_code, show_result, with_numbers, write_summaries
@@ -25,6 +25,7 @@ from longhaul.laboratory.comparisons import compare_sides, planned_here, read_re
 from longhaul.orchestrator.analysis.compare import Comparison
 from longhaul.orchestrator.analysis.report.comparison_text import count_text
 from longhaul.orchestrator.live.grafana_links import experiment_on_service
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.load import load_experiment, plain_data
 from longhaul.orchestrator.spec.module_sources import read_sources
 from longhaul.orchestrator.spec.user_modules import is_reference, reference
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 _EXPERIMENT_ID_LENGTH = 16
 _RUN_ID = re.compile("[0-9a-f]{20}")
-
-Document = dict[str, Any]
 
 
 def open_client(server: str, token_env: str) -> Client:
@@ -58,7 +57,7 @@ def run_remotely(options: RunOptions, server: str) -> int:
         asked = _asked(client, options.experiment, options.changes or []) | options.remote
         ended = _carried_out(client, asked, quiet=options.as_json)
         result = client.result(ended.id, notes=ended.lint)
-        result.document.update({"id": ended.id, "server": client.url, "status": ended.status})
+        result = result.with_fields(id=ended.id, server=client.url, status=ended.status)
         if options.as_json:
             print(json.dumps(result.document))
         else:
@@ -184,16 +183,16 @@ def _name(client: Client, side: str) -> str:
     return client.experiment(side).name if result is None else str(result["experiment"])
 
 
-def _documents(client: Client, side: str) -> list[Document]:
+def _documents(client: Client, side: str) -> list[RunDocument]:
     if len(side) == _EXPERIMENT_ID_LENGTH:
-        found: list[Document] = client.result(side).document["runs"]
+        found: list[RunDocument] = client.result(side).document["runs"]
         if not found:
             raise ResultsError("comparing experiment", side, "none of its runs has ended", "follow it, and ask again")
         return found
     document = client.run(side).document
     if document is None:
         raise ResultsError("comparing run", side, "it has not ended", "follow it, and ask again")
-    return [document]
+    return [cast("RunDocument", document)]
 
 
 def _planned(client: Client, run: str) -> Mapping[str, Any] | None:

@@ -47,7 +47,9 @@ SetOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
 RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
-BackendOption = Annotated[str, typer.Option(help="What to run on: sandbox, mininet or hosts.")]
+BackendOption = Annotated[
+    str, typer.Option(help="What to run on: sandbox, mininet, hosts, or another that `longhaul list backends` names.")
+]
 WhereOption = Annotated[
     str | None, typer.Option("--in", metavar="PLACE", help="Where Mininet runs: host (needs root) or guest.")
 ]

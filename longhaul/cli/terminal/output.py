@@ -59,11 +59,11 @@ def write_summaries(result: Result, files: Files) -> None:
     if files.junit is not None:
         from longhaul.orchestrator.analysis.report.junit import junit_xml
 
-        write_whole(files.junit, junit_xml(result.document))
+        write_whole(files.junit, junit_xml(dict(result)))
     if files.markdown is not None:
         from longhaul.orchestrator.analysis.report.summary_text import markdown
 
-        write_whole(files.markdown, markdown(result.document))
+        write_whole(files.markdown, markdown(dict(result)))
     if files.out is not None:
         files.out.mkdir(parents=True, exist_ok=True)
         write_whole(files.out / "result.json", json.dumps(result.document, indent=1))

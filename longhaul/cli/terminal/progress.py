@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from longhaul.orchestrator.execution.pipeline import Document, Watcher
+from longhaul.orchestrator.execution.pipeline import Watcher
 from longhaul.orchestrator.plan.compile import Plan
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_document import RunDocument
 
 # A run that ended gets a line unless one was printed just before, and the first comes no sooner; a run that goes on gets one as often.
 _ENDED_S, _RUNNING_S = 5.0, 30.0
@@ -124,7 +125,7 @@ def plan_progress(plan: Plan, *, quiet: bool) -> AbstractContextManager[Watcher]
 
 
 def _lines(lines: ProgressLines, tally: Tally) -> Watcher:
-    def finished(index: int, document: Document) -> None:
+    def finished(index: int, document: RunDocument) -> None:
         tally.finished(document["status"])
         lines.finished(index, document["status"], cached=document["cached"])
 
@@ -140,7 +141,7 @@ def _bars(name: str, costs: Sequence[float], tally: Tally, shown: ExitStack) -> 
 
     bars = shown.enter_context(RunProgress(name, len(costs), progress_console(), costs))
 
-    def finished(index: int, document: Document) -> None:
+    def finished(index: int, document: RunDocument) -> None:
         tally.finished(document["status"])
         bars.finished(index)
 
