@@ -48,14 +48,20 @@ CWND = "longhaul_flow_cwnd_packets"
 FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
 
 
-def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> list[RunDocument]:
-    """As `longhaul run` does."""
+def carry_out(
+    lab: Settings, plan: Plan, watcher: Watcher | None = None, *, until_sent: bool = False
+) -> list[RunDocument]:
+    """As `longhaul run` does; `until_sent` as the service does, whose export lives on and writes into what is kept when all was sent."""
     store = Store(lab)
     live = open_live(lab, store)
     assert live is not None
     with live:
         pipeline = Pipeline(open_backend(plan.runs[0].backend, lab), store, live=live, watcher=watcher or Watcher())
-        return pipeline.execute(plan)
+        documents = pipeline.execute(plan)
+        if until_sent:
+            wait_for(lambda: all(store.get(one["run"])["prometheus"]["waiting"] == 0 for one in documents), 60)
+            documents = [store.get(one["run"]) for one in documents]
+        return documents
 
 
 def staged(lab: Settings) -> str:
@@ -64,8 +70,8 @@ def staged(lab: Settings) -> str:
     return folder.name.split("-")[0]
 
 
-def all_is_there(lab: Settings, prometheus: PrometheusServer, document: RunDocument) -> None:
-    """Count, values and times of every series, compared bit by bit with what the stored trace comes to."""
+def series_are_there(lab: Settings, prometheus: PrometheusServer, document: RunDocument) -> int:
+    """Values and times of every series, compared bit by bit with the kept trace; how many samples that trace gives."""
     placed = document["prometheus"]
     wanted, count = expected(Store(lab), document["run"])
     found = prometheus.stored(document["run"], placed["begin_ms"], placed["end_ms"] + placed["resolution_ms"])
@@ -73,34 +79,41 @@ def all_is_there(lab: Settings, prometheus: PrometheusServer, document: RunDocum
     for labels, samples in wanted.items():
         assert [at for at, _ in found[labels]] == [at for at, _ in samples], dict(labels)
         assert found[labels] == samples, dict(labels)
+    return count
+
+
+def all_is_there(lab: Settings, prometheus: PrometheusServer, document: RunDocument) -> None:
+    """The same, and the run's document counts them: all sent, none waiting, none refused."""
+    count, placed = series_are_there(lab, prometheus, document), document["prometheus"]
     assert (placed["samples"], placed["waiting"], placed["refused"]) == (count, 0, 0)
 
 
-def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(lab: Settings, prometheus: PrometheusServer) -> None:
-    """A minute of virtual time: killed after the first samples are there, and back while the run goes on or after it."""
+@pytest.mark.parametrize("back", ["while it is running", "when it is kept"])
+def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(
+    lab: Settings, prometheus: PrometheusServer, back: str
+) -> None:
+    """A minute of virtual time: Prometheus is killed when it has the first samples, and started again."""
     plan = compile_plan(experiment(flows=FOUR, duration="60 s", path={"bandwidth": "50 Mbit/s"}))
     killed = threading.Event()
+    waiting: list[int] = []
 
     def at(index: int, virtual_ns: int) -> None:
         if virtual_ns > 10e9 and not killed.is_set():
             killed.set()
             prometheus.kill()
-            threading.Timer(1.0, prometheus.start).start()
+            if back == "while it is running":
+                threading.Timer(1.0, prometheus.start).start()
 
-    (document,) = carry_out(lab, plan, Watcher(progress=at))
+    def finished(index: int, document: RunDocument) -> None:
+        waiting.append(document["prometheus"]["waiting"])
+        if back == "when it is kept":
+            prometheus.start()
+
+    (document,) = carry_out(lab, plan, Watcher(progress=at, finished=finished), until_sent=True)
     assert killed.is_set()
     assert document["status"] == "done"
-    # What waited when that process's work was over is sent by whoever comes next, here by nobody but an exporter.
-    store = Store(lab)
-    until_s = time.monotonic() + 60
-    while list((lab.home / "spool").glob("*/*.rw")):
-        live = open_live(lab, store)
-        assert live is not None
-        time.sleep(0.5)
-        live.exporter.close()
-        assert time.monotonic() < until_s
-    document = store.get(document["run"])
-    document["prometheus"] |= {"waiting": 0}
+    assert waiting[0] > 0 or back == "while it is running"
+    assert not list((lab.home / "spool").glob("*/*.rw"))
     all_is_there(lab, prometheus, document)
 
 
