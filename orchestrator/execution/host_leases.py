@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.run import Progress, Run
-from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.results.run_sink import RunSink
 from longhaul.orchestrator.system.errors import HostBusy, LeaseLost, ResultsError
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import format_rate
@@ -35,13 +35,13 @@ Watch = Callable[[Progress], Progress]
 
 
 @contextmanager
-def held_hosts(run: Run, key: str, store: Store, settings: Settings) -> Iterator[Watch]:
+def held_hosts(run: Run, key: str, sink: RunSink) -> Iterator[Watch]:
     """Hold the hosts of a run; what wraps its progress ends it when they are lost. Runs without hosts hold nothing."""
     if not run.hosts:
         yield lambda progress: progress
         return
     names, senders = [host.node for host in run.machines], {flow.from_node for flow in run.flows}
-    with hold(names, sorted(senders), f"run {key}", run.title, store, settings) as check:
+    with hold(names, sorted(senders), f"run {key}", run.title, sink.leases, sink.settings) as check:
 
         def watch(progress: Progress) -> Progress:
             def report(reached_ns: int) -> None:
@@ -55,14 +55,12 @@ def held_hosts(run: Run, key: str, store: Store, settings: Settings) -> Iterator
 
 @contextmanager
 def hold(
-    names: Sequence[str], senders: Sequence[str], who: str, about: str, store: Store, settings: Settings
+    names: Sequence[str], senders: Sequence[str], who: str, about: str, leases: Leases, settings: Settings
 ) -> Iterator[Callable[[], None]]:
     """Hold these hosts, some of which send; what is given raises LeaseLost as soon as one is somebody else's."""
-    from longhaul.orchestrator.database.leases import Leases
     from longhaul.orchestrator.spec.host_policy import load_policy
 
     holder = f"{who} of {socket.gethostname()}-{os.getpid()}-{threading.get_native_id()}"
-    leases = Leases(store.database)
     fences: dict[str, int] = {}
     try:
         for name in sorted(names):

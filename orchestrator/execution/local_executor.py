@@ -22,7 +22,9 @@ from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.database.workers import Worker
 from longhaul.orchestrator.execution.evaluation import rerun_verdict
-from longhaul.orchestrator.execution.pipeline import Pipeline, cancelled_document, failed_document, opened_live
+from longhaul.orchestrator.execution.kept_answers import answer_from_store
+from longhaul.orchestrator.execution.pipeline import opened_live
+from longhaul.orchestrator.execution.runner import Runner, cancelled_document, failed_document
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
 from longhaul.orchestrator.results.staging import Staging
@@ -213,11 +215,11 @@ def carry_out(
     run = Run.from_json(claim.run)
     try:
         keeps_partial = unwanted if claim.rerun_of is None else lambda: False
-        pipeline = Pipeline(open_backend(run.backend, settings), store, live=live, keeps_partial=keeps_partial)
+        runner = Runner(open_backend(run.backend, settings), store, live=live, keeps_partial=keeps_partial)
         if claim.rerun_of is not None:
-            return rerun_outcome(claim, store, pipeline.carry_out(run, claim.spec, staging, report))
-        known = pipeline.known(claim.run_id)
-        document = known or pipeline.carry_out(run, claim.spec, staging, report)
+            return rerun_outcome(claim, store, runner.run(run, claim.spec, staging, report))
+        known = answer_from_store(claim.run_id, store)
+        document = known or runner.run(run, claim.spec, staging, report)
         if document["run"] != claim.run_id:
             what = f"its programs are not those it was queued with: it came out as {document['run']}"
             raise BackendError("running", claim.run_id, what, "submit the experiment again")

@@ -72,7 +72,7 @@ def measure_path(settings: Settings, store: Store, sender: str, receiver: str, s
     """Probe the path while it is idle, then fill it; the run that filled it is kept."""
     policy = load_policy(settings)
     with hold(
-        (sender, receiver), (sender,), "measuring", f"the path from {sender} to {receiver}", store, settings
+        (sender, receiver), (sender,), "measuring", f"the path from {sender} to {receiver}", store.leases, settings
     ) as check:
         agent = settings.agent or AGENT
         idle = probe_path(policy, sender, receiver, seconds, check, agent=agent, home=settings.home)

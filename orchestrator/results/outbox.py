@@ -1,30 +1,45 @@
-"""Where a machine that only carries runs out puts them: the kept form, in memory, for whoever keeps the record.
+"""The sink of a machine that runs for another one: a finished run in its kept form, in memory, for the other machine to keep.
 
-It has no database and keeps nothing: a run that was carried out is `files`, and the log of a guest that died is `log`.
+It has no database and keeps nothing: a finished run is `files`, and the log of a guest that died is `last_log`.
 """
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.results.packing import load_packing, pack_run
+from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.settings import Settings
 
 if TYPE_CHECKING:
+    from longhaul.orchestrator.database.leases import Leases
     from longhaul.orchestrator.plan.run import Run
     from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.trace.records import Trace
 
 
-class Outbox(Store):
-    """The store of one run that belongs to somebody else."""
+class Outbox:
+    """A RunSink (run_sink.py) for one run."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+        self.settings = settings
+        self.home = settings.home
         self.files: dict[str, bytes] = {}
         self.last_log: bytes | None = None
+
+    @property
+    def leases(self) -> Leases:
+        """BackendError: the leases of hosts are in the database, which this machine has not."""
+        what = "a machine without the database cannot know which hosts are free"
+        raise BackendError("taking hosts on", socket.gethostname(), what, "run it on the machine that has the database")
+
+    @staticmethod
+    def make_ready() -> None:
+        """Load the libraries that packing needs."""
+        load_packing()
 
     def keep(
         self,
@@ -36,13 +51,13 @@ class Outbox(Store):
         document: RunDocument,
         trace: Trace,
     ) -> None:
-        """Pack it, and hold it ready."""
-        self._pack(directory, run.as_json(), run_id, identity, spec, document, trace)
+        """Pack a finished run, and hold its files."""
+        pack_run(directory, run.as_json(), run_id, identity, spec, document, trace)
         found = (file for file in directory.rglob("*") if file.is_file())
         self.files = {file.relative_to(directory).as_posix(): file.read_bytes() for file in found}
 
     def keep_log(self, directory: Path, run_id: str) -> str:
-        """Hold what the guest said ready; where it will lie is not known here."""
+        """Hold the guest's log; where it will be kept is not known here."""
         try:
             self.last_log = (directory / "log.txt").read_bytes()
         except OSError:
@@ -50,4 +65,4 @@ class Outbox(Store):
         return ""
 
     def count_death(self) -> None:
-        """Whoever keeps the record counts what comes back."""
+        """Nothing: the machine that receives the log counts it."""

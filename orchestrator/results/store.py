@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.results.guest_logs import LOG, failed_log, receive_log
+from longhaul.orchestrator.results.packing import load_packing, pack_run
 from longhaul.orchestrator.results.partial_runs import discard_partial, is_partial, partial_folder
 from longhaul.orchestrator.results.seals import (
     MANIFEST,
@@ -32,7 +33,6 @@ from longhaul.orchestrator.results.seals import (
     manifest_of,
     read_manifest,
     sealed_files,
-    sealed_text,
     write_manifest,
 )
 from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunDamaged, TraceError, remedy
@@ -41,6 +41,7 @@ from longhaul.orchestrator.system.settings import Settings
 if TYPE_CHECKING:
     from longhaul.orchestrator.database.catalog import Catalog
     from longhaul.orchestrator.database.connection import Database
+    from longhaul.orchestrator.database.leases import Leases
     from longhaul.orchestrator.plan.run import Run
     from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.results.shared_columns import SharedColumns
@@ -78,11 +79,19 @@ class Store:
 
         return Catalog(self.database)
 
+    @property
+    def leases(self) -> Leases:
+        """Which run or person has which host."""
+        from longhaul.orchestrator.database.leases import Leases
+
+        return Leases(self.database)
+
     @staticmethod
     def make_ready() -> None:
         """Load the libraries that keeping needs."""
-        import longhaul.orchestrator.database.catalog
-        import longhaul.orchestrator.results.traces  # noqa: F401
+        import longhaul.orchestrator.database.catalog  # noqa: F401
+
+        load_packing()
 
     def keep(
         self,
@@ -96,37 +105,8 @@ class Store:
     ) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
         plain_run = run.as_json()
-        self._pack(directory, plain_run, run_id, identity, spec, document, trace)
+        pack_run(directory, plain_run, run_id, identity, spec, document, trace)
         self._shelve(directory, run_id, document, plain_run)
-
-    @staticmethod
-    def _pack(
-        directory: Path,
-        run: Mapping[str, Any],
-        run_id: str,
-        identity: Mapping[str, str],
-        spec: Mapping[str, Any],
-        document: RunDocument,
-        trace: Trace,
-    ) -> None:
-        """Give a run directory the form in which runs are kept."""
-        from longhaul.orchestrator.results.traces import write_traces
-
-        write_traces(directory, trace)
-        manifest = {
-            "format": 1,
-            "run_id": run_id,
-            "spec": dict(spec),
-            "run": dict(run),
-            "identity": dict(identity),
-            "trace_sha256": document["trace_sha256"],
-            "facts": json.loads((directory / "facts.json").read_text()),
-            "document": dict(document),
-        }
-        for raw in ("trace.bin", "run.json", "facts.json", "status.json"):
-            (directory / raw).unlink()
-        manifest["files"] = sealed_files(directory)
-        (directory / MANIFEST).write_text(sealed_text(manifest))
 
     def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> RunDocument:
         """Keep a run that was carried out elsewhere, from its finished files; the document that is now kept.

@@ -26,7 +26,7 @@ from longhaul.orchestrator.database.outcomes import ENDS
 from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.execution import evaluation
 from longhaul.orchestrator.execution.local_executor import rerun_outcome
-from longhaul.orchestrator.execution.pipeline import Pipeline, cancelled_document, failed_document
+from longhaul.orchestrator.execution.runner import Runner, cancelled_document, failed_document
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.live.run_export import note
 from longhaul.orchestrator.live.stream import Stream
@@ -76,8 +76,8 @@ def kept(name: str, store: Store, **changes: Any) -> str:
     run = replace(recorded(name)[0], **changes)
     backend: Any = Recordings(name)
     with Staging(store.home) as staging:
-        pipeline = Pipeline(backend, store)
-        return pipeline.carry_out(run, {"experiment": "x"}, staging, lambda virtual_ns: None)["run"]
+        runner = Runner(backend, store)
+        return runner.run(run, {"experiment": "x"}, staging, lambda virtual_ns: None)["run"]
 
 
 def exported(name: str, begin_ms: int | None) -> Stream:

@@ -37,8 +37,9 @@ from longhaul.orchestrator.execution.cluster.machines import ROOT, SLOT, program
 from longhaul.orchestrator.execution.cluster.run_remote import Order, Parcel, carry, receive
 from longhaul.orchestrator.execution.cluster.samples import ExportOfRuns
 from longhaul.orchestrator.execution.cluster.scheduler_link import BROKEN, Helper, SchedulerLink
+from longhaul.orchestrator.execution.kept_answers import answer_from_store
 from longhaul.orchestrator.execution.local_executor import Outcome, arrived, rerun_outcome
-from longhaul.orchestrator.execution.pipeline import Pipeline, failed_document
+from longhaul.orchestrator.execution.runner import failed_document
 from longhaul.orchestrator.kernels.artefacts import hashes
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -208,7 +209,7 @@ class DaskCluster:
         claim = flight.claim
         run = Run.from_json(claim.run)
         backend = open_backend(run.backend, self._settings)
-        if claim.rerun_of is None and (known := Pipeline(backend, self._store).known(claim.run_id)) is not None:
+        if claim.rerun_of is None and (known := answer_from_store(claim.run_id, self._store)) is not None:
             self._end(flight, Outcome(claim, known["status"], known))
             return
         with _reading(claim):

@@ -19,7 +19,7 @@ from distributed import Scheduler, Worker, get_worker
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.base import Backend
 from longhaul.orchestrator.database.work import Claim
-from longhaul.orchestrator.execution.pipeline import Pipeline, failed_document
+from longhaul.orchestrator.execution.runner import Runner, failed_document
 from longhaul.orchestrator.kernels.artefacts import Artefacts
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -132,8 +132,8 @@ def _carry(order: Order, run: Run, worker: Worker) -> Parcel:
     tell(0)
     try:
         with _beside(order, worker) as live:
-            pipeline = Pipeline(bench().backend(run.backend, order.artefacts), outbox, live=live)
-            document = pipeline.carry_out(run, claim.spec, bench().staging, tell)
+            runner = Runner(bench().backend(run.backend, order.artefacts), outbox, live=live)
+            document = runner.run(run, claim.spec, bench().staging, tell)
     except RunCancelled:
         raise
     except LonghaulError as error:

@@ -193,11 +193,11 @@ def test_hosts_are_held_by_one_run_and_lost_to_a_thief(run: Run, tmp_path: Path)
     settings = replace(load_settings(), home=tmp_path)
     store = Store(settings)
     leases = Leases(store.database)
-    with held_hosts(run, "first", store, settings) as watch:
+    with held_hosts(run, "first", store) as watch:
         reached: list[int] = []
         report = watch(reached.append)
         report(7)
-        with pytest.raises(HostBusy, match="run first of"), held_hosts(run, "second", store, settings):
+        with pytest.raises(HostBusy, match="run first of"), held_hosts(run, "second", store):
             pass
         leases.seize("chicago", "a thief", 60)
         until = time.monotonic() + 30
@@ -218,10 +218,10 @@ def test_the_labs_own_cap_counts_all_hosts_that_are_held(run: Run, lab: Path, tm
     leases = Leases(store.database)
     fence = leases.take("london", "somebody", 60)
     assert fence is not None
-    with pytest.raises(HostBusy, match="the lab 150 Mbit/s"), held_hosts(run, "key", store, settings):
+    with pytest.raises(HostBusy, match="the lab 150 Mbit/s"), held_hosts(run, "key", store):
         pass
     leases.give_back("london", "somebody", fence)
-    with held_hosts(run, "key", store, settings):
+    with held_hosts(run, "key", store):
         pass
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.execution.runner import Runner
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import BackendError
@@ -94,7 +94,7 @@ def test_a_refusal_is_said_by_its_name(
     monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path))
     store = Store(load_settings())
     with Staging(store.home) as staging, pytest.raises(BackendError) as raised:
-        Pipeline(Refused(attempt), store).carry_out(plain_run(), {}, staging, lambda virtual_ns: None)
+        Runner(Refused(attempt), store).run(plain_run(), {}, staging, lambda virtual_ns: None)
     error = raised.value
     assert error.attempting == "carrying out the run in"
     assert error.what.endswith(said)

@@ -1,0 +1,31 @@
+"""A run that is kept already is answered from the store, by today's formulas, instead of being run again."""
+
+from __future__ import annotations
+
+from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import FidelityBroken, RunDamaged
+
+
+def answer_from_store(key: str, store: Store) -> RunDocument | None:
+    """The document of the kept run with this id; None where it has to be run.
+
+    A run that today's checks refuse is deleted. A damaged one stays until the next run of the same id replaces it.
+    """
+    from longhaul.orchestrator.execution.evaluation import up_to_date
+
+    if not store.is_kept(key) or store.fault(key) is not None:
+        return None
+    known = store.find(key)
+    if known is None:
+        return None
+    try:
+        known = up_to_date(known, store)
+    except FidelityBroken:
+        store.delete(key)
+        return None
+    except RunDamaged:
+        # Measuring it again would have read the damaged files.
+        return None
+    store.adopt(known)
+    return known | {"cached": True}

@@ -1,0 +1,168 @@
+"""Runs one Run and keeps what results: stage, run in a backend, decode, evaluate, keep.
+
+    staging folder --run.json--> backend --run directory--> evaluation.py --document, trace--> RunSink
+
+It never asks whether the run is kept already: who may answer from a store asks before (kept_answers.py). Of a store it needs what a RunSink
+(results/run_sink.py) has, so a worker of a cluster, which has no database, runs the same way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longhaul.orchestrator.backends.base import Backend, Cost
+from longhaul.orchestrator.execution.host_leases import held_hosts
+from longhaul.orchestrator.plan.run import Progress, Run, run_id
+from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
+from longhaul.orchestrator.results.partial_runs import Part, discard_partial
+from longhaul.orchestrator.results.run_sink import RunSink
+from longhaul.orchestrator.results.staging import Staging
+from longhaul.orchestrator.system.errors import (
+    BackendError,
+    GuestDied,
+    KernelComplained,
+    LonghaulError,
+    RunTimedOut,
+    TraceError,
+    remedy,
+)
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.live.run_export import Beside, Live
+    from longhaul.orchestrator.trace.records import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs Runs in one backend, and gives one sink what results."""
+
+    backend: Backend
+    sink: RunSink
+    # Called with the trace of each run.
+    judged: Callable[[Trace], None] = lambda trace: None
+    # Streams the samples of a run to Prometheus while it is running.
+    live: Live | None = None
+    # Whether the part that was simulated is worth keeping when a run is cancelled: its owner gave it up.
+    keeps_partial: Callable[[], bool] = lambda: False
+
+    def run(self, run: Run, spec: Mapping[str, Any], staging: Staging, progress: Progress) -> RunDocument:
+        """Run it, whatever is kept; `progress` may raise to end it."""
+        identity = self.backend.identity(run)
+        return self.run_identified(run, run_id(run, identity), identity, spec, staging, progress, ExitStack())
+
+    def run_identified(
+        self,
+        run: Run,
+        key: str,
+        identity: Mapping[str, str],
+        spec: Mapping[str, Any],
+        staging: Staging,
+        progress: Progress,
+        until_ended: ExitStack,
+    ) -> RunDocument:
+        """The same with its identity and id known; closes `until_ended` when the backend is done, before it evaluates."""
+        discard_partial(self.sink.home, key)
+        with (
+            staging.directory(key) as directory,
+            _system_errors(directory),
+            self._part(run, key, directory, spec) as part,
+        ):
+            progress = part.watched(progress)
+            (directory / "run.json").write_text(json.dumps(run.as_json()))
+            threading.Thread(target=self._make_ready, daemon=True).start()
+            with self._beside(run, key, directory) as beside:
+                cost = self._run(run, key, directory, beside.watched(progress) if beside else progress)
+            until_ended.close()
+            outcome, status = None, "failed"
+            try:
+                document, trace = _judged(run, key, directory, cost)
+                self.judged(trace)
+                document["identity"] = dict(identity)
+                if beside is not None:
+                    document["prometheus"] = outcome = beside.outcome()
+                self.sink.keep(directory, run, key, identity, spec, document, trace)
+                status = document["status"]
+            finally:
+                if beside is not None:
+                    beside.close(outcome, status)
+        return document
+
+    def _part(self, run: Run, key: str, directory: Path, spec: Mapping[str, Any]) -> Part:
+        traces = self.backend.growing_traces(run, directory)
+        return Part(self.sink.home, directory, traces, run, key, spec, self.keeps_partial)
+
+    def _make_ready(self) -> None:
+        """Load what judging and keeping need: it takes longer than a short run, and a guest leaves time for it."""
+        import longhaul.orchestrator.execution.evaluation  # noqa: F401
+
+        self.sink.make_ready()
+
+    def _beside(self, run: Run, key: str, directory: Path) -> AbstractContextManager[Beside | None]:
+        beside = self.live.beside(run, key, self.backend.growing_traces(run, directory)) if self.live else None
+        return beside or nullcontext()
+
+    def _run(self, run: Run, key: str, directory: Path, progress: Progress) -> Cost:
+        try:
+            with held_hosts(run, key, self.sink) as watch:
+                return self.backend.run(run, directory, watch(progress))
+        except (GuestDied, KernelComplained, RunTimedOut) as error:
+            error.hint = "; ".join(filter(None, [error.hint, self.sink.keep_log(directory, key)]))
+            if isinstance(error, GuestDied):
+                self.sink.count_death()
+            raise
+
+
+def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument, Trace]:
+    from longhaul.orchestrator.execution.evaluation import judge
+
+    try:
+        return judge(run, key, directory, cost)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # A user-supplied module may have written anything in the guest's name; the project's own may not.
+        if not any(module.source for module in run.modules):
+            raise
+        what = f"it makes no sense ({type(error).__name__}: {error})"
+        raise TraceError(
+            "reading what the guest left of", run.experiment, what, "look at what its module does"
+        ) from error
+
+
+def failed_document(run: Run, key: str, error: LonghaulError) -> RunDocument:
+    """The document of a run that gave no numbers."""
+    return {**_unmeasured(run, key, "failed"), "error": error.as_dict()}
+
+
+def cancelled_document(run: Run, key: str, reached_s: float) -> RunDocument:
+    """The document of a run that was cancelled, of which a part is kept."""
+    return {**_unmeasured(run, key, "cancelled"), "partial": {"reached_s": reached_s, "of_s": run.duration_us / 1e6}}
+
+
+def _unmeasured(run: Run, key: str, status: RunEnd) -> RunDocument:
+    return {
+        "run": key,
+        "experiment": run.experiment,
+        "status": status,
+        "backend": run.backend,
+        "seed": run.seed,
+        "point": dict(run.point),
+        "cached": False,
+    }
+
+
+@contextlib.contextmanager
+def _system_errors(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what, named = error.strerror or str(error), str(error.filename or "")
+        own = not named or Path(named).is_relative_to(directory)
+        hint = remedy(error, "set LONGHAUL_HOME to another folder" if own else "")
+        said = f"{named}: {what}" if named else what
+        raise BackendError("carrying out the run in", str(directory), said, hint) from error

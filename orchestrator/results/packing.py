@@ -1,0 +1,48 @@
+"""The form in which runs are kept: a finished run directory becomes Parquet files, the guest's log and a manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longhaul.orchestrator.results.seals import MANIFEST, sealed_files, sealed_text
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.plan.run_document import RunDocument
+    from longhaul.orchestrator.trace.records import Trace
+
+
+def load_packing() -> None:
+    """Load the libraries that packing needs, before the first run has ended."""
+    import longhaul.orchestrator.results.traces  # noqa: F401
+
+
+def pack_run(
+    directory: Path,
+    run: Mapping[str, Any],
+    run_id: str,
+    identity: Mapping[str, str],
+    spec: Mapping[str, Any],
+    document: RunDocument,
+    trace: Trace,
+) -> None:
+    """Give a run directory the form in which runs are kept."""
+    from longhaul.orchestrator.results.traces import write_traces
+
+    write_traces(directory, trace)
+    manifest = {
+        "format": 1,
+        "run_id": run_id,
+        "spec": dict(spec),
+        "run": dict(run),
+        "identity": dict(identity),
+        "trace_sha256": document["trace_sha256"],
+        "facts": json.loads((directory / "facts.json").read_text()),
+        "document": dict(document),
+    }
+    for raw in ("trace.bin", "run.json", "facts.json", "status.json"):
+        (directory / raw).unlink()
+    manifest["files"] = sealed_files(directory)
+    (directory / MANIFEST).write_text(sealed_text(manifest))
