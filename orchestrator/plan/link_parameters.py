@@ -149,9 +149,7 @@ class _Reading:
     def states(self, moments: Sequence[Moment]) -> list[PathState]:
         path = self._experiment.path
         mtu = path.mtu
-        start = LinkNumbers.model_validate({name: getattr(path, name) for name in LinkNumbers.model_fields})
-        if "buffer" not in path.model_fields_set:
-            start = start.model_copy(update={"buffer": None})
+        start = path if "buffer" in path.model_fields_set else path.model_copy(update={"buffer": None})
         self._merge(start, dict(self._experiment.links), strict=True)
         states = [self._state(mtu, [])]
         for moment in moments:

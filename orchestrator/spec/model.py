@@ -342,6 +342,8 @@ class Experiment(Part):
     _data: dict[str, Any] = PrivateAttr(default_factory=dict)
     # Which programs it may bring along, at every point of its sweep too.
     _own_code: OwnCode = PrivateAttr(default=OwnCode.ANY)
+    # Points of its sweep that were read when it was loaded, by their JSON: no point is validated twice.
+    _points: dict[str, Experiment] = PrivateAttr(default_factory=dict)
     # What `modules` brings along, by name.
     _own: Mapping[str, CongestionControl] = PrivateAttr(default_factory=dict)
 

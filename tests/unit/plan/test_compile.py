@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ from longhaul.orchestrator.plan.link_parameters import Path, resolve_path
 from longhaul.orchestrator.plan.run import Qdisc, Run, run_id
 from longhaul.orchestrator.preview.describe import describe_plan
 from longhaul.orchestrator.preview.topology_picture import as_svg, picture_of
-from longhaul.orchestrator.spec.load import at_point, load_experiment, parse_experiment, shipped_experiments
+from longhaul.orchestrator.spec import load
+from longhaul.orchestrator.spec.load import OwnCode, at_point, load_experiment, parse_experiment, shipped_experiments
+from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import expand
+from longhaul.orchestrator.spec.yaml_text import Document
 from longhaul.orchestrator.system.errors import PlanError, SpecError
 
 BASE: dict[str, Any] = {
@@ -292,6 +296,38 @@ def test_a_path_is_resolved_once_for_all_repeats_of_a_point_and_for_the_drawing(
     assert (len(compiled.runs), len(resolved)) == (6, 2)
     lane = resolved[0].bottlenecks[0]
     assert compiled.graph.lanes[lane] == resolved[0].states[0].lanes[lane].carriage()
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        {"path.rtt": ["10 ms", "20 ms", "40 ms"]},
+        [
+            {"path.rtt": "10 ms"},
+            {"path.rtt": "20 ms", "flows.app.cc": "reno"},
+            {"flows": [{"name": "app", "cc": "bic"}]},
+        ],
+        {"path.rtt": ["10 ms", "20 ms"], "flows.app.cc": ["reno", "cubic"]},
+    ],
+)
+def test_a_point_of_a_sweep_is_validated_once(sweep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated: Counter[str] = Counter()
+    validate = load._validate
+
+    def counting(document: Document, own_code: OwnCode) -> Experiment:
+        validated[document.subject] += 1
+        return validate(document, own_code)
+
+    monkeypatch.setattr(load, "_validate", counting)
+    read = parse_experiment(BASE | {"sweep": sweep})
+    runs = compile_plan(read, repeats=2).runs
+    assert len(runs) == 2 * len(list(expand(sweep)))
+    points = {subject: times for subject, times in validated.items() if " at " in subject}
+    assert set(points.values()) == {1}
+    assert len(points) == len(list(expand(sweep)))
+    # It is the same plan as of points that were not read before.
+    read._points.clear()
+    assert compile_plan(read, repeats=2).runs == runs
 
 
 def test_socket_buffers_hold_the_largest_window_or_rate_that_any_flow_asks_for() -> None:
