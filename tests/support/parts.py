@@ -121,6 +121,11 @@ class Postgres(Part):
             "postgres", [str(self._binaries / "postgres"), "-D", str(self._data), *words], folder, {}, user
         )
 
+    @property
+    def programs(self) -> Path:
+        """Where PostgreSQL's own programs are."""
+        return self._binaries
+
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://longhaul@127.0.0.1:{self.port}/{database}"
 
