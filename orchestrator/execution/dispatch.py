@@ -1,6 +1,6 @@
 """Queued runs go to an executor: local slots by default, a Dask cluster by address.
 
-        the queue (results/work.py)  --claim-->  Dispatcher  --start-->  Executor (local_executor.py)
+        the queue (database/work.py)  --claim-->  Dispatcher  --start-->  Executor (local_executor.py)
               ^                                      |
               '---- renew, release, end -------------'
 

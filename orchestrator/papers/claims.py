@@ -1,6 +1,6 @@
 """Published statements as data: each says what a paper states, how that is computed from runs, its tolerance, and whether it gates.
 
-A claim is one of CLAIMS, told apart by `kind`; analysis/verdicts.py says how each is judged.
+A claim is one of CLAIMS, told apart by `kind`; papers/verdicts.py says how each is judged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A home as one file, and a file as a home again.
 
     longhaul-backup.json   what this is, and of which version
-    record.jsonl           the database of record (results/dump.py)
+    record.jsonl           the database of record (database/dump.py)
     runs/<..>/<id>/...     the kept runs, as they lie in the home
 
 The record is read first and the runs after it, so that a run which is kept meanwhile is in the file without a row, as a

@@ -109,6 +109,24 @@ def test_the_contract_of_imports_covers_every_room_in_few_rows() -> None:
     assert there - {"longhaul.orchestrator"} <= rooms
 
 
+def test_a_module_that_a_text_names_exists() -> None:
+    """In docstrings and comments too: a path of before a move leads nowhere."""
+    tops = ("", "orchestrator", "api", "longhaul")
+    rooms = {init.parent.name for init in REPOSITORY.glob("orchestrator/*/__init__.py")} | {
+        "orchestrator",
+        "api",
+        "longhaul",
+    }
+    named = re.compile(rf"(?<![\w/])(?:{'|'.join(sorted(rooms))})/[\w/]+\.py\b")
+    missing = {
+        f"{file.relative_to(REPOSITORY)}: {path}"
+        for file in PYTHON
+        for path in named.findall(file.read_text())
+        if not any((REPOSITORY / top / path).exists() for top in tops)
+    }
+    assert missing == set()
+
+
 @pytest.mark.parametrize("file", [file for file in TRACKED if file.suffix in (".c", ".h")], ids=lambda file: file.name)
 def test_every_c_file_says_what_it_is(file: Path) -> None:
     assert file.read_text().lstrip().startswith(("/*", "//"))
