@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from longhaul.orchestrator.analysis.compare import BETTER, CHANGED, MISSING, WORSE, Row
-from longhaul.orchestrator.analysis.report.comparison_text import cells, count_text
+from longhaul.orchestrator.analysis.compare import Row
+from longhaul.orchestrator.analysis.report.comparison_text import cells, count_text, shown_rows
 from longhaul.results.document import Documented
 from longhaul.results.tables import text_table
 
 if TYPE_CHECKING:
     from longhaul.results.frames import Library
-
-_SHOWN = (MISSING, WORSE, BETTER, CHANGED)
 
 
 class Comparison(Documented):
@@ -54,8 +52,7 @@ class Comparison(Documented):
 
     def table(self, *, everything: bool = False) -> list[dict[str, str]]:
         """The rows as text: the gated ones and those that changed, or every one."""
-        rows = [row for row in self.rows if everything or row.gates or row.verdict in _SHOWN]
-        return [cells(row) for row in rows]
+        return [cells(row) for row in shown_rows(self.rows, everything=everything)]
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self._sides(), text_table(self.table()), *self.notes, self.verdict]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,14 +75,14 @@ class Result(Documented):
     def at(self, point: str | Mapping[str, Any]) -> Result:
         """The runs at a point, or at every point that has these values: "scan.cc=bbr", or {"flows.scan.cc": "bbr"}."""
         wanted = _wanted(point)
-        found = [run.id for run in self.runs if wanted.items() <= _names_of(run.point).items()]
-        if not found:
+        runs = [run.document for run in self.runs if wanted.items() <= _names_of(run.point).items()]
+        if not runs:
             known = "; ".join(point_text(one) or "the only point has no swept field" for one in self.points)
             raise PlanError(
                 "looking for the point", str(point), f"{self.experiment} has no such point", f"known: {known}"
             )
         rows = [row for row in self.summary if wanted.items() <= _names_of(row["point"]).items()]
-        return self.with_fields(runs=[one for one in self["runs"] if one["run"] in found], summary=rows)
+        return self.with_fields(runs=runs, summary=rows)
 
     def with_fields(self, **fields: Any) -> Result:
         """The same with other values for some keys of its document, or more keys."""
@@ -114,10 +115,7 @@ class Result(Documented):
         from longhaul.orchestrator.analysis.report.report import write_report
 
         output = Path(output)
-        reported = [run.reported() for run in self.runs if run.has_numbers]
-        if not reported:
-            raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
-        write_report(reported, output)
+        write_report([run.reported() for run in self.runs if run.has_numbers], output)
         return output
 
     def table(self) -> list[dict[str, str]]:
@@ -146,12 +144,9 @@ class Result(Documented):
         return f"<Result {self.experiment}: {self._count()}>"
 
     def _count(self) -> str:
-        states: dict[str, int] = {}
-        for run in self.runs:
-            states[run.status] = states.get(run.status, 0) + 1
-        return f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}, " + ", ".join(
-            f"{count} {state}" for state, count in states.items()
-        )
+        ends = Counter(run.status for run in self.runs)
+        counted = ", ".join(f"{count} {status}" for status, count in ends.items())
+        return f"{ends.total()} run{'' if ends.total() == 1 else 's'}, {counted}"
 
     def _repr_html_(self) -> str:
         from longhaul.results.html import image_html, lines_html, table_html

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from longhaul.orchestrator.plan.run import point_text
-from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.errors import ResultsError, sentence
 from longhaul.results.document import Documented
 from longhaul.results.tables import flow_rows, text_table
 
@@ -80,12 +80,7 @@ class Run(Documented):
     @property
     def error(self) -> str:
         """Why it failed, in one sentence; empty where it did not."""
-        error = self.get("error")
-        return (
-            ""
-            if error is None
-            else ": ".join(filter(None, (f"{error['attempting']} {error['subject']}", error["what"])))
-        )
+        return sentence(self["error"]) if "error" in self else ""
 
     @property
     def measures(self) -> dict[str, float]:

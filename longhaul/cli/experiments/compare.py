@@ -109,7 +109,7 @@ def _print(comparison: Comparison, *, everything: bool) -> None:
 
     # Of a single pair every measure fits on a screen.
     everything = everything or len(comparison.pairing.pairs) == 1
-    rows = shown_rows(comparison, everything=everything)
+    rows = shown_rows(comparison.rows, everything=everything)
     shown = rows if everything else rows[: _SHOWN + comparison.gated]
     print(sides_line(comparison))
     if shown:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longhaul.orchestrator.system.errors import PlanError, RunDamaged, TraceError
+from longhaul.orchestrator.system.errors import RunDamaged, TraceError
 from longhaul.orchestrator.system.files import check_places, write_whole
 
 if TYPE_CHECKING:
@@ -73,8 +73,6 @@ def write_report(runs: Sequence[Run], output: Path) -> None:
     """Write runs as HTML, SVG or PNG, by the file's ending."""
     from longhaul.orchestrator.analysis.report.report import write_report as write
 
-    if not runs:
-        raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
     write([run.reported() for run in runs], output)
     print(f"report: {output}", file=sys.stderr)
 

@@ -57,9 +57,9 @@ def _run(document: RunDocument) -> dict[str, Any]:
     return {"run": document["run"], "point": document["point"], "seed": document["seed"]}
 
 
-def shown_rows(comparison: Comparison, *, everything: bool) -> list[Row]:
+def shown_rows(rows: Sequence[Row], *, everything: bool) -> list[Row]:
     """All rows, or what the gate is about and what else changed; the verdicts that people look for first."""
-    chosen = [row for row in comparison.rows if everything or row.gates or row.verdict in _CHANGES]
+    chosen = [row for row in rows if everything or row.gates or row.verdict in _CHANGES]
     if everything:
         return chosen
     return sorted(chosen, key=lambda row: (not row.gates, VERDICTS.index(row.verdict)))
@@ -239,7 +239,7 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
     if comparison.gated:
         yield f"{'❌' if comparison.fails else '✅'} {plain(gate_line(comparison))}\n"
     yield f"{plain(verdict_line(comparison))[0].upper()}{plain(verdict_line(comparison))[1:]}.\n"
-    rows = shown_rows(comparison, everything=False)
+    rows = shown_rows(comparison.rows, everything=False)
     if rows:
         yield "| point | measure | n | A | B | change | verdict |"
         yield "|---|---|---|---|---|---|---|"

@@ -26,7 +26,9 @@ def ending_of(output: Path) -> str:
 
 
 def write_report(runs: Sequence[ReportedRun], output: Path) -> None:
-    """Write these runs to a file that ends in .html, .svg or .png."""
+    """Write these runs to a file that ends in .html, .svg or .png; PlanError where there is none of them."""
+    if not runs:
+        raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
     ending = ending_of(output)
     if ending == ".html":
         from longhaul.orchestrator.analysis.report.page import report_page

@@ -172,7 +172,9 @@ def test_values_of_numpy_are_numbers() -> None:
 
 
 def test_names_in_html_are_text() -> None:
-    result = _result(_document("<script>", 1, "failed") | {"error": {"attempting": "<b>", "subject": "", "what": ""}})
+    result = _result(
+        _document("<script>", 1, "failed") | {"error": {"attempting": "<b>", "subject": "", "what": "", "hint": ""}}
+    )
     assert "<script" not in result._repr_html_()
     assert "<b>" not in result._repr_html_()
 
