@@ -21,9 +21,10 @@ WEB := dashboards/web
 # have the machine for themselves, by the real clock or because they use all of it
 BESIDE := $(addprefix test-,live stock-kernel containers service) check $(addprefix test-,packaging contract)
 ALONE := $(addprefix test-,unit guest api browser mininet hosts)
-# make test-browser, make test-hosts: a worker that is free takes the next file
-LONGEST_FIRST := tests/browser/test_views.py $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
-in-turns = $(filter tests/$1/%,$(LONGEST_FIRST)) $(filter-out $(LONGEST_FIRST),$(wildcard tests/$1/test_*.py)) --dist loadfile --no-loadscope-reorder
+# A worker that is free takes the next file, so the files that take longest come first.
+LONGEST_FIRST := $(addprefix tests/guest/,commands/test_journeys.py cluster/test_cluster.py commands/test_pages.py physics/test_wireless.py commands/test_robustness.py) \
+                 tests/api/test_schemathesis.py tests/browser/test_views.py $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
+in-turns = $(filter $1,$(LONGEST_FIRST)) $(filter-out $(LONGEST_FIRST),$1) --dist loadfile --no-loadscope-reorder
 # make test-containers: the first images of a machine take their time beside other work
 IMAGES_S := 1800
 # make fuzz: on which kernel, how many experiments, from which seed
@@ -116,7 +117,9 @@ newcomer: ## from a bare Debian and nothing else to the first chart, timed (root
 	@./setup.sh hosts
 	@tests/newcomer.sh $(RELEASE) $(NEWCOMER)
 
-test: setup kernels web ## everything CI runs
+test: packages ## everything CI runs
+	@$(MAKE) --no-print-directory -j 2 .venv/.stamp web
+	@$(MAKE) --no-print-directory agent kernels
 	@./setup.sh tests check stock containers service live
 	@printf '%s\n' $(BESIDE) | xargs -P 2 -I @ sh -c 'said=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$said"; exit $$code'
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
@@ -131,16 +134,16 @@ test-unit: .venv/.stamp ## tests without a guest
 test-contract: .venv/.stamp agent ## agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
-test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, in good faith and bad; 3 minutes of schemathesis beside them
-	@$(PYTHON) -m pytest tests/api --numprocesses 2 --dist loadfile --no-loadscope-reorder
+test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, valid and hostile requests; a minute of schemathesis
+	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/api/test_*.py)) --numprocesses 2
 
 test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
-	@$(PYTHON) -m pytest $(call in-turns,browser) --numprocesses 2 $(BROWSER)
+	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/browser/test_*.py)) --numprocesses 2 $(BROWSER)
 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
-	@$(PYTHON) -m pytest tests/guest tests/fuzz --numprocesses auto --maxprocesses 8 --dist loadfile
+	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/*/test_*.py tests/fuzz/test_*.py)) --numprocesses auto --maxprocesses 8
 
 test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs while everything is killed, the short form
 	@./setup.sh service
@@ -167,7 +170,7 @@ test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and 
 test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
 	@./setup.sh hosts
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
-	@$(PYTHON) -m pytest $(call in-turns,hosts) --numprocesses 3 $(HOSTS)
+	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/hosts/test_*.py)) --numprocesses 3 $(HOSTS)
 
 fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold; right and wrong runs, against the bars of fidelity (FUZZ=2000 RIGHT=1000 WRONG=200 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null

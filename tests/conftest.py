@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--right", type=int, default=40, help="how many right runs tests/fuzz holds fidelity to")
     group.addoption("--wrong", type=int, default=24, help="how many wrong ones")
     group.addoption("--from-seed", type=int, default=1, help="where it begins: the same seed, the same experiments")
-    group.addoption("--api-minutes", type=float, default=3, help="how long schemathesis asks the service of tests/api")
+    group.addoption("--api-minutes", type=float, default=1, help="how long schemathesis asks the service of tests/api")
     group.addoption(
         "--flips", type=int, default=200, help="how many single bits tests/unit/results/test_damage.py flips"
     )

@@ -35,9 +35,9 @@ from tests.hosts.bench import QUIET, measured
 from tests.hosts.runs import LONGHAUL, TRIES, Runner, experiment, only_run, refused_as_busy, wait_until
 from tests.live.prometheus import PrometheusServer
 
-CUBIC = experiment("hosts-cubic", [{"name": "app", "cc": "cubic"}], duration="12 s", warmup="2 s")
+CUBIC = experiment("hosts-cubic", [{"name": "app", "cc": "cubic"}], duration="9 s", warmup="2 s")
 APPTCP = experiment(
-    "hosts-apptcp", [{"name": "app", "cc": "apptcp", "params": {"rate": "10 Mbit/s"}}], duration="8 s", warmup="2 s"
+    "hosts-apptcp", [{"name": "app", "cc": "apptcp", "params": {"rate": "10 Mbit/s"}}], duration="6 s", warmup="2 s"
 )
 _LIVE_WITHIN_S = 2.0
 
@@ -82,12 +82,12 @@ def test_apptcp_gets_what_it_asks_for(runner: Runner) -> None:
 
 
 def test_a_transfer_has_a_completion_time(runner: Runner) -> None:
-    spec = experiment("hosts-transfer", [{"name": "app", "cc": "cubic", "size": "4 MB"}], duration="15 s")
+    spec = experiment("hosts-transfer", [{"name": "app", "cc": "cubic", "size": "4 MB"}], duration="6 s")
     code, document, messages = runner.run(spec)
     assert code == 0, messages
     flow = only_run(document)["flows"][0]
     assert flow["bytes"] == 4_000_000
-    assert 4e6 * 8 / 20e6 < flow["completion_s"] < 15
+    assert 4e6 * 8 / 20e6 < flow["completion_s"] < 6
 
 
 def test_both_ways_and_shares(runner: Runner) -> None:

@@ -63,7 +63,7 @@ def test_queues_that_somebody_configured_stay(through: Runner) -> None:
 
 
 def test_what_is_asked_for_is_what_is_measured(through: Runner) -> None:
-    spec = experiment("box-path", [FLOW], duration="10 s", warmup="3 s")
+    spec = experiment("box-path", [FLOW], duration="8 s", warmup="3 s")
     code, document, messages = through.run(spec, *THROUGH)
     for _ in range(TRIES - 1):
         if code == 0:

@@ -170,7 +170,9 @@ class Service:
 
     def log_lines(self) -> list[dict[str, Any]]:
         """The same, read."""
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        lines = self.log.read_text().splitlines(keepends=True)
+        # The last line may be half written.
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def lines_with(self, text: str) -> list[dict[str, Any]]:
         """Those that hold a text, as soon as there are any: a request is logged when its answer is gone."""

@@ -30,7 +30,7 @@ def goodput_mbps(done: Finished, flow: int = 0) -> float:
 
 @pytest.mark.parametrize("rate_mbps", [100, 200, 256, 300, 400, 500, 600])
 def test_the_rate_is_the_required_one(finish: Runner, rate_mbps: int) -> None:
-    done = finish(path=LONG, flows=[app(rate_mbps)], duration="30 s", warmup="7 s")
+    done = finish(path=LONG, flows=[app(rate_mbps)], duration="16 s", warmup="7 s")
     assert goodput_mbps(done) == pytest.approx(rate_mbps, rel=0.02)
 
 
@@ -108,12 +108,12 @@ def test_a_loss_leads_back_to_the_base_window(finish: Runner) -> None:
 
 @pytest.mark.parametrize("rate_mbps", [300, 560])
 def test_random_loss_costs_little(finish: Runner, rate_mbps: int) -> None:
-    done = finish(path=LONG | {"loss": 1e-4}, flows=[app(rate_mbps)], duration="60 s", warmup="7 s")
+    done = finish(path=LONG | {"loss": 1e-4}, flows=[app(rate_mbps)], duration="35 s", warmup="7 s")
     assert goodput_mbps(done) >= 0.95 * rate_mbps
 
 
 def test_it_takes_what_it_needs_and_leaves_bic_the_rest(finish: Runner) -> None:
-    done = finish(path=LONG, flows=[app(256), {"name": "bic", "cc": "bic"}], duration="80 s", warmup="20 s")
+    done = finish(path=LONG, flows=[app(256), {"name": "bic", "cc": "bic"}], duration="50 s", warmup="20 s")
     assert goodput_mbps(done) == pytest.approx(256, rel=0.05)
     assert goodput_mbps(done) + goodput_mbps(done, 1) >= 0.85 * 622
 

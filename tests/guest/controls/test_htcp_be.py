@@ -61,7 +61,7 @@ def late_reductions(done: Finished, after_s: float) -> list[Reduction]:
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_a_loss_leads_to_the_bandwidth_times_the_average_round_trip(finish: Runner, mode: int) -> None:
     done = finish(
-        path={"bandwidth": "200 Mbit/s", "rtt": "20 ms"}, flows=be(rtt_avg_mode=mode, beta_cap=1), duration="60 s"
+        path={"bandwidth": "200 Mbit/s", "rtt": "20 ms"}, flows=be(rtt_avg_mode=mode, beta_cap=1), duration="40 s"
     )
     for reduction in late_reductions(done, 15):
         said = told(done.trace, reduction.t_s)
@@ -70,7 +70,7 @@ def test_a_loss_leads_to_the_bandwidth_times_the_average_round_trip(finish: Runn
 
 
 def test_what_is_kept_lies_between_the_round_trips_ratio_and_the_cap(finish: Runner) -> None:
-    done = finish(path={"bandwidth": "200 Mbit/s", "rtt": "20 ms"}, flows=be(), duration="60 s")
+    done = finish(path={"bandwidth": "200 Mbit/s", "rtt": "20 ms"}, flows=be(), duration="40 s")
     full_ms = done.document["flows"][0]["rtt_ms"]
     ratio = 20 / 40
     assert full_ms["min"] == pytest.approx(20, rel=0.01)
@@ -81,7 +81,7 @@ def test_what_is_kept_lies_between_the_round_trips_ratio_and_the_cap(finish: Run
 @pytest.mark.parametrize(("buffer", "kept"), [("1 BDP", 0.75), ("0.25 BDP", 0.9)])
 def test_the_midpoint_drains_half_of_the_queue(finish: Runner, buffer: str, kept: float) -> None:
     done = finish(
-        path={"bandwidth": "1 Gbit/s", "rtt": "20 ms", "buffer": buffer}, flows=be(rtt_avg_mode=2), duration="30 s"
+        path={"bandwidth": "1 Gbit/s", "rtt": "20 ms", "buffer": buffer}, flows=be(rtt_avg_mode=2), duration="22 s"
     )
     later = late_reductions(done, 8)
     assert float(np.mean([reduction.kept for reduction in later])) == pytest.approx(kept, abs=0.05)

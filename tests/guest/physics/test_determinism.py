@@ -22,7 +22,7 @@ from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.guests import experiment
 
-RERUNS = 20
+RERUNS = 10
 NOBODY = 65534
 CONTROLS = [name for name in CONGESTION_CONTROLS if name != "lhfixed"]
 
