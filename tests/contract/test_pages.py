@@ -149,7 +149,7 @@ def test_the_architecture_draws_the_tree_as_it_is_and_in_the_order_of_the_contra
     text = (REPOSITORY / "docs" / "architecture.md").read_text()
     drawn, above = [], [""]
     for indent, folder in re.findall(
-        r"^    ( *)(\w+)/  +\S", text.partition("## The tree")[2].partition("Beside these")[0], re.MULTILINE
+        r"^    ( *)(\w+)/  +\S", text.partition("## The tree")[2].partition("Other folders")[0], re.MULTILINE
     ):
         above[len(indent) // 2 :] = [folder]
         drawn.append("/".join(above))
