@@ -69,17 +69,17 @@ EXIT_CODES = (
 
 _IPERF3 = """## Flows of iperf3
 
-`tool: iperf3` lets iperf3 make a flow: a server and a client of its own, the machine's own program (`apt-get install iperf3`),
-in the guest. Measures come from the same trace as those of lh-flow, and what iperf3 says it sent, received and sent again is
-held against it (docs/fidelity.md); its JSON stays with the result. It is for TCP flows that send all the time or up to a size:
+With `tool: iperf3` a flow is an iperf3 client with its own server, both the program of this machine (`apt-get install iperf3`), in the guest.
+Measures come from the same trace as those of lh-flow. A check compares the trace with what iperf3 reports as sent, received and retransmitted
+([fidelity](fidelity.md)); iperf3's JSON stays with the result. The tool is for TCP flows that send all the time or up to a size:
 
-- It says on a connection of its own what is to come, so data begins 4 round trips later than that of lh-flow; a flow's `start`
-  is the start of the client. On the same path it then has the goodput of lh-flow.
-- It sets the congestion control on a connection that is there: what takes part in the handshake (dctcp) cannot be had of it.
-- It sends whole blocks: a `size` above 1 MB has to be a whole number of blocks of 16 KB to 1 MB. A size is complete when its last
-  byte has arrived, found within 1 % of the time it took; iperf3's own server stops counting before that.
-- `stop` may be any time. `udp`, `on_off`, `web` and `window` are lh-flow's. At most 50 flows; each takes 8 MB of the guest and about
-  0.1 s of wall time to start.
+- iperf3 first negotiates over a separate connection, so data begins 4 round trips later than with lh-flow; a flow's `start`
+  is the start of the client. On the same path the flow then has the goodput of lh-flow.
+- iperf3 sets the congestion control on an established connection, so it cannot use one that takes part in the handshake (dctcp).
+- iperf3 sends whole blocks: a `size` above 1 MB has to be a whole number of blocks of 16 KB to 1 MB. A size is complete when its last
+  byte has arrived, to within 1 % of the time it took; iperf3's own server stops counting before that.
+- `stop` may be any time. `udp`, `on_off`, `web` and `window` need lh-flow. An experiment has at most 50 flows of iperf3; each takes 8 MB of
+  the guest and about 0.1 s of wall time to start.
 """
 
 
@@ -138,9 +138,10 @@ def _metrics() -> Iterator[str]:
 
 
 def _experiment_format() -> Iterator[str]:
-    yield "# The experiment\n"
-    yield "An experiment is a YAML or JSON file. Quantities are written with their units; rates and sizes are powers of 1000."
-    yield "Nothing in it is ever executed. A mistake gets one line: the field, what was read, what is allowed, the nearest known name.\n"
+    yield "# Experiment format\n"
+    yield "This page is the reference for people who write experiments: every field, its default and its meaning."
+    yield "An experiment is a YAML or JSON file. Quantities have units; rates and sizes are powers of 1000. Longhaul never executes any part"
+    yield "of the file. It reports each mistake in one line: the field, the value, the allowed values, the nearest known name.\n"
     yield "```yaml"
     yield (DOCS.parent / "orchestrator" / "experiments" / "path-change.yaml").read_text().rstrip()
     yield "```\n"
@@ -151,16 +152,19 @@ def _experiment_format() -> Iterator[str]:
         rows = [(f"`{name}`", _default(field), _meaning(field)) for name, field in part.model_fields.items()]
         yield from _table(("field", "default", "meaning"), rows)
         yield ""
-    yield "Where flows go, what `params` and `links` name, and topologies of your own: [topologies.md](topologies.md).\n"
+    yield "For the senders and receivers of flows, the names in `params` and `links`, and custom topologies, see [topologies.md](topologies.md).\n"
     yield _IPERF3
-    yield "## What a schedule may change\n"
+    yield "## Scheduled changes\n"
     yield (
-        "Of the path: " + ", ".join(f"`{name}`" for name in model.PathNumbers.model_fields) + ". A loss of 100 % is a"
+        "A schedule may change these fields of the path: "
+        + ", ".join(f"`{name}`" for name in model.PathNumbers.model_fields)
+        + "."
     )
-    yield "blackout; a run may begin in one, by `path.loss` or by a change at 0 s. A smaller `mtu` makes TCP send smaller segments at once; queues are made for frames of the start.\n"
-    yield "Of a TCP flow: `cc` and `params`, judged by the congestion control that the flow has by then. A change before the"
-    yield "flow's start counts from its start; one after the end of a sized flow changes nothing. Parameters that belong to the"
-    yield "module have to be given to all its flows at once.\n"
+    yield "A loss of 100 % is a blackout; a run may begin in one, by `path.loss` or by a change at 0 s. A smaller `mtu` makes TCP send smaller"
+    yield "segments at once; queues keep the sizes for frames of the start.\n"
+    yield "A schedule may change `cc` and `params` of a TCP flow; `params` are checked against the congestion control that the flow has at that time."
+    yield "A change before the flow's start applies from its start; a change after the end of a sized flow has no effect. Parameters that belong to"
+    yield "the module must be set for all its flows at once.\n"
     yield "```yaml"
     yield "schedule:"
     yield "  - at: 10 s"
@@ -169,7 +173,7 @@ def _experiment_format() -> Iterator[str]:
     yield "      app: {params: {rate: 128 Mbit/s}}"
     yield "      bic: {cc: reno}"
     yield "```\n"
-    yield "Measures for `expect`, congestion controls and their parameters are listed in [catalogues.md](catalogues.md)."
+    yield "[catalogues.md](catalogues.md) lists the measures for `expect`, the congestion controls and their parameters."
 
 
 def _meaning(field: FieldInfo) -> str:
