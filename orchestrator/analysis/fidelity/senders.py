@@ -35,6 +35,8 @@ _STATE_RECOVERY, _HOLE_SHARE = 3, 0.5
 _WINDOW_SHARE, _WINDOW_PACKETS = 0.95, 3
 # It is paced if over this many packets it sent nearly all that its pacing rate allows.
 _PACED_SHARE, _PACED_PACKETS = 0.8, 16
+# Between two records that are more than a round trip apart, BBR may have paced by this share of the rate that they show.
+_UNSEEN_GAIN = 0.75
 # A SYN, and what a client of iperf3 begins its connection with.
 _COOKIE_BYTES = 1 + 37
 # The window of a SYN is not scaled; from there on a receiver opens its window by two bytes for each that comes. Both with some room.
@@ -199,7 +201,8 @@ def _paced(acks: Records, free: Flags, t_ns: Floats, lasted_us: Floats, mss: int
     # Before the first record nothing was sent.
     sent_before, allowed_before = (np.where(since >= 0, one[since], 0) for one in (sent, allowed))
     # The next packet is due when the whole of it is allowed.
-    nearly = sent - sent_before + mss >= _PACED_SHARE * (allowed - allowed_before)
+    share = np.where(lasted_us > acks["srtt_us"], _PACED_SHARE * _UNSEEN_GAIN, _PACED_SHARE)
+    nearly = sent - sent_before + mss >= share * (allowed - allowed_before)
     # A rate that fills less than the window in a round trip is what binds, whichever it was a moment ago (BBR's gains change it).
     window = acks["cwnd"].astype(np.float64) * mss
     return np.asarray(nearly | (rate * acks["srtt_us"].astype(np.float64) / 1e6 < _WINDOW_SHARE * window))

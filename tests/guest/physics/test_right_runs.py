@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.analysis.fidelity.offered import flying_bytes
+from longhaul.orchestrator.analysis.fidelity.senders import what_held
 from longhaul.orchestrator.analysis.series import of_flow
 from tests.support.guests import Finished, Runner
 
@@ -150,3 +151,20 @@ def test_a_crowd_of_web_users_on_a_slow_path_is_believed(finish: Runner) -> None
         f"{flow['name']}: no answer" for flow in done.document["flows"] if flow["connected_s"] is None
     ]
     assert done.document["path"]["utilisation"] > 0.9
+
+
+@pytest.mark.parametrize("every_ms", [100, 200])
+def test_bbr_is_believed_where_a_record_stands_for_more_than_a_round_trip(finish: Runner, every_ms: int) -> None:
+    """BBR's gains change between two such records, so the rate in a record is not the rate of all the time since the one before."""
+    flows = [{"name": "bbr", "cc": "bbr"}, {"name": "other", "cc": "ccpd"}]
+    done = finish(path={"bandwidth": "20 Mbit/s"}, flows=flows, duration="30 s", start_jitter="1 RTT", seed=3)
+    acks, fact = of_flow(done.trace.acks, 0), done.facts["flows"][0]
+    for tenth in range(10):
+        due_ns, chosen = int(acks["t_ns"][0]) + tenth * every_ms * 100_000, []
+        for row, t_ns in enumerate(acks["t_ns"].tolist()):
+            if t_ns >= due_ns:
+                due_ns = t_ns + every_ms * 1_000_000
+                chosen.append(row)
+        held = what_held(done.run, done.run.flows[0], acks[chosen], fact)
+        # Less than before the two records that the check leaves out.
+        assert held.unnamed_us < 0.02 * held.total_us, (tenth, held)
