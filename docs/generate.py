@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -98,7 +99,25 @@ def pages() -> Mapping[str, str]:
         "api.md": reference_page(document),
         "topologies.md": "\n".join(_topologies()) + "\n",
         **{f"pictures/{name}.svg": as_svg(picture_of(_drawn(name)), name) for name in CATALOG},
+        "../README.md": _front_page(),
     }
+
+
+def _front_page() -> str:
+    """README.md with the speeds of docs/benchmarks.md: a row for each case that it names, and ten seconds of 1 Gbit/s with ns-3's beside it."""
+    measured = dict(re.findall(r"(?m)^\| (.+?) \| (.+?)(?: \(missed\))? \|", (DOCS / "benchmarks.md").read_text()))
+    text = (DOCS / "../README.md").read_text()
+    for case in re.findall(r"(?m)^\| (\d+ [GM]bit/s × \d+ ms) \|", text):
+        text = re.sub(rf"(?m)^\| {case} \| \S+ \|", f"| {case} | {measured[case]} |", text)
+    (longhaul_s, ns3_s) = re.findall(
+        r"(?m)^\| 1000 Mbit/s × 40 ms, 10 s, an ACK each \|.*\| (\S+) s against (\S+) s;",
+        (DOCS / "benchmarks.md").read_text(),
+    )[0]
+    return re.sub(
+        r"(?m)^(\| 1 Gbit/s, in times of real time \|) \S+ \| \S+ \|",
+        rf"\g<1> {10 / float(longhaul_s):.2g} | {10 / float(ns3_s):.1g} |",
+        text,
+    )
 
 
 def _reference() -> dict[str, Any]:
