@@ -139,6 +139,13 @@ def test_every_page_is_found_from_the_first() -> None:
     assert {name(page) for page in PAGES} - {name(page) for page in found} - {"CONTRIBUTING.md"} == set()
 
 
+def test_the_index_lists_every_page() -> None:
+    index = REPOSITORY / "docs" / "README.md"
+    listed = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose(index))}
+    notebooks = set((REPOSITORY / "docs").glob("*.ipynb"))
+    assert {name(page) for page in {*PAGES, *notebooks} - {index} - listed} == set()
+
+
 def test_what_the_architecture_names_is_there() -> None:
     text = (REPOSITORY / "docs" / "architecture.md").read_text()
     for named in set(re.findall(r"\b(?:orchestrator|kmod|api|dashboards)/[\w/.-]*\w/?", text)):
