@@ -24,6 +24,7 @@ CHANGES = (REPOSITORY / "CHANGELOG.md").read_text()
     [
         ("orchestrator/agent/version.h", r'AGENT_VERSION "([^"]+)"'),
         ("Dockerfile", r'image\.version="([^"]+)"'),
+        ("CITATION.cff", r"(?m)^version: (\S+)$"),
     ],
 )
 def test_every_file_that_has_it_has_this_one(file: str, pattern: str) -> None:
