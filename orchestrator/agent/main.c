@@ -1,19 +1,19 @@
 /*
- * longhaul-agent: the program next to the packets. As the first process of a guest it carries out
- * one run; on a net of Mininet's it does the same from there; on a host it launches guests, and on a
- * real host at the end of a real path it carries out that end's share.
+ * longhaul-agent: the program next to the packets. As the first process of a guest it executes one run;
+ * in a net of Mininet it does the same from there; on a host it launches guests; and on a real host at the
+ * end of a real path it runs the flows of that end.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/kernel_probe.h"
 #include "guest/attach.h"
-#include "host/endpoint.h"
 #include "guest/guard.h"
 #include "guest/guest.h"
+#include "host/endpoint.h"
+#include "host/kernel_probe.h"
 #include "host/runs.h"
-#include "version.h"
+#include "system/version.h"
 
 int main(int count, char **arguments)
 {
@@ -36,7 +36,7 @@ int main(int count, char **arguments)
 		return 0;
 	}
 	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | endpoint | halt | version; as process 1 "
-	      "of a guest it needs no words\n",
+	      "of a guest it takes no arguments\n",
 	      stderr);
 	return 2;
 }

@@ -201,7 +201,7 @@ def test_every_backend_is_named_by_its_class() -> None:
 
 def test_the_agent_is_static_and_bears_the_projects_version() -> None:
     assert PT_INTERP not in _segments(AGENT.read_bytes()), "the guest has no dynamic linker"
-    version = re.search(r'AGENT_VERSION "([^"]+)"', (AGENT.parent.parent / "version.h").read_text())
+    version = re.search(r'AGENT_VERSION "([^"]+)"', (AGENT.parent.parent / "system/version.h").read_text())
     told = re.search(r'^version = "([^"]+)"', (REPOSITORY / "pyproject.toml").read_text(), re.MULTILINE)
     assert version is not None
     assert told is not None

@@ -22,7 +22,7 @@ CHANGES = (REPOSITORY / "CHANGELOG.md").read_text()
 @pytest.mark.parametrize(
     ("file", "pattern"),
     [
-        ("orchestrator/agent/version.h", r'AGENT_VERSION "([^"]+)"'),
+        ("orchestrator/agent/system/version.h", r'AGENT_VERSION "([^"]+)"'),
         ("Dockerfile", r'image\.version="([^"]+)"'),
         ("CITATION.cff", r"(?m)^version: (\S+)$"),
     ],

@@ -56,7 +56,7 @@ def test_queues_that_somebody_configured_stay(through: Runner) -> None:
     code, document, messages = through.run(experiment("box-taken", [FLOW], duration="2 s"), *THROUGH)
     assert code == 4, messages
     error = only_run(document)["error"]
-    assert error["what"] == "somebody configured netem there, which stays"
+    assert error["what"] == "a user configured netem there, which stays"
     assert _kinds(through) == ["netem", "tbf"] * 2
     for card in CARDS:
         through.bench.lab.run(ROUTER, f"tc qdisc delete dev {card} root")

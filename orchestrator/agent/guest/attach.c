@@ -1,7 +1,7 @@
 /*
  * A net that Mininet has built has namespaces, wires and addresses. The agent completes it to what the
- * plan asks (qdiscs, offloads, bridges, neighbours, routes, settings), reads everything back, and goes
- * the road of every run. MARK becomes the alias of each device, which says whose it is.
+ * plan asks (qdiscs, offloads, bridges, neighbours, routes, settings), reads everything back, and runs
+ * like every run. MARK becomes the alias of each device, which names its owner.
  */
 #include "guest/attach.h"
 
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "system/fatal.h"
 #include "net/links.h"
-#include "plan/plan.h"
-#include "run.h"
+#include "plan/run_json.h"
+#include "run/run.h"
+#include "system/fatal.h"
 
 #define PLAN  "run.json"
 #define USAGE "longhaul-agent attach|settle DIR MARK NODE=PID ..."
@@ -39,7 +39,7 @@ static void lend(struct plan *plan, const char *argument)
 static void begin(struct plan *plan, int count, char **arguments)
 {
 	if (count < 2)
-		die("attaching to the net", "", USAGE, "words are missing");
+		die("attaching to the net", "", USAGE, "arguments are missing");
 	if (chdir(arguments[0]))
 		die("entering the run directory", arguments[0], "", "%s", strerror(errno));
 	die_in_run();
@@ -59,7 +59,7 @@ _Noreturn void attach_run(int count, char **arguments)
 	static struct plan plan;
 
 	begin(&plan, count, arguments);
-	run_carry_out(&plan);
+	run_execute(&plan);
 	finish();
 }
 

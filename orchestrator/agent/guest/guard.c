@@ -4,8 +4,8 @@
  *     caller ==pipe==> guard --PDEATHSIG--> guest kernel --PTRACE_O_EXITKILL--> its processes
  *
  * Standard input is the caller's pipe: when it closes, the run was cancelled or the caller is dead.
- * The guest gets what makes runs repeatable (no address randomisation, one processor, its own
- * home) and descriptor 5, the trace; a guest in which a program of the host runs also gets 6 and 7, that
+ * The guest gets what makes runs repeatable (no address randomisation, one processor, a home
+ * folder) and descriptor 5, the trace; a guest in which a program of the host runs also gets 6 and 7, that
  * program's output and errors, or 6 alone, its terminal. The report goes to descriptor 3 as one line of JSON.
  */
 #include "guest/guard.h"
@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,7 +222,7 @@ static int watch_signals(void)
 	return fd;
 }
 
-/* True when the caller has closed its end; whatever it may write is of no interest. */
+/* True when the caller has closed its end; what it may write is ignored. */
 static bool is_closed(short events)
 {
 	char scrap[256];
@@ -258,7 +259,7 @@ static enum reason watch(pid_t guest, int signals, double until_s, int *status)
 	}
 }
 
-/* All that is left of the guest: its group, then whoever was handed to the guard as an orphan. */
+/* All that is left of the guest: its group, then the orphans that the guard inherited. */
 static void reap_rest(pid_t group)
 {
 	const struct timespec pause = {.tv_nsec = REAP_PAUSE_NS};

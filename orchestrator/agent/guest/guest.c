@@ -1,5 +1,5 @@
 /*
- * The guest's first process: mounts what every program expects, and carries out the run that lies in
+ * The guest's first process: mounts what every program expects, and executes the run that lies in
  * its root, or the program that the host has put there instead (program.h).
  */
 #include "guest/guest.h"
@@ -11,10 +11,10 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "system/fatal.h"
-#include "plan/plan.h"
 #include "guest/program.h"
-#include "run.h"
+#include "plan/run_json.h"
+#include "run/run.h"
+#include "system/fatal.h"
 
 #define PLAN "run.json"
 
@@ -43,7 +43,7 @@ static void open_console(void)
 }
 
 /* For programs of the host that the backend has put here: their libraries, and where their temporary files go. */
-static void make_programs_at_home(void)
+static void set_environment(void)
 {
 	if (setenv("PATH", "/bin", 1) || setenv("LD_LIBRARY_PATH", "/lib", 1) ||
 	    setenv("TMPDIR", "/run", 1))
@@ -60,8 +60,8 @@ _Noreturn void guest_run(void)
 	run_prepare();
 	if (program_is_asked())
 		program_run();
-	make_programs_at_home();
+	set_environment();
 	plan_read(PLAN, &plan);
-	run_carry_out(&plan);
+	run_execute(&plan);
 	finish();
 }

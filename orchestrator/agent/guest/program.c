@@ -5,7 +5,7 @@
  *     /tmp /run      empty, in memory; so are /dev/shm and /var/tmp
  *     /run/longhaul  the run directory, which is the only place that reaches the host
  *
- * program.json says what to run. How it ended goes to exit.json, and the guest powers off.
+ * program.json names what to run. Its exit code goes to exit.json, and the guest powers off.
  */
 #include "guest/program.h"
 
@@ -25,12 +25,12 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "net/modules.h"
+#include "plan/fields.h"
 #include "system/clock.h"
 #include "system/fatal.h"
-#include "system/document.h"
-#include "plan/fields.h"
-#include "system/modules.h"
-#include "trace/writer.h"
+#include "system/json_file.h"
+#include "system/json_writer.h"
 
 #define DOCUMENT "program.json"
 #define HOST	 "/host"
@@ -79,7 +79,7 @@ static struct program read_program(void)
 		NEED("columns", struct reading, program.columns, FIELD_U16),
 	};
 
-	fields_read(document_read(DOCUMENT, "reading the program to run"), fields, COUNT(fields),
+	fields_read(json_read_file(DOCUMENT, "reading the program to run"), fields, COUNT(fields),
 		    &reading);
 	reading.program.arguments = read_texts(reading.arguments);
 	reading.program.environment = read_texts(reading.environment);
@@ -146,7 +146,7 @@ static void make_world(const struct program *program)
 	mount_one("/", NULL, HOST SHARED, MS_BIND, NULL);
 	for (EACH(folder, program->show))
 		show(fields_expect(folder, JSON_TEXT)->text);
-	/* The root of the mount namespace, not of this process alone: whoever joins a namespace made from it comes out here. */
+	/* The root of the mount namespace, not of this process alone: a process that joins a namespace made from it has this root. */
 	if (chdir(HOST) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
 	    chdir(SHARED))
 		die("entering the host's files", "", "", "%s", strerror(errno));
@@ -172,7 +172,7 @@ static void open_as(const char *device, int flags, int fd)
 		close(opened);
 }
 
-/* Bytes pass as they are written: to a file or a pipe of the host, line ends are not the terminal's. */
+/* Bytes pass as they are written: a file or a pipe of the host takes line ends unchanged. */
 static void pass_bytes(int fd)
 {
 	struct termios settings;
@@ -212,7 +212,7 @@ static _Noreturn void become(const struct program *program)
 	    strerror(errno));
 }
 
-/* As the first process, this one reaps whatever is left alone. */
+/* As the first process, this one also reaps orphans. */
 static int wait_for(pid_t program)
 {
 	int status;
@@ -225,7 +225,7 @@ static int wait_for(pid_t program)
 }
 
 /* 128 and more: a signal, as in a shell. */
-static void tell_end(int status)
+static void write_end(int status)
 {
 	struct writer writer;
 
@@ -249,13 +249,13 @@ _Noreturn void program_run(void)
 	make_world(&program);
 	loopback_up();
 	sethostname("longhaul", strlen("longhaul"));
-	/* Some programs take the first second after the boot for a clock that does not go. */
+	/* In the first second after the boot some programs take the clock for one that stands still. */
 	clock_wait_surely(NS_PER_S);
 	child = fork();
 	if (child < 0)
 		die("starting", program.arguments[0], "", "fork: %s", strerror(errno));
 	if (child == 0)
 		become(&program);
-	tell_end(wait_for(child));
+	write_end(wait_for(child));
 	leave(0);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "system/fatal.h"
+#include "system/files.h"
 
 #define FOLDER	  "/var/lib/longhaul"
 #define FILE_NAME FOLDER "/volume"

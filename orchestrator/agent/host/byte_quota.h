@@ -1,6 +1,6 @@
 /* How much this host has sent for runs today (UTC), over all runs: a small file that outlives them. */
-#ifndef LONGHAUL_VOLUME_H
-#define LONGHAUL_VOLUME_H
+#ifndef LONGHAUL_BYTE_QUOTA_H
+#define LONGHAUL_BYTE_QUOTA_H
 
 #include <stdint.h>
 

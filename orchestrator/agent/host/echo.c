@@ -1,4 +1,4 @@
-/* An answer says how long the probe was and what its TOS byte was on arrival; it is small and marked ECT(0) itself. */
+/* An answer has the length of the probe and its TOS byte on arrival; it is small and marked ECT(0) itself. */
 #include "host/echo.h"
 
 #include <arpa/inet.h>
@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/clock.h"
-#include "system/fatal.h"
 #include "host/frames.h"
 #include "net/nic.h"
+#include "system/clock.h"
+#include "system/fatal.h"
 
 #define MAGIC	      0x4c48454fu
 #define ECT0	      2
@@ -75,7 +75,7 @@ int echo_open(const struct limits *limits, uint16_t port)
 	return open_socket(limits, port);
 }
 
-/* The length of the next one, or -1; what it says, and the TOS byte that it came with. */
+/* The length of the next probe, or -1; its contents, and the TOS byte that it came with. */
 static ssize_t receive(int fd, struct probe *probe, uint32_t *tos, struct sockaddr_in *from)
 {
 	static char room[LARGEST_BYTES];
@@ -194,7 +194,7 @@ static void probe_large(struct probing *probing, uint32_t mtu)
 	}
 }
 
-static void tell(const struct probing *probing)
+static void report(const struct probing *probing)
 {
 	struct writer writer;
 
@@ -239,7 +239,7 @@ void echo_probe(const struct limits *limits, const char *address, uint16_t port,
 		wait_until(&probing, now_ns() + 10000000);
 	if (probing.answered)
 		probe_large(&probing, nic_mtu(limits->device));
-	tell(&probing);
+	report(&probing);
 	free(probing.rtt_us);
 	close(probing.fd);
 }

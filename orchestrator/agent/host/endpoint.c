@@ -1,17 +1,17 @@
 /*
- * Words, a line each, from the controller:
+ * Commands of the controller, one a line:
  *
  *     look CC...                          a look at the machine           -> LOOK
  *     time N                              for its exchange of clocks      -> TIME
  *     reflect PORT                        answer probes from now on
  *     probe ADDRESS PORT COUNT GAP_US     probe the way there             -> ECHO
- *     plan RUN NODE BYTES, and the plan   take it on                      -> REDY, or STAT
- *     emulate RUN NODE BYTES, and what    have queues on devices here     -> REDY, or STAT
- *     start NS                            begin then, by this machine's monotonic clock -> TRCE ... FACT STAT
+ *     plan RUN NODE BYTES, and the plan   prepare its run                 -> REDY, or STAT
+ *     emulate RUN NODE BYTES, and queues  install them on devices here    -> REDY, or STAT
+ *     start NS                            begin then, in time of this machine's monotonic clock -> TRCE ... FACT STAT
  *     end                                 put everything back             -> GONE
  *
- * Every word is a sign of life. When none came for as long as the limits say, or the connection is closed, or the run takes longer than
- * it may, traffic is cut off, everything is put back, and this process ends: nobody has to come and do it.
+ * Every command is a sign of life. When none came for as long as the limits allow, or the connection is closed, or the run takes longer
+ * than it may, traffic is cut off, everything is put back, and this process ends: no user has to do it.
  */
 #include "host/endpoint.h"
 
@@ -28,16 +28,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/clock.h"
-#include "system/fatal.h"
-#include "system/document.h"
+#include "host/byte_quota.h"
 #include "host/echo.h"
 #include "host/frames.h"
 #include "host/host_report.h"
 #include "host/runs.h"
-#include "version.h"
-#include "host/byte_quota.h"
 #include "host/worker.h"
+#include "system/clock.h"
+#include "system/fatal.h"
+#include "system/files.h"
+#include "system/version.h"
 
 #define MORE_NS	      (120 * NS_PER_S) /* beyond the longest run: preparation and end */
 #define TICK_MS	      50
@@ -47,7 +47,7 @@
 
 static struct limits limits;
 static int signals_fd, echo_fd = -1;
-static uint64_t heard_ns, begun_ns;
+static uint64_t commanded_ns, begun_ns;
 static char *input;
 static size_t input_used;
 
@@ -93,7 +93,7 @@ static bool send_more(const char kind[4], const char *name, uint64_t *at)
 	return got > 0;
 }
 
-/* All that is there, for as long as somebody reads. */
+/* All that is there, for as long as the controller reads. */
 static void send_rest(void)
 {
 	uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + 5 * NS_PER_S;
@@ -149,7 +149,7 @@ static void put_back(void)
 	send_rest();
 }
 
-static void tell_failure(struct writer *status)
+static void send_failure(struct writer *status)
 {
 	frame_send_document("STAT", status);
 }
@@ -194,7 +194,7 @@ static void start_worker(const char *node, bool emulates)
 	if (worker < 0)
 		die("starting the worker", "", "", "%s", strerror(errno));
 	if (worker == 0) {
-		die_telling(NULL);
+		die_reporting(NULL);
 		die_after(NULL);
 		dup2(nothing, STDIN_FILENO);
 		dup2(log, STDOUT_FILENO);
@@ -213,12 +213,13 @@ static void start_worker(const char *node, bool emulates)
 	answers_fd = answers[0];
 }
 
-static void take_plan(char *line, const char *plan, size_t length)
+static void prepare_plan(char *line, const char *plan, size_t length)
 {
 	char run[80], node[80];
 
 	if (directory || sscanf(line, "%*s %79s %79s", run, node) != 2)
-		die("taking on the plan", line, "", "there is one already, or its words are wrong");
+		die("preparing the plan", line, "",
+		    "there is one already, or its arguments are wrong");
 	directory = run_make(run);
 	if (!write_whole_file(in_run("run.json"), plan, length))
 		die("writing", in_run("run.json"), "see whether /run is full", "%s",
@@ -226,16 +227,16 @@ static void take_plan(char *line, const char *plan, size_t length)
 	start_worker(node, *line == 'e');
 }
 
-static void tell_time(const char *line)
+static void send_times(const char *line)
 {
-	uint64_t heard = now_ns(CLOCK_MONOTONIC), number;
+	uint64_t received = now_ns(CLOCK_MONOTONIC), number;
 	char text[120];
 	int length;
 
 	if (sscanf(line, "time %" SCNu64, &number) != 1)
-		die("reading the word", line, "", "a number is missing");
+		die("reading the command", line, "", "a number is missing");
 	length = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-			  number, heard, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
+			  number, received, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
 	frame_send("TIME", text, (size_t)length);
 }
 
@@ -253,8 +254,8 @@ static bool brings_plan(const char *line)
 	return !strncmp(line, "plan ", 5) || !strncmp(line, "emulate ", 8);
 }
 
-/* False when this was the last word. */
-static bool heed(char *line, const char *rest, size_t length)
+/* False when this was the last command. */
+static bool obey(char *line, const char *rest, size_t length)
 {
 	char address[64];
 	uint32_t port, count, gap_us;
@@ -262,7 +263,7 @@ static bool heed(char *line, const char *rest, size_t length)
 	if (!strncmp(line, "look", 4)) {
 		look(&limits, line + 4);
 	} else if (!strncmp(line, "time ", 5)) {
-		tell_time(line);
+		send_times(line);
 	} else if (sscanf(line, "reflect %u", &port) == 1) {
 		if (echo_fd >= 0)
 			close(echo_fd);
@@ -270,21 +271,21 @@ static bool heed(char *line, const char *rest, size_t length)
 	} else if (sscanf(line, "probe %63s %u %u %u", address, &port, &count, &gap_us) == 4) {
 		echo_probe(&limits, address, (uint16_t)port, count, gap_us);
 	} else if (brings_plan(line)) {
-		take_plan(line, rest, length);
+		prepare_plan(line, rest, length);
 	} else if (!strncmp(line, "start ", 6)) {
 		give_start(line);
 	} else if (!strcmp(line, "end")) {
 		return false;
 	} else {
-		die("reading the word", line, "the controller may be of another version",
+		die("reading the command", line, "the controller may be of another version",
 		    "it is unknown");
 	}
-	heard_ns = now_ns(CLOCK_MONOTONIC);
+	commanded_ns = now_ns(CLOCK_MONOTONIC);
 	return true;
 }
 
-/* One whole word off the input; false when there is none, or when it was the last of all. */
-static bool next_word(bool *last)
+/* Obeys one whole command of the input; false when there is none, or when it was the last. */
+static bool next_command(bool *last)
 {
 	char *newline = input_used ? memchr(input, '\n', input_used) : NULL;
 	size_t length, body = 0;
@@ -298,25 +299,25 @@ static bool next_word(bool *last)
 
 		body = strtoul(blank, NULL, 10);
 		if (body > LARGEST_INPUT)
-			die("reading the word", input, "", "its plan is too large");
+			die("reading the command", input, "", "its plan is too large");
 		if (length + body > input_used) {
 			*newline = '\n';
 			return false;
 		}
 	}
-	*last = !heed(input, input + length, body);
+	*last = !obey(input, input + length, body);
 	memmove(input, input + length + body, input_used - length - body);
 	input_used -= length + body;
 	return !*last;
 }
 
 /* False when the connection is closed. */
-static bool hear(void)
+static bool read_input(void)
 {
 	ssize_t got;
 
 	if (input_used == LARGEST_INPUT + 4096)
-		die("reading words", "", "", "one is too long");
+		die("reading commands", "", "", "one is too long");
 	got = read(STDIN_FILENO, input + input_used, LARGEST_INPUT + 4096 - input_used);
 	if (got < 0)
 		return errno == EINTR || errno == EAGAIN;
@@ -324,16 +325,16 @@ static bool hear(void)
 	return got > 0;
 }
 
-static void hear_worker(void)
+static void read_answer(void)
 {
-	char word;
+	char answer;
 
-	if (read(answers_fd, &word, 1) != 1) {
+	if (read(answers_fd, &answer, 1) != 1) {
 		close(answers_fd);
 		answers_fd = -1;
 		return;
 	}
-	if (word == WORKER_READY) {
+	if (answer == WORKER_READY) {
 		frame_send("REDY", "", 0);
 	} else {
 		send_rest();
@@ -343,7 +344,7 @@ static void hear_worker(void)
 	}
 }
 
-/* A worker that ended before its time says why in its status, unless it was killed. */
+/* A worker that ended early has written the reason into its status, unless it was killed. */
 static void see_worker_end(void)
 {
 	int status;
@@ -371,7 +372,7 @@ static void see_worker_end(void)
 		writer_text(&writer, "attempting", "running on");
 		writer_text(&writer, "subject", limits.host);
 		writer_text(&writer, "what", what);
-		writer_text(&writer, "hint", "see whether somebody stopped it, or memory ran out");
+		writer_text(&writer, "hint", "see whether a user stopped it, or memory ran out");
 		writer_end(&writer);
 		frame_send_document("STAT", &writer);
 	}
@@ -412,7 +413,7 @@ static const char *was_silent(void)
 	return why;
 }
 
-/* Why it is over: NULL for the controller's own word. */
+/* Why it is over: NULL if the controller ended it. */
 static const char *serve(void)
 {
 	for (;;) {
@@ -428,24 +429,24 @@ static const char *serve(void)
 
 		poll(polls, 5, worker && !done ? TICK_MS : 1000);
 		if (polls[1].revents && asked_to_end())
-			return "it was told to stop on this host";
-		if (polls[0].revents && !hear())
+			return "it was asked to stop on this host";
+		if (polls[0].revents && !read_input())
 			return "the controller has closed the connection";
-		while (next_word(&last))
+		while (next_command(&last))
 			continue;
 		if (last)
 			return NULL;
 		if (polls[2].revents)
-			hear_worker();
+			read_answer();
 		if (polls[3].revents)
 			echo_answer(&limits, echo_fd);
 		see_worker_end();
 		if (!frames_push())
-			return "nobody reads what this host says";
+			return "the controller no longer reads what this host sends";
 		if (!done && !send_more("LOGS", "log.txt", &log_at))
 			send_more("TRCE", "trace.bin", &trace_at);
 		now = now_ns(CLOCK_MONOTONIC);
-		if (now > heard_ns + limits.silence_us * NS_PER_US)
+		if (now > commanded_ns + limits.silence_us * NS_PER_US)
 			return was_silent();
 		if (directory && now > begun_ns + limits.longest_us * NS_PER_US + MORE_NS)
 			return "it took longer than a run may";
@@ -457,7 +458,7 @@ _Noreturn void endpoint_run(void)
 	const char *why;
 
 	frames_open();
-	die_telling(tell_failure);
+	die_reporting(send_failure);
 	die_after(send_rest);
 	limits_read(&limits);
 	host_claim();
@@ -465,7 +466,7 @@ _Noreturn void endpoint_run(void)
 	watch_signals();
 	die_after(put_back);
 	input = need_memory(LARGEST_INPUT + 4096, 1);
-	heard_ns = begun_ns = now_ns(CLOCK_MONOTONIC);
+	commanded_ns = begun_ns = now_ns(CLOCK_MONOTONIC);
 	greet();
 	why = serve();
 	if (why)

@@ -1,4 +1,4 @@
-/* agent endpoint: a real host's side of a run, spoken to over standard input and answering in frames (frames.h). */
+/* agent endpoint: a real host's side of a run. Commands come over standard input, answers go out as frames (frames.h). */
 #ifndef LONGHAUL_ENDPOINT_H
 #define LONGHAUL_ENDPOINT_H
 

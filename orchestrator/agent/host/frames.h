@@ -1,10 +1,10 @@
 /*
- * What an endpoint says to its controller: frames on standard output, which never block.
+ * What an endpoint sends to its controller: frames on standard output, which never block.
  *
  *     4 letters | length, 32 bits, little-endian | payload
  *
  *     HELO  {"agent", "build", "limits"}                  LOOK  what a look at the machine found
- *     TIME  "N HEARD SAID REAL", nanoseconds              ECHO  what probes of the path found
+ *     TIME  "N RECEIVED SENT REAL", nanoseconds           ECHO  what probes of the path found
  *     REDY  the worker waits for the start                TRCE  the next bytes of trace.bin
  *     LOGS  the next bytes of log.txt                     FACT  facts.json
  *     STAT  status.json                                   GONE  {"left": things that could not be put back}
@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/writer.h"
+#include "system/json_writer.h"
 
-/* Takes standard output for frames alone; what anybody prints goes to standard error from here on. */
+/* Takes standard output for frames alone; all other output goes to standard error from here on. */
 void frames_open(void);
 void frame_send(const char kind[4], const void *payload, size_t length);
 /* Sends a finished document and frees it. */
@@ -28,7 +28,7 @@ void frame_send_file(const char kind[4], const char *path);
 bool frames_empty(void);
 /* The descriptor to poll for writing while something waits. */
 int frames_fd(void);
-/* Writes what can be written; false if nobody reads any more. */
+/* Writes what can be written; false if the controller no longer reads. */
 bool frames_push(void);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "host/frames.h"
 #include "net/nic.h"
-#include "system/sysctl.h"
+#include "net/sysctl.h"
 
 #define WATCH_NS 500000000l
 
@@ -103,7 +103,7 @@ static void write_settings(struct writer *writer)
 	writer_end(writer);
 }
 
-/* Whether somebody keeps the clock right, as the kernel knows it: chrony and its kind tell it. */
+/* Whether a time service keeps the clock right: chrony and the like report it to the kernel. */
 static void write_clock(struct writer *writer)
 {
 	struct timex state = {0};

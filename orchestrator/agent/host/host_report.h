@@ -1,6 +1,6 @@
 /* A look at a real host before and after a run: what could spoil its numbers. Nothing is changed by it. */
-#ifndef LONGHAUL_LOOK_H
-#define LONGHAUL_LOOK_H
+#ifndef LONGHAUL_HOST_REPORT_H
+#define LONGHAUL_HOST_REPORT_H
 
 #include "host/limits.h"
 

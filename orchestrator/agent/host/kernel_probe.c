@@ -1,5 +1,5 @@
 /*
- * The only sure answer is the kernel's own: what is built in stands in no list of modules. So each thing is tried, in
+ * Only the kernel can answer for sure: what is built in is in no list of modules. So each thing is tried, in
  * a network namespace that is gone with this process; a kernel that has a module for it loads it on the way, as it
  * would for the run.
  */
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "system/fatal.h"
 #include "net/netlink.h"
+#include "system/fatal.h"
 
 #define LOOPBACK_INDEX 1
 
@@ -30,7 +30,7 @@ static bool knows_qdisc(int fd, const char *kind)
 
 	request_begin(&request, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &body, sizeof(body));
 	request_add_text(&request, TCA_KIND, kind);
-	/* Whatever else it says, it knew the word: most kinds ask for options. */
+	/* Any other error means that it knows the kind: most kinds ask for options. */
 	return netlink_ask(fd, &request, why, sizeof(why)) != ENOENT;
 }
 
@@ -73,7 +73,7 @@ int able_run(int count, char **arguments)
 {
 	int fd;
 
-	/* Without rights a namespace of one's own gives them, unless the machine forbids that too. */
+	/* Without rights a user namespace gives them, unless the machine forbids that too. */
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		die("making a namespace to ask the kernel in", "", "be root", "%s",
 		    strerror(errno));

@@ -1,13 +1,13 @@
-/* Each refusal says which part of the plan goes beyond which limit. */
+/* Each refusal names the part of the plan and the limit that it exceeds. */
 #include "host/limits.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "system/fatal.h"
-#include "system/document.h"
 #include "plan/fields.h"
-#include "net/nic.h"
+#include "system/fatal.h"
+#include "system/json_file.h"
+#include "traffic/governor.h"
 
 #define HOLDING	   "holding the run to " LIMITS_FILE ":"
 #define SILENCE_US 30000000
@@ -62,7 +62,7 @@ void limits_read(struct limits *limits)
 		NEED("yielding", struct reading, yielding, FIELD_VALUE),
 	};
 	const struct json *root =
-		document_read(LIMITS_FILE, "reading what the operator allows on this host in");
+		json_read_file(LIMITS_FILE, "reading what the operator allows on this host in");
 
 	fields_about("reading what the operator allows on this host in " LIMITS_FILE ":", "",
 		     "`longhaul hosts deploy` writes it");
@@ -97,30 +97,12 @@ static bool yields(const struct limits *limits, const char *cc)
 	return false;
 }
 
-uint64_t limits_asked_bps(const struct plan *plan, const struct flow *flow)
-{
-	uint64_t most = flow->max_pacing_bps;
-
-	/* Its rate counts frames already. */
-	if (flow->kind == FLOW_UDP)
-		return flow->rate_bps;
-
-	for (size_t i = 0; i < plan->change_count; i++) {
-		const struct change *change = &plan->schedule[i];
-
-		if (change->kind == CHANGE_FLOW && change->flow == flow &&
-		    change->max_pacing_bps != NEVER && change->max_pacing_bps > most)
-			most = change->max_pacing_bps;
-	}
-	return most * nic_frame(flow->from->device) / nic_payload(flow->from->device);
-}
-
 static void hold_control(const struct limits *limits, const struct flow *flow, const char *cc,
 			 const struct peer *peer)
 {
 	if (!peer->provisioned && !yields(limits, cc))
 		die(HOLDING, flow->name, WIDEN,
-		    "%s gives way to nobody, and the way to %s is not provisioned", cc,
+		    "%s yields to no other traffic, and the way to %s is not provisioned", cc,
 		    inet_ntoa(peer->address));
 }
 
@@ -129,7 +111,7 @@ static void hold_sender(const struct limits *limits, const struct plan *plan,
 {
 	if (flow->kind == FLOW_UDP && !peer->provisioned)
 		die(HOLDING, flow->name, WIDEN,
-		    "UDP gives way to nobody, and the way to %s is not provisioned",
+		    "UDP yields to no other traffic, and the way to %s is not provisioned",
 		    inet_ntoa(peer->address));
 	if (flow->cc)
 		hold_control(limits, flow, flow->cc, peer);
@@ -172,7 +154,7 @@ static void hold_flow(const struct limits *limits, const struct plan *plan, cons
 		hold_sender(limits, plan, flow, peer);
 }
 
-/* What a run must not do to a machine that is not its own. */
+/* What a run must not do to a machine that others use too. */
 static void hold_machine(const struct plan *plan)
 {
 	if (plan->wire_count || plan->link_count || plan->route_count || plan->neighbour_count ||
@@ -192,7 +174,7 @@ static void hold_machine(const struct plan *plan)
 	for (size_t i = 0; i < plan->change_count; i++)
 		if (plan->schedule[i].kind != CHANGE_FLOW)
 			die(HOLDING, "schedule", "",
-			    "it changes something else than a flow of its own");
+			    "it changes something other than a flow of the plan");
 }
 
 void limits_hold(const struct limits *limits, const struct plan *plan, const struct node *node)
@@ -216,8 +198,8 @@ void limits_hold(const struct limits *limits, const struct plan *plan, const str
 		hold_flow(limits, plan, flow, node);
 		if (flow->from != node)
 			continue;
-		asked_bps += limits_asked_bps(plan, flow);
-		governed |= !limits_asked_bps(plan, flow);
+		asked_bps += governor_asked_bps(plan, flow);
+		governed |= !governor_asked_bps(plan, flow);
 	}
 	if (asked_bps > limits->rate_bps || (governed && asked_bps == limits->rate_bps))
 		die(HOLDING, "the rates of its flows", WIDEN,

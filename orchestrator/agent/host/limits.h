@@ -1,4 +1,4 @@
-/* What the operator allows on this host: /etc/longhaul/limits.json. No run goes beyond it, whoever asks. */
+/* What the operator allows on this host: /etc/longhaul/limits.json. No run of any user goes beyond it. */
 #ifndef LONGHAUL_LIMITS_H
 #define LONGHAUL_LIMITS_H
 
@@ -8,7 +8,7 @@
 
 struct peer {
 	struct in_addr address;
-	bool provisioned; /* controls that give way to nobody may be used, and UDP */
+	bool provisioned; /* UDP may be used, and controls that yield to no other */
 };
 
 struct limits {
@@ -31,8 +31,6 @@ struct limits {
 void limits_read(struct limits *limits);
 bool limits_allow_port(const struct limits *limits, uint16_t port);
 const struct peer *limits_find_peer(const struct limits *limits, struct in_addr address);
-/* The most that a flow asks for in frames, also later; 0 where it takes what it gets. */
-uint64_t limits_asked_bps(const struct plan *plan, const struct flow *flow);
 /* Fatal if this node's share of the plan goes beyond the limits. */
 void limits_hold(const struct limits *limits, const struct plan *plan, const struct node *node);
 

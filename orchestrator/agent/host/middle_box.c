@@ -1,4 +1,4 @@
-/* The queues are those of any path of an experiment; only where they are put is not a namespace of ours. */
+/* The queues are those of any path of an experiment, on devices of this machine in place of a node's. */
 #include "host/middle_box.h"
 
 #include <errno.h>
@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/restore.h"
+#include "net/nodes.h"
+#include "net/qdisc.h"
+#include "plan/fields.h"
+#include "plan/qdiscs.h"
 #include "system/clock.h"
 #include "system/fatal.h"
-#include "system/document.h"
-#include "plan/fields.h"
-#include "net/links.h"
-#include "plan/qdisc_parts.h"
-#include "net/qdisc.h"
-#include "host/restore.h"
-#include "trace/writer.h"
+#include "system/json_file.h"
+#include "system/json_writer.h"
 
 #define PLAN  "run.json"
 #define FACTS "facts.json"
@@ -69,7 +69,7 @@ static void read_plan(const struct limits *limits)
 		NEED("ends", struct reading, ends, FIELD_VALUE),
 	};
 
-	fields_read(document_read(PLAN, "reading the plan"), fields, COUNT(fields), &reading);
+	fields_read(json_read_file(PLAN, "reading the plan"), fields, COUNT(fields), &reading);
 	duration_us = reading.duration_us;
 	if (duration_us > limits->longest_us)
 		die("holding the run to " LIMITS_FILE ":", "duration_us", "",
@@ -82,8 +82,8 @@ static void read_plan(const struct limits *limits)
 		read_end(limits, item, &ends[item->index]);
 }
 
-/* The kernel's own has no handle; any other is somebody's. */
-static void refuse_somebodys(const struct end *end)
+/* The kernel's own has no handle; any other was configured by a user. */
+static void refuse_configured(const struct end *end)
 {
 	size_t count;
 	struct qdisc_reading *readings = qdiscs_read(&here, &count);
@@ -93,7 +93,7 @@ static void refuse_somebodys(const struct end *end)
 		    readings[i].handle)
 			die("emulating a path on", end->dev,
 			    "take it away with `tc qdisc delete dev DEVICE root`, or choose another device",
-			    "somebody configured %s there, which stays", readings[i].kind);
+			    "a user configured %s there, which stays", readings[i].kind);
 	free(readings);
 }
 
@@ -105,7 +105,7 @@ void box_prepare(const struct limits *limits)
 	read_plan(limits);
 	nodes_adopt(&plan);
 	for (size_t i = 0; i < end_count; i++)
-		refuse_somebodys(&ends[i]);
+		refuse_configured(&ends[i]);
 	for (size_t i = 0; i < end_count; i++) {
 		undo_note_queues(&ends[i]);
 		qdiscs_install_on(&ends[i]);
@@ -124,7 +124,7 @@ static void write_end(struct writer *writer, const struct end *end,
 
 		if (!reading)
 			die("reading back the queues of", end->dev,
-			    "somebody took them away while the run went on", "%s is not there",
+			    "another program removed them during the run", "%s is not there",
 			    qdisc_kind_name(end->qdiscs[i].kind));
 		writer_object(writer, NULL);
 		writer_text(writer, "kind", reading->kind);
@@ -137,7 +137,7 @@ static void write_end(struct writer *writer, const struct end *end,
 	writer_end(writer);
 }
 
-void box_carry_out(uint64_t start_ns)
+void box_run(uint64_t start_ns)
 {
 	struct qdisc_reading *readings;
 	struct writer writer;

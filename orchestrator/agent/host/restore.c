@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/fatal.h"
-#include "system/modules.h"
+#include "net/modules.h"
 #include "net/netlink.h"
 #include "net/qdisc.h"
+#include "plan/qdiscs.h"
+#include "system/fatal.h"
 
 #define CHANGED	   "changed"
 #define MOST_LINES 256
@@ -63,7 +64,7 @@ static void need_control(const struct flow *flow, const char *cc)
 	close(fd);
 }
 
-static void bring(const struct flow *flow, const char *cc)
+static void load_control(const struct flow *flow, const char *cc)
 {
 	char module[64];
 	bool was_there;
@@ -81,13 +82,13 @@ void undo_load_controls(const struct plan *plan, const struct node *node)
 		const struct flow *flow = &plan->flows[i];
 
 		if (flow->cc && (flow->from == node || (flow->to == node && flow->both_ends)))
-			bring(flow, flow->cc);
+			load_control(flow, flow->cc);
 	}
 	for (size_t i = 0; i < plan->change_count; i++) {
 		const struct change *change = &plan->schedule[i];
 
 		if (change->kind == CHANGE_FLOW && change->cc && change->flow->from == node)
-			bring(change->flow, change->cc);
+			load_control(change->flow, change->cc);
 	}
 }
 
@@ -160,7 +161,7 @@ void undo_note_queues(const struct end *end)
 		note("queue %s %x\n", end->dev, end->qdiscs[0].handle);
 }
 
-/* The kernel gives the device its own again. One that is another's by now stays. */
+/* The kernel then gives the device its default queue. A queue that another program has put there meanwhile stays. */
 static bool remove_queue(const char *dev, uint32_t handle)
 {
 	struct node here = {.rtnl_fd = netlink_open(NETLINK_ROUTE)};

@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/fatal.h"
+#include "host/byte_quota.h"
 #include "host/limits.h"
 #include "host/restore.h"
-#include "host/byte_quota.h"
+#include "system/fatal.h"
+#include "system/files.h"
 
 #define RUNS	   "/run/longhaul"
 #define TRIES	   100
@@ -45,7 +46,7 @@ static int try_lock(const char *path, int flags)
 
 void host_claim(void)
 {
-	/* The file that says what may be done here is there on every host that may be used. */
+	/* Every host that may be used has this file. */
 	if (try_lock(LIMITS_FILE, 0) < 0)
 		die("taking this host", "",
 		    "wait for it, at most 30 s if its controller is gone, or end it with `longhaul hosts stop`",
@@ -111,7 +112,7 @@ int run_clear(const char *directory)
 
 	volume_add(number_in(directory, "sent"));
 	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	/* As it was found, if nobody else has something there. */
+	/* The folder goes too, unless another program has something there. */
 	rmdir(RUNS);
 	return left;
 }
@@ -127,7 +128,7 @@ static int visit_runs(void (*visit)(const char *directory, int lock))
 
 		snprintf(path, sizeof(path), RUNS "/%s", one->d_name);
 		snprintf(lock, sizeof(lock), "%s/lock", path);
-		/* Mininet has a folder of its own there. */
+		/* Mininet has a folder there too. */
 		if (*one->d_name == '.' || access(lock, F_OK))
 			continue;
 		count++;

@@ -1,6 +1,6 @@
 /*
- * The worker is a process of its own, under a supervisor (endpoint.c) that watches over it and puts back what it has changed.
- * Should the supervisor be killed, a signal tells the worker: it cuts its traffic off and has everything put back itself.
+ * The worker is a separate process under a supervisor (endpoint.c), which watches it and puts back what it has changed.
+ * If the supervisor is killed, a signal reaches the worker: it cuts its traffic off and has everything put back itself.
  */
 #include "host/worker.h"
 
@@ -13,20 +13,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/byte_quota.h"
 #include "host/middle_box.h"
-#include "host/cpu_budget.h"
+#include "host/restore.h"
+#include "host/runs.h"
+#include "net/nodes.h"
+#include "plan/run_json.h"
+#include "run/facts.h"
+#include "run/run.h"
+#include "run/schedule.h"
+#include "run/snapshot.h"
 #include "system/clock.h"
+#include "system/cpu_budget.h"
 #include "system/fatal.h"
-#include "trace/facts.h"
+#include "system/files.h"
+#include "system/threads.h"
+#include "trace/probe.h"
+#include "traffic/flow.h"
 #include "traffic/flows.h"
 #include "traffic/governor.h"
-#include "net/links.h"
-#include "trace/probe.h"
-#include "run.h"
-#include "host/runs.h"
-#include "traffic/schedule.h"
-#include "host/restore.h"
-#include "host/byte_quota.h"
 
 #define PLAN	  "run.json"
 #define STATUS	  "status.json"
@@ -54,7 +59,7 @@ static void have_all_put_back(void)
 	_exit(0);
 }
 
-static void *heed(void *unused)
+static void *await_signal(void *unused)
 {
 	sigset_t set;
 	int number;
@@ -94,7 +99,7 @@ static struct node *find_node(const char *name)
 	return found;
 }
 
-static void tell(int fd, char word)
+static void answer(int fd, char word)
 {
 	if (write(fd, &word, 1) != 1)
 		die("answering the supervisor", "", "", "%s", strerror(errno));
@@ -105,7 +110,7 @@ static uint64_t wait_for_start(int fd)
 	uint64_t at_ns, now_ns;
 
 	if (read(fd, &at_ns, sizeof(at_ns)) != sizeof(at_ns))
-		die("waiting for the start", "", "", "nobody gave one");
+		die("waiting for the start", "", "", "the supervisor gave none");
 	clock_set_epoch(0);
 	now_ns = clock_now_ns();
 	if (now_ns > at_ns + LATEST_NS)
@@ -126,12 +131,12 @@ static void prepare(const struct limits *limits, const char *name)
 	for (size_t i = 0; i < the_plan.module_count; i++)
 		undo_set_parameters(&the_plan.modules[i]);
 	nodes_adopt(&the_plan);
-	governor_prepare(limits, &the_plan, node);
+	governor_prepare(&the_plan, node, limits->rate_bps, limits->run_bytes);
 	flows_unmarked();
 	flows_prepare(&the_plan);
 }
 
-static void carry_out(const struct limits *limits, uint64_t start_ns)
+static void run_share(const struct limits *limits, uint64_t start_ns)
 {
 	uint64_t seen = volume_today();
 	struct snapshot snapshot;
@@ -146,7 +151,7 @@ static void carry_out(const struct limits *limits, uint64_t start_ns)
 	schedule_follow(&the_plan);
 	clock_wait_surely(the_plan.duration_us * NS_PER_US);
 	budget_stop();
-	facts_snapshot(&the_plan, &snapshot);
+	snapshot_take(&the_plan, &snapshot);
 	flows_settle(&the_plan);
 	flows_count(&the_plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);
@@ -173,20 +178,20 @@ _Noreturn void worker_run(const struct limits *limits, const char *node, const c
 	die_in_run();
 	die_after(forget_traffic);
 	run_prepare();
-	thread_start(heed, NULL);
+	thread_start(await_signal, NULL);
 	if (emulates)
 		box_prepare(limits);
 	else
 		prepare(limits, node);
-	tell(answers_fd, WORKER_READY);
+	answer(answers_fd, WORKER_READY);
 	if (emulates)
-		box_carry_out(wait_for_start(orders_fd));
+		box_run(wait_for_start(orders_fd));
 	else
-		carry_out(limits, wait_for_start(orders_fd));
+		run_share(limits, wait_for_start(orders_fd));
 	if (!write_whole_file(STATUS, done, sizeof(done) - 1))
 		die("writing", STATUS, "", "%s", strerror(errno));
-	tell(answers_fd, WORKER_DONE);
-	/* Receivers stay until the senders are through, whose clocks are not quite ours. */
+	answer(answers_fd, WORKER_DONE);
+	/* Receivers stay until the senders have finished, whose clocks differ a little. */
 	while (read(orders_fd, &rest, 1) > 0)
 		continue;
 	leave(0);

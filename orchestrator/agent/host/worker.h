@@ -1,4 +1,4 @@
-/* One host's share of a run, by the real clock, from an instant that all agree on: an endpoint's flows and trace, or a middle box's queues. */
+/* One host's share of a run, in real time, from an instant common to all: an endpoint's flows and trace, or a middle box's queues. */
 #ifndef LONGHAUL_WORKER_H
 #define LONGHAUL_WORKER_H
 
@@ -9,7 +9,7 @@
 
 /*
  * In the run directory. Writes WORKER_READY when it could start, reads the start (nanoseconds of the monotonic clock),
- * writes WORKER_DONE when its facts and its status lie there, and ends when the other pipe is closed.
+ * writes WORKER_DONE when its facts and its status are written, and ends when the other pipe is closed.
  */
 _Noreturn void worker_run(const struct limits *limits, const char *node, const char *directory,
 			  bool emulates, int orders_fd, int answers_fd);

@@ -1,13 +1,14 @@
-/* Who is where: addresses of devices, neighbours told beforehand, routes with what they say of a window. */
+/* Addresses of devices, neighbours added beforehand, and routes with their metrics of a window. */
 #include "net/addresses.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "system/fatal.h"
-#include "net/links.h"
 #include "net/netlink.h"
+#include "net/nodes.h"
+#include "net/readback.h"
+#include "system/fatal.h"
 
 static void add(const struct end *end)
 {
@@ -164,7 +165,7 @@ static void check_route(const struct route *route)
 	check_metric(&search, RTAX_QUICKACK, "quickack", route->quickack);
 }
 
-void addresses_tell(const struct plan *plan)
+void routes_create(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->neighbour_count; i++)
 		add_neighbour(&plan->neighbours[i]);

@@ -6,7 +6,7 @@
 
 /* Gives a device its address, or none, and reads back that it has no other. */
 void address_set(const struct end *end);
-/* Neighbours and routes, read back. */
-void addresses_tell(const struct plan *plan);
+/* Adds neighbours and routes, read back. */
+void routes_create(const struct plan *plan);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * A node of the kind `bridge` is one Linux bridge over all its devices. It learns nothing and floods
- * nothing: which hosts are behind which device is told beforehand, by the plan.
+ * nothing: the plan has the hosts behind each device, and they are entered beforehand.
  *
  *     [a1] a1-s1 === s1-a1 \
  *                           br [node s1] --- s1-b1 === b1-s1 [b1]
@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "system/fatal.h"
-#include "net/links.h"
 #include "net/netlink.h"
+#include "net/nodes.h"
+#include "net/readback.h"
+#include "system/fatal.h"
 
 #define DEVICE "br"
 

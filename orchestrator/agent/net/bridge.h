@@ -4,7 +4,7 @@
 
 #include "plan/plan.h"
 
-/* Joins the devices of each such node, and teaches it where each host is; all read back. */
+/* Joins the devices of each such node, and enters the hosts behind each; all read back. */
 void bridges_create(struct plan *plan);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Builds the graph with rtnetlink, or completes one that is there, and reads it back. A wire is a veth
+ * Builds the wires with rtnetlink, or completes those that are there, and reads them back. A wire is a veth
  * pair made in one request, its two ends being born in their namespaces:
  *
  *     [node s1] s1-r ====== r-s1 [node r] r-d ====== d-r [node d]
@@ -7,146 +7,31 @@
 #include "net/links.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/veth.h>
-#include <sched.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "net/addresses.h"
 #include "net/bridge.h"
-#include "system/fatal.h"
 #include "net/netlink.h"
+#include "net/nodes.h"
 #include "net/offloads.h"
+#include "net/readback.h"
+#include "system/fatal.h"
 
 #define OPERSTATE_UP	 6 /* IF_OPER_UP of linux/if.h, which net/if.h excludes */
 #define GSO_MAX_SEGMENTS 1 /* a packet is a packet: loss and queue limits count real ones */
 
-static int birth_namespace = -1;
-static const char *mark; /* NULL: devices need no word that says whose they are */
+static const char *mark; /* NULL: devices need no alias that names their owner */
 
 void links_mark(const char *text)
 {
 	mark = text;
 }
 
-_Noreturn void refuse_reading(const struct end *end, const char *option, const char *asked,
-			      const char *read)
-{
-	char subject[128];
-
-	snprintf(subject, sizeof(subject), "%s of node %s", end->dev, end->node->name);
-	die("reading back", subject, "the guest kernel does not do what the plan needs",
-	    "%s was asked to be %s and reads %s", option, asked, read);
-}
-
-void compare_number(const struct end *end, const char *option, uint64_t asked, uint64_t read)
-{
-	char asked_text[24], read_text[24];
-
-	if (asked == read)
-		return;
-	snprintf(asked_text, sizeof(asked_text), "%llu", (unsigned long long)asked);
-	snprintf(read_text, sizeof(read_text), "%llu", (unsigned long long)read);
-	refuse_reading(end, option, asked_text, read_text);
-}
-
-void ask_node(const struct node *node, struct request *request, const char *attempting,
-	      const char *thing)
-{
-	char why[256], subject[128];
-
-	if (!netlink_ask(node->rtnl_fd, request, why, sizeof(why)))
-		return;
-	snprintf(subject, sizeof(subject), "%s of node %s", thing, node->name);
-	die(attempting, subject, "", "%s", why);
-}
-
-void enter_node(const struct node *node)
-{
-	if (setns(node->namespace_fd, CLONE_NEWNET))
-		die("entering node", node->name, "", "%s", strerror(errno));
-}
-
-void leave_node(void)
-{
-	if (setns(birth_namespace, CLONE_NEWNET))
-		die("leaving a node", "", "", "%s", strerror(errno));
-}
-
-static int open_here(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		die("opening", path, "the guest kernel needs procfs and network namespaces", "%s",
-		    strerror(errno));
-	return fd;
-}
-
-static void set_up(const struct node *node, const char *dev, unsigned int index)
-{
-	struct ifinfomsg body = {
-		.ifi_index = (int)index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
-	struct request request;
-
-	request_begin(&request, RTM_NEWLINK, 0, &body, sizeof(body));
-	ask_node(node, &request, "bringing up", dev);
-}
-
-static void enter_first(const struct node *node)
-{
-	char path[32];
-	int fd;
-
-	if (!node->process) {
-		if (unshare(CLONE_NEWNET))
-			die("making node", node->name, "the guest kernel needs CONFIG_NET_NS", "%s",
-			    strerror(errno));
-		return;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", node->process);
-	fd = open_here(path);
-	if (setns(fd, CLONE_NEWNET))
-		die("entering the namespace of node", node->name, "", "%s", strerror(errno));
-	close(fd);
-}
-
-/* What is asked of the namespace that this process is in is asked of the node from here on. */
-static void open_node(struct node *node)
-{
-	node->namespace_fd = open_here("/proc/self/ns/net");
-	node->snmp_fd = open_here("/proc/self/net/snmp");
-	node->rtnl_fd = netlink_open(NETLINK_ROUTE);
-	node->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (node->inet_fd < 0)
-		die("making node", node->name, "the guest kernel needs CONFIG_INET", "%s",
-		    strerror(errno));
-}
-
-void nodes_create(struct plan *plan)
-{
-	birth_namespace = open_here("/proc/self/ns/net");
-	for (size_t i = 0; i < plan->node_count; i++) {
-		enter_first(&plan->nodes[i]);
-		open_node(&plan->nodes[i]);
-		set_up(&plan->nodes[i], "lo", 1);
-	}
-	leave_node();
-}
-
-void nodes_adopt(struct plan *plan)
-{
-	birth_namespace = open_here("/proc/self/ns/net");
-	for (size_t i = 0; i < plan->node_count; i++)
-		if (!plan->nodes[i].elsewhere)
-			open_node(&plan->nodes[i]);
-}
-
-/* What any device can be told at any time. */
+/* What any device takes at any time. */
 static void settle_end(struct request *request, const struct end *end)
 {
 	request_add(request, IFLA_ADDRESS, &end->mac, sizeof(end->mac));
@@ -201,7 +86,7 @@ static void find_index(struct end *end)
 	struct ifreq ifreq = {0};
 
 	memcpy(ifreq.ifr_name, end->dev, strlen(end->dev));
-	if (ioctl_device(end->node->inet_fd, SIOCGIFINDEX, &ifreq))
+	if (ioctl_node(end->node, SIOCGIFINDEX, &ifreq))
 		refuse_reading(end, "device", "there", strerror(errno));
 	end->index = (unsigned int)ifreq.ifr_ifindex;
 }
@@ -328,7 +213,7 @@ static size_t devices_waiting(const struct plan *plan)
 	return waiting;
 }
 
-/* The kernel takes note of new carriers for a hundred devices a second; until then a device drops what it is given. */
+/* The kernel notes new carriers of a hundred devices a second; until then a device drops the packets it is given. */
 static void wait_for_carriers(const struct plan *plan)
 {
 	size_t waiting;
@@ -360,13 +245,13 @@ void links_create(struct plan *plan)
 
 			if (end->node->process)
 				complete_end(end);
-			set_up(end->node, end->dev, end->index);
+			device_up(end->node, end->dev, end->index);
 			address_set(end);
 			offloads_off(end);
 		}
 	}
 	bridges_create(plan);
-	addresses_tell(plan);
+	routes_create(plan);
 	wait_for_carriers(plan);
 	visit_devices(plan, NULL);
 }

@@ -11,7 +11,7 @@
 
 #include "system/fatal.h"
 
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* the answer is one, and everybody's */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* all threads share one answer */
 static _Alignas(struct nlmsghdr) char answer[1 << 16];
 
 int netlink_open(int protocol)
@@ -22,7 +22,7 @@ int netlink_open(int protocol)
 	if (fd < 0)
 		die("opening netlink", "", "the guest kernel needs CONFIG_NET", "%s",
 		    strerror(errno));
-	/* The kernel's words are a comfort, not a need: errors of these two are ignored. */
+	/* The kernel's texts help but are not needed: errors of these two are ignored. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
 	return fd;

@@ -1,4 +1,4 @@
-/* Netlink: build a request, send it and hear the answer, or walk a dump. */
+/* Netlink: build a request, send it and read the answer, or walk a dump. */
 #ifndef LONGHAUL_NETLINK_H
 #define LONGHAUL_NETLINK_H
 
@@ -31,7 +31,7 @@ void request_add_bytes(struct request *request, const void *data, size_t size);
 size_t request_nest(struct request *request, uint16_t type);
 void request_unnest(struct request *request, size_t nest);
 
-/* 0, or an errno with the kernel's own words (or strerror's) in `why`. */
+/* 0, or an errno with the kernel's text (or strerror's) in `why`. */
 int netlink_ask(int fd, struct request *request, char *why, size_t size);
 
 typedef void (*netlink_visit)(const struct nlmsghdr *message, void *context);

@@ -1,4 +1,4 @@
-/* A network device of a real machine, as sysfs tells of it. */
+/* A network device of a real machine, as sysfs shows it. */
 #ifndef LONGHAUL_NIC_H
 #define LONGHAUL_NIC_H
 

@@ -11,13 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/nodes.h"
+#include "net/readback.h"
 #include "system/fatal.h"
-#include "net/links.h"
-
-int ioctl_device(int fd, unsigned long operation, struct ifreq *ifreq)
-{
-	return ioctl(fd, operation, ifreq);
-}
 
 static void ethtool(const struct end *end, void *command, const char *what)
 {
@@ -25,7 +21,7 @@ static void ethtool(const struct end *end, void *command, const char *what)
 
 	memcpy(ifreq.ifr_name, end->dev, strlen(end->dev));
 	ifreq.ifr_data = command;
-	if (ioctl_device(end->node->inet_fd, SIOCETHTOOL, &ifreq) < 0)
+	if (ioctl_node(end->node, SIOCETHTOOL, &ifreq) < 0)
 		refuse_reading(end, what, "answered", strerror(errno));
 }
 

@@ -2,14 +2,9 @@
 #ifndef LONGHAUL_OFFLOADS_H
 #define LONGHAUL_OFFLOADS_H
 
-#include <sys/ioctl.h>
-
 #include "plan/plan.h"
 
 /* Turns off every feature that makes one packet of many or many of one, and reads that back. */
 void offloads_off(struct end *end);
-
-/* ioctl on a device; exists so that the callers agree on the type of the argument. */
-int ioctl_device(int fd, unsigned long operation, struct ifreq *ifreq);
 
 #endif

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/netlink.h"
+#include "net/readback.h"
+#include "plan/qdiscs.h"
 #include "system/fatal.h"
-#include "net/links.h"
 
 struct reading_list {
 	struct qdisc_reading *readings;

@@ -3,9 +3,8 @@
  * plan's own structure; where the kernel rounds (codel's 1024 ns, pie's jiffies, tbf's 64 ns), a
  * value as close as that rounding counts as the one that was asked for.
  */
-#include "net/qdisc.h"
+#include "net/qdisc_kinds.h"
 
-#include <lh_dcf.h>
 #include <linux/pkt_sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/json.h"
+#include "system/json_reader.h"
 
 enum field_type {
 	FIELD_BOOL,
@@ -60,12 +60,12 @@ struct field {
 	item;                                                              \
 	item = item->next
 
-/* What the values that follow are part of, for refusals; the plan, unless this says otherwise. */
+/* Names the document that the next values are part of, for refusals; without this call it is the plan. */
 void fields_about(const char *attempting, const char *document, const char *hint);
 
 void fields_read(const struct json *object, const struct field *fields, size_t count, void *into);
 
-/* One value, as `field` says (its key and offset do not matter). */
+/* One value by `field` (its key and offset do not matter). */
 void fields_read_one(const struct json *value, const struct field *field, void *into);
 
 /* Refuses a value: "reading the plan wires[0].ends[1].mtu: ..." */

@@ -1,6 +1,6 @@
 /*
  * run.json as structures: docs/run-directory.md is the reference. The second half of some
- * structures is what the guest adds while it runs (descriptors, indices, counts).
+ * structures is what the agent adds while it runs (descriptors, indices, counters).
  */
 #ifndef LONGHAUL_PLAN_H
 #define LONGHAUL_PLAN_H
@@ -27,13 +27,13 @@ struct node {
 	struct pair *sysctls;
 	size_t sysctl_count;
 
-	/* A real host of its own: what it is reached by, and the link that its device's queue is; NO_LINK: of none. */
+	/* A node that is a real host: its address, its device, and the link that stands for the device's queue; NO_LINK: none. */
 	struct in_addr host_address;
 	const char *device;
 	uint32_t link;
-	bool elsewhere; /* another machine's agent sees to it */
+	bool elsewhere; /* another machine's agent runs it */
 
-	pid_t process; /* its namespace is there already, as that of this process; 0: made here */
+	pid_t process; /* its namespace is that of this process; 0: the agent makes it */
 	unsigned int bridge_index;
 	int namespace_fd;
 	int rtnl_fd; /* rtnetlink socket inside the namespace */
@@ -91,7 +91,7 @@ struct end {
 	uint8_t prefix;		   /* 0: no address, as on a bridge */
 	struct ether_addr *behind; /* on a bridge: the hosts that are reached through it */
 	size_t behind_count;
-	/* As now in place: a schedule changes them. */
+	/* As they are now: a schedule changes them. */
 	uint32_t mtu;
 	struct qdisc *qdiscs;
 	size_t qdisc_count;
@@ -136,11 +136,28 @@ struct module {
 
 enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_IPERF3 };
 
+/* What happened to a flow; its threads write it under traffic_lock (traffic/flow.h). */
+struct flow_counters {
+	char cc[16];					 /* as read from the socket */
+	uint64_t connected_us, stopped_us, completed_us; /* NEVER until it happens */
+	uint64_t bytes_sent, bytes_received;	 /* by the applications, repeats not counted */
+	uint64_t packets_sent, packets_received; /* data packets, retransmissions counted */
+	uint64_t connections, retransmits;
+	uint64_t busy_us, rwnd_limited_us, sndbuf_limited_us;
+	uint32_t min_rtt_us, mss;
+	uint32_t window_clamp_bytes; /* as read from the listening socket */
+	bool ecn;
+	char error[160];
+	/* iperf3 */
+	uint64_t bytes_given;	  /* by the program to its socket */
+	uint64_t bytes_under_way; /* of those, not acknowledged then */
+};
+
 struct flow {
 	uint32_t id;
 	const char *name;
 	enum flow_kind kind;
-	const char *cc; /* as now asked for: a schedule replaces it; NULL for udp */
+	const char *cc; /* as asked for now: a schedule replaces it; NULL for udp */
 	struct node *from, *to;
 	struct in_addr address;
 	uint16_t port;
@@ -157,7 +174,8 @@ struct flow {
 	uint16_t client_port; /* iperf3: the data connection's source port */
 	uint32_t block_bytes; /* iperf3: written at once */
 
-	struct traffic *traffic; /* what happened */
+	struct flow_counters *counters;
+	struct traffic *traffic; /* its sockets (traffic/flow.h) */
 };
 
 enum change_kind { CHANGE_DEVICE, CHANGE_MODULE, CHANGE_FLOW };
@@ -179,8 +197,8 @@ struct change {
 };
 
 struct plan {
-	bool on_host;	 /* the kernel is not ours alone: what it has only once is left as it is */
-	bool real_clock; /* time goes on while we work; the trace is sampled, not probed */
+	bool on_host;	    /* others use this kernel too: what it has only once is left as it is */
+	bool real_clock;    /* time runs while the agent works; the trace is sampled, not probed */
 	bool resets_at_end; /* flows that last until the end are cut off there */
 	uint64_t duration_us;
 	struct pair *sysctls; /* of the whole guest */
@@ -203,10 +221,5 @@ struct plan {
 	size_t change_count;
 	uint32_t trace_ack_us, trace_tick_us;
 };
-
-/* Reads and checks the whole plan; anything unknown, missing or out of range is fatal. */
-void plan_read(const char *path, struct plan *plan);
-
-const char *qdisc_kind_name(enum qdisc_kind kind);
 
 #endif

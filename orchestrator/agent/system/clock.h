@@ -8,14 +8,14 @@
 #define NS_PER_US 1000ull
 #define NS_PER_S  1000000000ull
 
-/* Says that this clock stands still while anything runs, as in a guest of the sandbox. */
+/* From here on this clock stands still while anything runs, as in a guest of the sandbox. */
 void clock_set_virtual(void);
 bool clock_is_virtual(void);
 
 /* The epoch: 1 s after boot, or the next whole second if the set-up took longer. */
 uint64_t clock_choose_epoch(void);
 uint64_t clock_epoch_ns(void);
-/* The epoch that others have chosen, on this machine's monotonic clock. */
+/* Sets an epoch chosen elsewhere, in time of this machine's monotonic clock. */
 void clock_set_epoch(uint64_t at_ns);
 
 /* Now, from the epoch. */

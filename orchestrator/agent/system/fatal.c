@@ -5,7 +5,6 @@
 #include "system/fatal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,11 +13,12 @@
 #include <sys/reboot.h>
 #include <unistd.h>
 
-#include "trace/writer.h"
+#include "system/files.h"
+#include "system/json_writer.h"
 
 static bool in_run, is_guest;
 static void (*last_act)(void);
-static void (*teller)(struct writer *status);
+static void (*reporter)(struct writer *status);
 static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
 
 void die_in_run(void)
@@ -31,14 +31,15 @@ void die_after(void (*act)(void))
 	last_act = act;
 }
 
-void die_telling(void (*tell)(struct writer *status))
+void die_reporting(void (*report)(struct writer *status))
 {
-	teller = tell;
+	reporter = report;
 }
 
 void die_as_guest(void)
 {
 	in_run = is_guest = true;
+	files_of_guest();
 }
 
 void say(const char *format, ...)
@@ -50,47 +51,6 @@ void say(const char *format, ...)
 	vsnprintf(line, sizeof(line), format, list);
 	va_end(list);
 	dprintf(STDOUT_FILENO, "longhaul: %s\n", line);
-}
-
-/* A guest's file is whole once its host has taken it, which a full disk refuses; a host's is to outlive a power cut. */
-static int settle(int fd)
-{
-	if (is_guest)
-		return sync_file_range(fd, 0, 0,
-				       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					       SYNC_FILE_RANGE_WAIT_AFTER);
-	return fsync(fd);
-}
-
-bool write_whole_file(const char *path, const char *text, size_t length)
-{
-	char partial[256];
-	int fd, problem;
-
-	snprintf(partial, sizeof(partial), "%s.partial", path);
-	fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return false;
-	while (length) {
-		ssize_t done = write(fd, text, length);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			goto failed;
-		text += done;
-		length -= (size_t)done;
-	}
-	if (settle(fd))
-		goto failed;
-	close(fd);
-	return rename(partial, path) == 0;
-failed:
-	problem = errno ? errno : EIO;
-	close(fd);
-	unlink(partial);
-	errno = problem;
-	return false;
 }
 
 _Noreturn void leave(int code)
@@ -113,11 +73,11 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	va_start(list, what);
 	vsnprintf(reason, sizeof(reason), what, list);
 	va_end(list);
-	/* The first error is the one to report: a later one waits here for ever. */
+	/* The first error is the one to report: a later one waits here forever. */
 	pthread_mutex_lock(&dying);
 	say("%s%s%s: %s%s%s", attempting, *subject ? " " : "", subject, reason, *hint ? "; " : "",
 	    hint);
-	if (!in_run && !teller)
+	if (!in_run && !reporter)
 		leave(1);
 	writer_open(&writer);
 	writer_object(&writer, NULL);
@@ -127,8 +87,8 @@ _Noreturn void die(const char *attempting, const char *subject, const char *hint
 	writer_text(&writer, "what", reason);
 	writer_text(&writer, "hint", hint);
 	writer_end(&writer);
-	if (teller)
-		teller(&writer);
+	if (reporter)
+		reporter(&writer);
 	else if (!writer_save(&writer, "status.json"))
 		say("writing status.json: %s", strerror(errno));
 	leave(1);

@@ -1,7 +1,8 @@
-/* In virtual time the kernel's module follows every packet; by the real clock the agent looks now and then. */
+/* In virtual time the kernel's module follows every packet; in real time the agent samples. */
 #include "trace/probe.h"
 
-#include "trace/prober.h"
+#include "trace/probe_kernel.h"
+#include "trace/sampler.h"
 
 static const struct prober *prober;
 

@@ -2,7 +2,7 @@
  * The other side of kmod/lh_trace.c: lines to /proc/lh_trace. Every line is one system call; nothing here
  * is called for each packet.
  */
-#include "trace/prober.h"
+#include "trace/probe_kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/nodes.h"
 #include "system/fatal.h"
-#include "net/links.h"
 
 #define PROBE "/proc/lh_trace"
 
 static int probe_fd = -1;
 
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void command(const char *format, ...)
 {
 	char line[128];
 	va_list list;
@@ -32,7 +32,7 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 		int problem = errno;
 
 		line[strcspn(line, "\n")] = 0;
-		die("telling the probe", line, "", "%s", strerror(problem));
+		die("commanding the probe", line, "", "%s", strerror(problem));
 	}
 }
 
@@ -45,25 +45,25 @@ static void start(const struct plan *plan, uint64_t epoch_ns)
 		const struct link *link = &plan->links[i];
 
 		enter_node(link->end->node);
-		tell("link %u %s %x\n", link->id, link->end->dev, link->queue >> 16);
+		command("link %u %s %x\n", link->id, link->end->dev, link->queue >> 16);
 		leave_node();
 	}
-	tell("epoch %llu\n", (unsigned long long)epoch_ns);
+	command("epoch %llu\n", (unsigned long long)epoch_ns);
 }
 
 static void mark(enum event event, uint32_t id, uint64_t value)
 {
-	tell("mark %d %u %llu\n", event, id, (unsigned long long)value);
+	command("mark %d %u %llu\n", event, id, (unsigned long long)value);
 }
 
 static void count_udp(uint32_t flow, uint64_t bytes, uint64_t packets)
 {
-	tell("udp %u %llu %llu\n", flow, (unsigned long long)bytes, (unsigned long long)packets);
+	command("udp %u %llu %llu\n", flow, (unsigned long long)bytes, (unsigned long long)packets);
 }
 
 static void flush(void)
 {
-	tell("flush\n");
+	command("flush\n");
 }
 
 static void report_all(const struct plan *plan, struct probe_report *report)

@@ -1,10 +1,26 @@
-/* The two ways to a trace: a module inside the kernel, or this process looking from outside. */
+/* The interface of the two that can write a trace: a module inside the kernel, and a thread that samples from outside. */
 #ifndef LONGHAUL_PROBER_H
 #define LONGHAUL_PROBER_H
 
-#include "trace/probe.h"
+#include "plan/plan.h"
 
-/* The functions of probe.h, for one way. */
+enum event {
+	EVENT_CONNECTED = 1,
+	EVENT_STOPPED,
+	EVENT_COMPLETED,
+	EVENT_PATH_CHANGED,
+	EVENT_END,
+	EVENT_FLOW_CHANGED
+};
+#define NO_FLOW 0xffff
+
+struct probe_report {
+	uint64_t records, bytes;
+	uint32_t
+		*max_frame_bytes; /* by place in plan->links; NULL where not every frame was seen */
+};
+
+/* The functions of probe.h. */
 struct prober {
 	void (*start)(const struct plan *plan, uint64_t epoch_ns);
 	void (*mark)(enum event event, uint32_t id, uint64_t value);
@@ -12,7 +28,5 @@ struct prober {
 	void (*flush)(void);
 	void (*report)(const struct plan *plan, struct probe_report *report);
 };
-
-extern const struct prober kernel_prober, sampling_prober;
 
 #endif

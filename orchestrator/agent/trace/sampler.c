@@ -1,18 +1,21 @@
 /*
- * The trace by the real clock: a thread that looks at connections and queues at the plan's intervals and
- * writes what it saw as the probe would. Between two looks it knows nothing: no single drop, no single ACK.
+ * The records are those of the kernel's probe. Between two looks the sampler knows nothing: no single drop,
+ * no single ACK.
  */
+#include "trace/sampler.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "system/clock.h"
 #include "system/fatal.h"
-#include "traffic/flows.h"
-#include "trace/prober.h"
-#include "trace/sampler.h"
+#include "system/threads.h"
+#include "trace/sampler_device.h"
+#include "trace/sampler_queues.h"
+#include "trace/sampler_tcp.h"
 #include "trace/trace_file.h"
 
-#define WRITE_OUT_NS 100000000ull /* people watch a run while it goes on */
+#define WRITE_OUT_NS 100000000ull /* users watch a run while it is running */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the trace and of all that was seen */
 static const struct plan *the_plan;
@@ -50,7 +53,7 @@ static void *look_thread(void *unused)
 			next_write = now + WRITE_OUT_NS;
 		}
 		pthread_mutex_unlock(&lock);
-		/* A look that came too late is not made up for. */
+		/* A look that came too late is not repeated. */
 		next_tick = now >= next_tick ? (now / tick_ns + 1) * tick_ns : next_tick;
 		next_sender = now >= next_sender ? (now / sender_ns + 1) * sender_ns : next_sender;
 	}
@@ -61,7 +64,7 @@ static void start(const struct plan *plan, uint64_t epoch_ns)
 	(void)epoch_ns;
 	if (!plan->trace_ack_us || !plan->trace_tick_us)
 		die("starting the trace", "", "",
-		    "by the real clock not every ACK can be seen: trace.ack_us must not be 0");
+		    "in real time not every ACK can be seen: trace.ack_us must not be 0");
 	the_plan = plan;
 	trace_open();
 	sample_tcp_open(plan);

@@ -1,12 +1,13 @@
-/* On a real host the first queue on the way is its own device's: what waits there, what it dropped, what has left. */
+/* On a real host the first queue on the way is its own device's: records of what waits there, was dropped, or has left. */
+#include "trace/sampler_device.h"
+
 #include <linux/pkt_sched.h>
 #include <net/if.h>
 #include <stdlib.h>
 
-#include "system/fatal.h"
 #include "net/nic.h"
 #include "net/qdisc.h"
-#include "trace/sampler.h"
+#include "system/fatal.h"
 #include "trace/trace_file.h"
 
 struct device {

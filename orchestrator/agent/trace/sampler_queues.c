@@ -1,11 +1,11 @@
-/* Queues as rtnetlink tells of them (what `tc -s` shows); the length between two looks is taken to change evenly. */
+/* Queues as rtnetlink reports them (what `tc -s` shows); the length is taken to change evenly between two looks. */
+#include "trace/sampler_queues.h"
+
 #include <linux/pkt_sched.h>
 #include <stdlib.h>
 
-#include "system/clock.h"
-#include "system/fatal.h"
 #include "net/qdisc.h"
-#include "trace/sampler.h"
+#include "system/fatal.h"
 #include "trace/trace_file.h"
 
 struct queue {

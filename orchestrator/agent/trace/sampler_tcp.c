@@ -1,7 +1,9 @@
 /*
- * Connections as sock_diag tells of them (what `ss -i` shows), found by the port of their flow: so those of
- * other programs count too, whose sockets nobody can mark. A round trip is the smoothed one, the only one it tells.
+ * Connections as sock_diag reports them (what `ss -i` shows), found by the port of their flow: so those of
+ * other programs count too, whose sockets the agent cannot mark. The round trip is the smoothed one, the only one in the report.
  */
+#include "trace/sampler_tcp.h"
+
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
@@ -9,12 +11,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "system/clock.h"
-#include "system/fatal.h"
-#include "traffic/flows.h"
-#include "net/links.h"
 #include "net/netlink.h"
-#include "trace/sampler.h"
+#include "net/nodes.h"
+#include "system/fatal.h"
 #include "trace/trace_file.h"
 
 /* include/net/tcp_states.h is not for programs. Not those without a connection: listening, waiting, closed. */
@@ -23,9 +22,9 @@
 #define STATE_WORDS 5
 
 struct watched {
-	uint64_t cookie;  /* of the receiver's connection of the moment */
+	uint64_t cookie;  /* of the receiver's present connection */
 	uint64_t earlier; /* bytes of connections before it */
-	uint64_t bytes, told;
+	uint64_t bytes, written;
 	uint32_t words[STATE_WORDS]; /* as last written */
 };
 
@@ -143,14 +142,14 @@ static void visit_connection(const struct nlmsghdr *header, void *context)
 	}
 }
 
-static void tell_receiver(uint32_t flow, uint64_t bytes, uint64_t now_ns)
+static void write_receiver(uint32_t flow, uint64_t bytes, uint64_t now_ns)
 {
 	struct watched *seen = &watched[flow];
 	struct lh_flow *record;
 
-	if (bytes <= seen->told)
+	if (bytes <= seen->written)
 		return;
-	seen->told = bytes;
+	seen->written = bytes;
 	record = trace_record(LH_FLOW, 0, (uint16_t)flow, now_ns);
 	record->app_bytes = bytes;
 }
@@ -161,7 +160,7 @@ void sample_tcp(const struct plan *plan, uint64_t now_ns, bool senders)
 		struct inet_diag_req_v2 body = {
 			.sdiag_family = AF_INET,
 			.sdiag_protocol = IPPROTO_TCP,
-			/* The second bit asks for whatever the congestion control tells. */
+			/* The second bit asks for all that the congestion control reports. */
 			.idiag_ext = 1u << (INET_DIAG_INFO - 1) | 1u << (INET_DIAG_VEGASINFO - 1),
 			.idiag_states = STATES,
 		};
@@ -174,7 +173,7 @@ void sample_tcp(const struct plan *plan, uint64_t now_ns, bool senders)
 		netlink_dump(diag_fds[i], &request, visit_connection, &look);
 	}
 	for (uint32_t i = 0; i < plan->flow_count; i++)
-		tell_receiver(i, watched[i].earlier + watched[i].bytes, now_ns);
+		write_receiver(i, watched[i].earlier + watched[i].bytes, now_ns);
 }
 
 /* The agent's own sockets have counted to the end, also in connections that came and went between two looks. */
@@ -182,5 +181,5 @@ void sample_tcp_end(const struct plan *plan, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < plan->flow_count; i++)
 		if (plan->flows[i].kind != FLOW_UDP && !plan->flows[i].to->elsewhere)
-			tell_receiver(i, plan->flows[i].traffic->bytes_received, now_ns);
+			write_receiver(i, plan->flows[i].counters->bytes_received, now_ns);
 }

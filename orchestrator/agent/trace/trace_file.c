@@ -1,4 +1,4 @@
-/* Records wait in memory and leave together; whoever calls holds the one lock that there is (sampler.c). */
+/* Records wait in memory and are written together; the caller holds the sampler's lock (sampler.c). */
 #include "trace/trace_file.h"
 
 #include <errno.h>

@@ -2,13 +2,12 @@
 #ifndef LONGHAUL_TRACE_FILE_H
 #define LONGHAUL_TRACE_FILE_H
 
+#include <lh_trace.h>
 #include <stdint.h>
-
-#include "../../kmod/lh_trace.h"
 
 /* Makes the file in the current folder, with its header. */
 void trace_open(void);
-/* The next record, to be filled in before anything else is asked for; zero but for what they all have. */
+/* The next record; the caller fills it in before any other call. It is zero but for the fields of every record. */
 void *trace_record(enum lh_kind kind, uint8_t state, uint16_t id, uint64_t at_ns);
 void trace_write_out(void);
 uint64_t trace_records(void);

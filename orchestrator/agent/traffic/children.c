@@ -1,6 +1,6 @@
 /*
  * A descriptor of another process is duplicated with pidfd_getfd(2), so that the socket is one and the same: options, counters
- * and its end are shared. Linux has it since 5.6, for whoever may trace the process.
+ * and its end are shared. Linux has it since 5.6, for callers that may trace the process.
  */
 #include "traffic/children.h"
 
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/nodes.h"
 #include "system/fatal.h"
-#include "net/links.h"
 
-/* Descriptors are given out from below: after so many numbers that are free there are no more. */
+/* The lowest free number is given out: after so many free numbers there are no more descriptors. */
 #define FREE_AFTER_LAST 4
 
 static int open_output(const char *path)
@@ -87,7 +87,7 @@ int child_socket(pid_t pid, bool (*wanted)(int fd, const void *subject), const v
 		int type, fd = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
 		socklen_t size = sizeof(type);
 
-		/* A process that has just ended has no descriptors, and EBADF is what most numbers say. */
+		/* Most numbers give EBADF, and a process that has just ended has no descriptors. */
 		if (fd < 0 && errno != EBADF && errno != ESRCH)
 			die("sharing a socket with a program", "",
 			    "pidfd_getfd needs Linux 5.6 and root", "%s", strerror(errno));

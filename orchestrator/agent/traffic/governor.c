@@ -1,11 +1,11 @@
 /*
  * Every TCP flow is paced by its socket, and the rates of all sockets together never exceed the cap:
  *
- *     cap = what flows with a rate of their own ask for + what is shared by the others
+ *     cap = what flows with a rate in the plan ask for + what is shared by the others
  *
  * The shared part is dealt out again twenty times a second: a flow that uses little leaves the rest to those that want more.
- * Shares are lowered before any is raised, and a flow that is about to start has its share already. What was sent
- * is counted with retransmissions and headers, and a run that reaches its volume is over.
+ * Shares are lowered before any is raised, and a flow that is about to start has its share already. The bytes sent
+ * are counted with retransmissions and headers, and a run that reaches its volume is ended.
  */
 #include "traffic/governor.h"
 
@@ -18,10 +18,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "net/nic.h"
 #include "system/clock.h"
 #include "system/fatal.h"
-#include "traffic/flows.h"
-#include "net/nic.h"
+#include "system/files.h"
+#include "system/threads.h"
+#include "traffic/flow.h"
 
 #define EVERY_NS     50000000ull
 #define AHEAD_US     200000 /* a flow that starts within this time has a share */
@@ -33,7 +35,7 @@
 
 struct governed {
 	struct flow *flow;
-	bool shares;	    /* it has no rate of its own */
+	bool shares;	    /* it has no rate in the plan */
 	uint64_t sent;	    /* payload, with retransmissions */
 	uint64_t sent_then; /* at the last look */
 	uint64_t share_bps, next_bps;
@@ -50,28 +52,24 @@ static uint64_t in_frames(uint64_t bytes)
 	return bytes * frame / payload;
 }
 
-uint64_t governor_sent(void)
-{
-	return __atomic_load_n(&sent_frames, __ATOMIC_RELAXED);
-}
-
 static bool is_live(const struct flow *flow, uint64_t now_us)
 {
 	return !flow->traffic->over && flow->start_us <= now_us + AHEAD_US &&
 	       now_us < flow_end_us(flow);
 }
 
-/* What the flow's socket of the moment has sent, on top of what is accounted for. */
+/* What the flow's present socket has sent, on top of what is accounted for. */
 static uint64_t payload_sent(const struct flow *flow)
 {
+	const struct flow_counters *counters = flow->counters;
 	const struct traffic *traffic = flow->traffic;
 	uint64_t bytes;
 	struct tcp_info info = {0};
 	socklen_t size = sizeof(info);
 
 	if (flow->kind == FLOW_UDP)
-		return traffic->bytes_sent + traffic->packets_sent * UDP_OVERHEAD;
-	bytes = traffic->bytes_sent + traffic->retransmits * payload;
+		return counters->bytes_sent + counters->packets_sent * UDP_OVERHEAD;
+	bytes = counters->bytes_sent + counters->retransmits * payload;
 	if (traffic->sender_fd >= 0 && !traffic->over &&
 	    !getsockopt(traffic->sender_fd, IPPROTO_TCP, TCP_INFO, &info, &size))
 		bytes += info.tcpi_bytes_sent;
@@ -89,8 +87,8 @@ static void set_share(struct governed *one)
 }
 
 /*
- * First those that use less than an even share, then the rest for the others, evenly; all as it is at one instant, for a flow
- * that came to life in between would be given what is dealt out already.
+ * First those that use less than an even share, then the rest for the others, evenly. All shares are of one instant: a flow
+ * that became live in between would get what is dealt out already.
  */
 static void deal(uint64_t elapsed_ns)
 {
@@ -118,7 +116,7 @@ static void deal(uint64_t elapsed_ns)
 
 		if (one->shares && is_live(one->flow, now_us) && !one->next_bps)
 			one->next_bps = left / hungry;
-		/* Nobody wants the rest: a single one may as well have it. */
+		/* No flow wants the rest: a single one may as well have it. */
 		else if (live == 1 && one->next_bps)
 			one->next_bps = shared_bps;
 	}
@@ -139,7 +137,7 @@ static void count(uint64_t elapsed_ns)
 		uint64_t sent = payload_sent(one->flow);
 
 		one->sent_then = one->sent;
-		/* A connection that is just over is for a moment counted nowhere. */
+		/* A connection that has just ended is for a moment counted nowhere. */
 		if (sent > one->sent)
 			one->sent = sent;
 		frames += one->flow->kind == FLOW_UDP ? one->sent : in_frames(one->sent);
@@ -150,8 +148,8 @@ static void count(uint64_t elapsed_ns)
 		peak_bps = rate_bps;
 }
 
-/* Whoever outlives this process adds it to the day's. */
-static void leave_word(void)
+/* The supervisor adds it to the day's when this process has ended. */
+static void save_sent(void)
 {
 	char text[32];
 	int length = snprintf(text, sizeof(text), "%" PRIu64 "\n", sent_frames);
@@ -176,7 +174,7 @@ static void *govern(void *unused)
 		pthread_mutex_unlock(&traffic_lock);
 		before_ns = now_ns;
 		if (look % 10 == 0 || sent_frames > most_bytes)
-			leave_word();
+			save_sent();
 		if (sent_frames > most_bytes)
 			die("sending from", "this host",
 			    "the operator's policy says how much a run and a day may send",
@@ -186,18 +184,37 @@ static void *govern(void *unused)
 	return NULL;
 }
 
-void governor_prepare(const struct limits *limits, struct plan *plan, const struct node *node)
+uint64_t governor_asked_bps(const struct plan *plan, const struct flow *flow)
+{
+	uint64_t most = flow->max_pacing_bps;
+
+	/* Its rate counts frames already. */
+	if (flow->kind == FLOW_UDP)
+		return flow->rate_bps;
+
+	for (size_t i = 0; i < plan->change_count; i++) {
+		const struct change *change = &plan->schedule[i];
+
+		if (change->kind == CHANGE_FLOW && change->flow == flow &&
+		    change->max_pacing_bps != NEVER && change->max_pacing_bps > most)
+			most = change->max_pacing_bps;
+	}
+	return most * nic_frame(flow->from->device) / nic_payload(flow->from->device);
+}
+
+void governor_prepare(struct plan *plan, const struct node *node, uint64_t rate_bps,
+		      uint64_t run_bytes)
 {
 	uint64_t asked_bps = 0, sharing = 0;
 
-	frame = nic_frame(limits->device);
-	payload = nic_payload(limits->device);
-	cap_bps = limits->rate_bps;
-	most_bytes = limits->run_bytes;
+	frame = nic_frame(node->device);
+	payload = nic_payload(node->device);
+	cap_bps = rate_bps;
+	most_bytes = run_bytes;
 	governed = need_memory(plan->flow_count, sizeof(*governed));
 	for (size_t i = 0; i < plan->flow_count; i++) {
 		struct flow *flow = &plan->flows[i];
-		uint64_t its_bps = limits_asked_bps(plan, flow);
+		uint64_t its_bps = governor_asked_bps(plan, flow);
 
 		if (flow->from != node)
 			continue;

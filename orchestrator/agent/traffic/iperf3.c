@@ -1,13 +1,12 @@
 /*
- * What the two ends of a flow of iperf3 have in common: its files, its sockets, its patience. A flow from its first packet to
- * its last:
+ * What both ends of a flow of iperf3 share: its files, its sockets, its pauses. A flow from its first packet to its last:
  *
  *     before time zero   server listens
  *     start              client: control connection, parameters, data connection (its source port is known), 37 bytes of cookie
  *     + 4 round trips    data
- *     size reached       client says so on the control connection, which may overtake the data; the server reads no more, the
- *                        agent's share of its socket lets the rest arrive
- *     stop               SIGINT: both write what they counted; a reset takes the rest of the data back, as in lh-flow
+ *     size reached       client reports it on the control connection, which may overtake the data; the server reads no more, and
+ *                        the agent's descriptor of its socket lets the rest arrive
+ *     stop               SIGINT: both write their counts; a reset drops the rest of the data, as in lh-flow
  */
 #include "traffic/iperf3.h"
 
@@ -17,19 +16,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
-#include "traffic/children.h"
 #include "system/clock.h"
 #include "system/fatal.h"
+#include "traffic/children.h"
 
-/* Looks at another process come after a share of the time it has taken so far, within these bounds. */
+/* The pause between two looks at another process is a share of the time so far, within these bounds. */
 #define LOOKS		 16
 #define LEAST_PAUSE_NS	 (10 * NS_PER_US)
 #define LARGEST_PAUSE_NS (1000 * NS_PER_US)
-/* After seconds without an answer fewer looks will do: TCP takes two minutes to give up. */
+/* After seconds without an answer fewer looks are enough: TCP takes two minutes to give up. */
 #define LATE_LOOKS 1024
-/* Of the time that is left, if it goes on as it did so far. */
+/* Of the time that is left at the rate so far. */
 #define LOOKS_BEFORE_END 4
 #define LONG_PAUSE_NS	 (2000 * NS_PER_US)
 #define SETTLE_NS	 (10 * NS_PER_US)

@@ -1,36 +1,39 @@
 /*
- * The sending end of a flow of iperf3: the client, and the agent's share of its socket.
+ * The client, and the agent's descriptor of its socket.
  *
- * While a client waits for the server's word it asks again and again whether it may send; it may, so each time it looks at
+ * While a client waits for the server's answer it asks again and again whether it may send; it may, so each time it looks at
  * the clock instead of sleeping. In virtual time each look moves the clock by 256 ns, so that a round trip takes some hundred
- * thousand of them. There the client is stopped (SIGSTOP) for that time, and gives way to all others (packets on their way among
- * them) while it is not yet; nothing else about it changes. What it waits for is a byte on its control connection:
+ * thousand of them. There the client is stopped (SIGSTOP) for that time; before that, it runs after everything else, packets on
+ * their way included. Nothing else about it changes. It waits for a byte on its control connection:
  *
  *     PARAM_EXCHANGE  CREATE_STREAMS  |  data connection  |  TEST_START TEST_RUNNING  |  data  |  EXCHANGE_RESULTS
  */
+#include "traffic/iperf3_client.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "traffic/children.h"
 #include "system/clock.h"
-#include "system/fatal.h"
+#include "traffic/children.h"
+#include "traffic/flow.h"
 #include "traffic/iperf3.h"
+#include "traffic/iperf3_report.h"
+#include "traffic/iperf3_server.h"
+#include "traffic/tcp.h"
 
 #define MOST_WORDS 32
-/* For so long at most a client is stopped without being asked whether it has more to say. */
+/* The longest time that a client is stopped before it may run for a moment. */
 #define HOLD_MS	       100
 #define LEAST_GRACE_NS (10 * NS_PER_US)
 #define LONGER_GRACES  8
 
-/* What the client was told when it was started: a schedule may have changed its flow since. */
+/* What the client was started with: a schedule may have changed its flow since. */
 struct asked {
 	const char *cc;
 	uint64_t max_pacing_bps;
@@ -91,7 +94,7 @@ static bool happens(int fd, short events)
 	return poll(&what, 1, HOLD_MS) > 0;
 }
 
-static bool goes_on(pid_t client)
+static bool still_runs(pid_t client)
 {
 	return !clock_interrupted() && child_runs(client);
 }
@@ -103,11 +106,11 @@ static int await_connection(const struct flow *flow, pid_t client)
 	int fd;
 
 	while ((fd = child_socket(client, is_data, flow)) < 0) {
-		if (!goes_on(client))
+		if (!still_runs(client))
 			return -1;
 		iperf3_pause_since(begun_ns);
 	}
-	while (goes_on(client) && !happens(fd, POLLOUT))
+	while (still_runs(client) && !happens(fd, POLLOUT))
 		continue;
 	if (iperf3_port(fd, getpeername) == flow->port)
 		return fd;
@@ -130,7 +133,7 @@ static uint64_t given(const struct tcp_info *info)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static bool has_said_who_it_is(const struct flow *flow, int fd)
+static bool has_sent_cookie(const struct flow *flow, int fd)
 {
 	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
@@ -138,29 +141,29 @@ static bool has_said_who_it_is(const struct flow *flow, int fd)
 }
 
 /*
- * In virtual time, stops the client until a byte has come to its control connection, or it has sent more than that. Now and then
- * it may go on, at first each time for longer, should it have been stopped before it had done all that it could.
+ * In virtual time, stops the client until a byte has come to its control connection, or it has sent more than `sent`. Now and
+ * then it runs for a moment, at first longer each time, in case it was stopped before it had done all that it could.
  */
-static void hold_until_told(const struct flow *flow, pid_t client, int fd, uint64_t sent)
+static void hold_until_answered(const struct flow *flow, pid_t client, int fd, uint64_t sent)
 {
 	int control = clock_is_virtual() ? child_socket(client, is_control, flow) : -1;
-	bool told = control < 0;
+	bool answered = control < 0;
 
-	for (int turn = 0; !told && goes_on(client); turn++) {
+	for (int turn = 0; !answered && still_runs(client); turn++) {
 		struct tcp_info info;
 
 		kill(client, SIGSTOP);
-		told = happens(control, POLLIN);
+		answered = happens(control, POLLIN);
 		kill(client, SIGCONT);
 		clock_wait(clock_now_ns() + (LEAST_GRACE_NS << (turn < LONGER_GRACES ? turn : 0)));
 		info = iperf3_tcp_info(flow, fd);
-		told |= given(&info) > sent;
+		answered |= given(&info) > sent;
 	}
 	if (control >= 0)
 		close(control);
 }
 
-/* From now on the socket is a sender of the agent's, too; it is what the client was told, or what the schedule said since. */
+/* From here on the agent changes and counts the socket too; what the schedule has changed since the start is set first. */
 static void share(struct flow *flow, int fd, const struct asked *asked)
 {
 	struct change change = {.kind = CHANGE_FLOW, .flow = flow, .max_pacing_bps = NEVER};
@@ -168,7 +171,7 @@ static void share(struct flow *flow, int fd, const struct asked *asked)
 	iperf3_mark(flow, fd, SENDER_MARK(flow));
 	pthread_mutex_lock(&traffic_lock);
 	flow->traffic->sender_fd = fd;
-	flow->traffic->connections++;
+	flow->counters->connections++;
 	if (flow->cc != asked->cc)
 		change.cc = flow->cc;
 	if (flow->max_pacing_bps != asked->max_pacing_bps)
@@ -183,21 +186,21 @@ static void share(struct flow *flow, int fd, const struct asked *asked)
 static void begin(struct flow *flow, pid_t client, int fd, const struct asked *asked)
 {
 	flow_connected(flow);
-	while (goes_on(client) && !has_said_who_it_is(flow, fd))
+	while (still_runs(client) && !has_sent_cookie(flow, fd))
 		iperf3_settle();
 	/* It sets its socket after the cookie. */
 	iperf3_settle();
 	share(flow, fd, asked);
-	hold_until_told(flow, client, fd, 0);
+	hold_until_answered(flow, client, fd, 0);
 }
 
-/* What iperf3 says it sent is this; the server may lack what is under way when it is told of the end. */
+/* iperf3 reports this as sent; the server may lack what is under way when it learns of the end. */
 static void note_given(const struct flow *flow, const struct tcp_info *info)
 {
 	uint64_t bytes = given(info) + IPERF3_COOKIE_BYTES;
 
-	flow->traffic->bytes_given = given(info);
-	flow->traffic->bytes_under_way =
+	flow->counters->bytes_given = given(info);
+	flow->counters->bytes_under_way =
 		bytes > info->tcpi_bytes_acked ? bytes - info->tcpi_bytes_acked : 0;
 }
 
@@ -208,14 +211,14 @@ static void await_results(const struct flow *flow, pid_t client, int fd)
 	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
 	for (; given(&info) < flow->bytes; info = iperf3_tcp_info(flow, fd)) {
-		if (!goes_on(client))
+		if (!still_runs(client))
 			return;
 		iperf3_pause_before(begun_ns, given(&info), flow->bytes);
 	}
 	note_given(flow, &info);
-	/* What the server has not read when it is told of the end it never reads. */
+	/* What the server has not read when it learns of the end it never reads. */
 	iperf3_read_all(flow);
-	hold_until_told(flow, client, fd, flow->bytes);
+	hold_until_answered(flow, client, fd, flow->bytes);
 }
 
 static void count(struct flow *flow, int fd)
@@ -223,11 +226,11 @@ static void count(struct flow *flow, int fd)
 	struct tcp_info info = iperf3_tcp_info(flow, fd);
 
 	tcp_account_sender(flow, fd);
-	if (!flow->traffic->bytes_given)
+	if (!flow->counters->bytes_given)
 		note_given(flow, &info);
 }
 
-/* Where the size was reached, iperf3 ends by itself, and well. */
+/* Where the size was reached, iperf3 ends by itself with code 0. */
 static void judge_end(struct flow *flow, int status)
 {
 	if (flow->bytes == NEVER || !WIFEXITED(status) || WEXITSTATUS(status))
@@ -259,7 +262,7 @@ static bool live(struct flow *flow, pid_t client, int fd, const struct asked *as
 	return ended;
 }
 
-/* One that lasts is stopped already, and says what it counted after the run's counters have been read. */
+/* One that lasts is stopped already, and reports its counts after the run's counters have been read. */
 static void stop(const struct flow *flow, pid_t client)
 {
 	pthread_mutex_lock(&traffic_lock);

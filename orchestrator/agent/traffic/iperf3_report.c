@@ -1,7 +1,9 @@
 /*
- * iperf3 as a witness: what its client and its server say they counted, out of the JSON that they leave. A server that was told
- * of the end has read no further; what it had not read yet is on no side an error.
+ * iperf3 as a witness: what its client and its server counted, from the JSON that they leave. A server that learned of the end
+ * has read no further; what it had not read yet is an error on neither side.
  */
+#include "traffic/iperf3_report.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +12,8 @@
 #include <unistd.h>
 
 #include "system/fatal.h"
+#include "system/json_reader.h"
 #include "traffic/iperf3.h"
-#include "plan/json.h"
 
 /* The document of one side, NULL if it left none that can be read. */
 static const struct json *read_report(const struct flow *flow, const char *side)
@@ -84,7 +86,7 @@ void iperf3_write_report(struct writer *writer, const struct flow *flow)
 	write_text(writer, "sender_cc", member(client, "end"), "sender_tcp_congestion");
 	write_number(writer, "bytes_received", received, "bytes");
 	write_text(writer, "receiver_cc", member(server, "end"), "receiver_tcp_congestion");
-	writer_unsigned(writer, "bytes_given", flow->traffic->bytes_given);
-	writer_unsigned(writer, "bytes_under_way", flow->traffic->bytes_under_way);
+	writer_unsigned(writer, "bytes_given", flow->counters->bytes_given);
+	writer_unsigned(writer, "bytes_under_way", flow->counters->bytes_under_way);
 	writer_end(writer);
 }

@@ -1,21 +1,24 @@
-/* The receiving end of a flow of iperf3: the server, and the agent's share of the socket that it accepts. */
+/* The server, and the agent's descriptor of the socket that it accepts. */
+#include "traffic/iperf3_server.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "traffic/children.h"
 #include "system/clock.h"
 #include "system/fatal.h"
+#include "traffic/children.h"
+#include "traffic/flow.h"
 #include "traffic/iperf3.h"
+#include "traffic/tcp.h"
 
 #define STATE_ESTABLISHED 1 /* include/net/tcp_states.h is not for programs */
 
 /* As in tcp.c: a reader that wakes for each segment costs more than the segment. iperf3 reads a block of a megabyte at once. */
 #define READ_BYTES (1u << 20)
-/* What is left to read is thrown away in pieces of this size. */
+/* What is left unread is dropped in pieces of this size. */
 #define DRAIN_BYTES (1u << 30)
 
 static bool is_listener(int fd, const void *subject)
@@ -43,6 +46,7 @@ void iperf3_prepare(struct flow *flow)
 	struct traffic *traffic = flow->traffic;
 	int listener;
 
+	traffic->cookie_bytes = IPERF3_COOKIE_BYTES;
 	snprintf(port, sizeof(port), "%u", flow->port);
 	inet_ntop(AF_INET, &flow->address, address, sizeof(address));
 	iperf3_path(flow, "server", path, sizeof(path));
@@ -59,18 +63,17 @@ void iperf3_prepare(struct flow *flow)
 /* The client's socket is connected half a round trip before the server's; before that there is nothing to look for. */
 static bool wait_for_connection(const struct flow *flow)
 {
-	struct traffic *traffic = flow->traffic;
 	bool connected;
 
 	pthread_mutex_lock(&traffic_lock);
-	while (traffic->connected_us == NEVER && !traffic->client_over)
+	while (flow->counters->connected_us == NEVER && !flow->traffic->client_over)
 		pthread_cond_wait(&traffic_changed, &traffic_lock);
-	connected = traffic->connected_us != NEVER;
+	connected = flow->counters->connected_us != NEVER;
 	pthread_mutex_unlock(&traffic_lock);
 	return connected;
 }
 
-/* The server's data socket, -1 if it ended without. */
+/* The server's data socket, -1 if the server ended without one. */
 static int await_socket(const struct flow *flow)
 {
 	uint64_t begun_ns = clock_now_ns();
@@ -111,7 +114,7 @@ static void wait_for_all(struct flow *flow, int fd)
 	}
 }
 
-/* What the server has left unread when it was told of the end: a socket that is closed with it sends a reset. */
+/* Reads what the server left unread when it learned of the end: a socket closed before would send a reset. */
 static void drain(int fd)
 {
 	while (recv(fd, NULL, DRAIN_BYTES, MSG_TRUNC | MSG_DONTWAIT) > 0)

@@ -1,9 +1,11 @@
 /*
  * TCP flows. A sender gives the kernel 8 MB at a time, all of them references to one page of zeros, and
  * sleeps until they are gone; a receiver asks for a gigabyte that is thrown away. So a flow of any speed costs a
- * handful of system calls a second. Socket buffers are set only where a flow has a window of its own:
+ * handful of system calls a second. Socket buffers are set only where the plan bounds the window of a flow:
  * setting one ends its tuning.
  */
+#include "traffic/tcp.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
@@ -19,8 +21,7 @@
 
 #include "system/clock.h"
 #include "system/fatal.h"
-#include "traffic/flows.h"
-#include "traffic/iperf3.h"
+#include "traffic/flow.h"
 
 /* A peer that ended has sent its FIN; include/net/tcp_states.h is not for programs. */
 #define STATE_CLOSE_WAIT 8
@@ -30,7 +31,7 @@
 #define WAKE_BYTES    (64u << 10)
 /* IP and TCP headers, with timestamps. */
 #define HEADER_BYTES 52
-/* What the kernel books for a segment besides its bytes; 832 in 6.12. */
+/* What the kernel charges for a segment besides its bytes; 832 in 6.12. */
 #define LEAST_OVERHEAD_BYTES 768
 /* So many bytes of memory for each of the window: it is never short of room. */
 #define ROOMY 8ull
@@ -137,8 +138,8 @@ static uint32_t largest_segment(const struct flow *flow, uint32_t mss)
 }
 
 /*
- * Reads with the window held to its clamp until the kernel knows the largest segment: what it learns from it sets the clamp
- * anew, and it must be back before what was read makes room. Then the buffer is given so much room that the clamp alone holds.
+ * Sets the clamp again before each read until the kernel knows the largest segment: learning it raises the clamp, which
+ * must be lowered before what was read makes room. Then the buffer is given so much room that the clamp alone holds.
  */
 static ssize_t read_first(const struct flow *flow, int fd)
 {
@@ -172,7 +173,7 @@ static void wake_seldom(const struct flow *flow, int fd)
 		die("setting the least read of flow", flow->name, "", "%s", strerror(errno));
 }
 
-int tcp_listener(const struct flow *flow)
+static int listen_for(const struct flow *flow)
 {
 	int fd = flow_socket(SOCK_STREAM, RECEIVER_MARK(flow));
 	struct sockaddr_in address = address_of(flow);
@@ -181,11 +182,11 @@ int tcp_listener(const struct flow *flow)
 		fix_receive_buffer(flow, fd, first_buffer(flow));
 		clamp_window(flow, fd);
 	}
-	flow->traffic->window_clamp_bytes = read_clamp(flow, fd);
+	flow->counters->window_clamp_bytes = read_clamp(flow, fd);
 	if (flow->both_ends)
 		set_congestion(flow, fd);
 	/*
-	 * A window of its own has to be set again at the first segment (receive_all). On a real host the kernel
+	 * A clamp of the plan has to be set again at the first segment (receive_all). On a real host the kernel
 	 * sizes the receive buffer by how fast it is read.
 	 */
 	if (flow->kind == FLOW_TCP && !flow->window_clamp_bytes && !flow->to->device)
@@ -196,7 +197,12 @@ int tcp_listener(const struct flow *flow)
 	return fd;
 }
 
-/* From the address that a real host has for it, whichever way its routes would choose. */
+void tcp_prepare_receiver(struct flow *flow)
+{
+	flow->traffic->listener_fd = listen_for(flow);
+}
+
+/* From the address that the plan has of a real host, whichever one its routes would choose. */
 static void bind_here(const struct flow *flow, int fd)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = flow->from->host_address};
@@ -217,13 +223,18 @@ int tcp_sender(const struct flow *flow)
 	return fd;
 }
 
+void tcp_prepare_sender(struct flow *flow)
+{
+	flow->traffic->sender_fd = tcp_sender(flow);
+}
+
 /* A dctcp connection whose first SYN was lost has no ECN (RFC 3168, section 6.1.1.1), and the kernel then runs Reno in its name. */
 static bool fell_back(const char *asked, const char *cc)
 {
 	return !strcmp(asked, "dctcp") && !strcmp(cc, "dctcp-reno");
 }
 
-/* The algorithm really in use: the kernel may have fallen back. A schedule may change it, under the lock. */
+/* The control really in use: the kernel may have fallen back. A schedule may change it, under the lock. */
 static void check_congestion(struct flow *flow, int fd)
 {
 	char cc[16] = "";
@@ -234,7 +245,7 @@ static void check_congestion(struct flow *flow, int fd)
 	pthread_mutex_lock(&traffic_lock);
 	failed = getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &size);
 	asked = flow->cc;
-	memcpy(flow->traffic->cc, cc, sizeof(cc));
+	memcpy(flow->counters->cc, cc, sizeof(cc));
 	pthread_mutex_unlock(&traffic_lock);
 	if (failed)
 		flow_error(flow, "reading its congestion control: %s", strerror(errno));
@@ -255,7 +266,7 @@ void tcp_check(struct flow *flow, int fd)
 			   (unsigned long long)asked, (unsigned long long)paced);
 }
 
-/* The rate first: a control that needs one finds it when it begins. */
+/* The rate first: a control that needs one reads it when it begins. */
 static void change_socket(const struct change *change, int fd)
 {
 	struct flow *flow = change->flow;
@@ -274,7 +285,7 @@ static void change_socket(const struct change *change, int fd)
 		    "%s was asked for, %s is in use", flow->cc, *cc ? cc : "none");
 }
 
-/* For a socket that is not there yet: it begins so. */
+/* For a socket that is not there yet: it begins with these values. */
 static void note_change(const struct change *change)
 {
 	if (change->cc)
@@ -315,20 +326,14 @@ bool tcp_connect(struct flow *flow, int fd)
 	}
 	flow_connected(flow);
 	pthread_mutex_lock(&traffic_lock);
-	flow->traffic->connections++;
+	flow->counters->connections++;
 	pthread_mutex_unlock(&traffic_lock);
 	return true;
 }
 
-/* Bytes of a connection that are not the application's. */
-static uint64_t ahead(const struct flow *flow)
-{
-	return flow->kind == FLOW_IPERF3 ? IPERF3_COOKIE_BYTES : 0;
-}
-
 void tcp_account_sender(struct flow *flow, int fd)
 {
-	struct traffic *traffic = flow->traffic;
+	struct flow_counters *counters = flow->counters;
 	struct tcp_info info = {0};
 	socklen_t size = sizeof(info);
 
@@ -338,16 +343,17 @@ void tcp_account_sender(struct flow *flow, int fd)
 		return;
 	}
 	pthread_mutex_lock(&traffic_lock);
-	traffic->bytes_sent += info.tcpi_bytes_sent - info.tcpi_bytes_retrans - ahead(flow);
-	traffic->packets_sent += info.tcpi_data_segs_out;
-	traffic->retransmits += info.tcpi_total_retrans;
-	traffic->busy_us += info.tcpi_busy_time;
-	traffic->rwnd_limited_us += info.tcpi_rwnd_limited;
-	traffic->sndbuf_limited_us += info.tcpi_sndbuf_limited;
-	if (info.tcpi_min_rtt < traffic->min_rtt_us)
-		traffic->min_rtt_us = info.tcpi_min_rtt;
-	traffic->mss = info.tcpi_snd_mss;
-	traffic->ecn = (info.tcpi_options & TCPI_OPT_ECN) != 0;
+	counters->bytes_sent +=
+		info.tcpi_bytes_sent - info.tcpi_bytes_retrans - flow->traffic->cookie_bytes;
+	counters->packets_sent += info.tcpi_data_segs_out;
+	counters->retransmits += info.tcpi_total_retrans;
+	counters->busy_us += info.tcpi_busy_time;
+	counters->rwnd_limited_us += info.tcpi_rwnd_limited;
+	counters->sndbuf_limited_us += info.tcpi_sndbuf_limited;
+	if (info.tcpi_min_rtt < counters->min_rtt_us)
+		counters->min_rtt_us = info.tcpi_min_rtt;
+	counters->mss = info.tcpi_snd_mss;
+	counters->ecn = (info.tcpi_options & TCPI_OPT_ECN) != 0;
 	pthread_mutex_unlock(&traffic_lock);
 }
 
@@ -364,9 +370,19 @@ void tcp_account_receiver(struct flow *flow, int fd)
 	if (info.tcpi_state == STATE_CLOSE_WAIT)
 		info.tcpi_bytes_received--;
 	pthread_mutex_lock(&traffic_lock);
-	flow->traffic->bytes_received += info.tcpi_bytes_received - ahead(flow);
-	flow->traffic->packets_received += info.tcpi_data_segs_in;
+	flow->counters->bytes_received += info.tcpi_bytes_received - flow->traffic->cookie_bytes;
+	flow->counters->packets_received += info.tcpi_data_segs_in;
 	pthread_mutex_unlock(&traffic_lock);
+}
+
+void tcp_count(struct flow *flow)
+{
+	const struct traffic *traffic = flow->traffic;
+
+	if (traffic->sender_fd >= 0 && flow->counters->connected_us != NEVER && !traffic->over)
+		tcp_account_sender(flow, traffic->sender_fd);
+	if (traffic->receiver_fd >= 0)
+		tcp_account_receiver(flow, traffic->receiver_fd);
 }
 
 /* A file of SEND_BYTES without a single block: its every page is the kernel's page of zeros. */
@@ -430,7 +446,7 @@ void tcp_forget(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-/* A reset: nothing of the flow stays behind in buffers, as when a person pulls the plug. */
+/* A reset: nothing of the flow stays behind in buffers. */
 void tcp_abort(int fd)
 {
 	tcp_forget(fd);
@@ -466,7 +482,7 @@ static void receive_all(struct flow *flow, int fd)
 {
 	ssize_t got = flow->window_clamp_bytes ? read_first(flow, fd) : 1;
 
-	/* An error is told once: asked again, a reset connection says that it ended well. */
+	/* An error is reported once: asked again, a reset connection reports a good end. */
 	while (got > 0 || (got < 0 && errno == EINTR))
 		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC | MSG_WAITALL);
 	/* A reset is how a flow without a size ends. */
@@ -476,7 +492,7 @@ static void receive_all(struct flow *flow, int fd)
 		flow_completed(flow);
 }
 
-/* On a real network anybody may knock; only the flow's own sender is let in. */
+/* On a real network any host may connect; only the flow's sender is accepted. */
 static int accept_sender(const struct flow *flow)
 {
 	in_addr_t sender = flow->from->host_address.s_addr;

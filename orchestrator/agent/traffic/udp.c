@@ -1,8 +1,10 @@
 /*
  * UDP flows of constant rate, always or in exponential periods. Packets leave at absolute times. The
  * rate counts what the queues count: the payload and 42 bytes of UDP, IP and Ethernet headers.
- * A packet begins with its number, by which a receiver tells the copies that a path makes: each packet counts once.
+ * A packet begins with its number, by which a receiver finds the copies that a path makes: each packet counts once.
  */
+#include "traffic/udp.h"
+
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -13,9 +15,9 @@
 
 #include "system/clock.h"
 #include "system/fatal.h"
-#include "traffic/flows.h"
-#include "trace/probe.h"
 #include "system/random.h"
+#include "trace/probe.h"
+#include "traffic/flow.h"
 
 #define HEADER_BYTES 42
 /* Waking for each packet would cost more than the packet: those due within this time go together. */
@@ -24,7 +26,7 @@
 #define DRAIN_EVERY_NS (10000 * NS_PER_US)
 #define RECEIVE_BUFFER (256 << 20)
 #define MOST_PAYLOAD   65507
-/* A copy that comes later than so many packets of its flow, or so long after it, is not known for one. */
+/* A copy that comes so many packets or so long after the first is counted as another packet. */
 #define COPIES_WITHIN_NS (4 * NS_PER_S)
 #define LEAST_REMEMBERED (1u << 10)
 #define MOST_REMEMBERED	 (1u << 20)
@@ -57,7 +59,7 @@ static uint64_t due_ns(const struct pace *pace, uint64_t packet)
 	return (uint64_t)((unsigned __int128)packet * pace->gap_numerator / pace->rate_bps);
 }
 
-/* The first time that a packet of this number comes; one that is too late to tell counts as such. */
+/* Whether a packet of this number comes for the first time; one that is too late to know counts as the first. */
 static bool is_first(struct arrivals *arrivals, uint64_t number)
 {
 	uint64_t mask = arrivals->size - 1, bit;
@@ -141,7 +143,7 @@ static bool send_period(struct flow *flow, const struct pace *pace, struct mmsgh
 		if (!count)
 			return true;
 		for (uint64_t i = 0; i < count; i++)
-			numbers[i] = htobe64(flow->traffic->packets_sent + i);
+			numbers[i] = htobe64(flow->counters->packets_sent + i);
 		clock_wait(from_ns + due_ns(pace, packet));
 		sent = sendmmsg(flow->traffic->sender_fd, messages, (unsigned int)count, 0);
 		if (sent < (int)count) {
@@ -149,8 +151,8 @@ static bool send_period(struct flow *flow, const struct pace *pace, struct mmsgh
 				   sent < 0 ? strerror(errno) : "not all packets");
 			return false;
 		}
-		flow->traffic->packets_sent += (uint64_t)sent;
-		flow->traffic->bytes_sent += (uint64_t)sent * flow->payload_bytes;
+		flow->counters->packets_sent += (uint64_t)sent;
+		flow->counters->bytes_sent += (uint64_t)sent * flow->payload_bytes;
 		packet += count;
 	}
 }
@@ -194,22 +196,21 @@ void *udp_send_thread(void *argument)
 
 static void count_packet(struct flow *flow, const struct mmsghdr *message)
 {
-	struct traffic *traffic = flow->traffic;
 	uint64_t number = be64toh(*(uint64_t *)message->msg_hdr.msg_iov->iov_base);
 
-	if (message->msg_len < sizeof(number) || !is_first(&traffic->arrivals, number))
+	if (message->msg_len < sizeof(number) || !is_first(&flow->traffic->arrivals, number))
 		return;
-	traffic->bytes_received += message->msg_len;
-	traffic->packets_received++;
+	flow->counters->bytes_received += message->msg_len;
+	flow->counters->packets_received++;
 }
 
-void udp_drain(struct flow *flow)
+static void drain(struct flow *flow)
 {
 	struct mmsghdr messages[MOST_TOGETHER] = {0};
 	struct iovec pieces[MOST_TOGETHER];
 	uint64_t numbers[MOST_TOGETHER];
-	struct traffic *traffic = flow->traffic;
-	uint64_t before = traffic->packets_received;
+	const struct flow_counters *counters = flow->counters;
+	uint64_t before = counters->packets_received;
 	int got;
 
 	for (int i = 0; i < MOST_TOGETHER; i++) {
@@ -217,15 +218,21 @@ void udp_drain(struct flow *flow)
 		messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
 	}
 	do {
-		got = recvmmsg(traffic->receiver_fd, messages, MOST_TOGETHER,
+		got = recvmmsg(flow->traffic->receiver_fd, messages, MOST_TOGETHER,
 			       MSG_DONTWAIT | MSG_TRUNC, NULL);
 		for (int i = 0; i < got; i++)
 			count_packet(flow, &messages[i]);
 	} while (got == MOST_TOGETHER);
 	if (got < 0 && errno != EAGAIN)
 		flow_error(flow, "receiving: %s", strerror(errno));
-	if (traffic->packets_received != before)
-		probe_count_udp(flow->id, traffic->bytes_received, traffic->packets_received);
+	if (counters->packets_received != before)
+		probe_count_udp(flow->id, counters->bytes_received, counters->packets_received);
+}
+
+void udp_count(struct flow *flow)
+{
+	if (flow->traffic->receiver_fd >= 0)
+		drain(flow);
 }
 
 void *udp_receive_thread(void *argument)
@@ -233,11 +240,11 @@ void *udp_receive_thread(void *argument)
 	struct flow *flow = argument;
 	uint64_t end_ns = flow->traffic->plan->duration_us * NS_PER_US;
 
-	/* The last look, at the end of the run, is flows_count's. */
+	/* The last look, at the end of the run, is udp_count. */
 	for (uint64_t at_ns = flow->start_us * NS_PER_US + DRAIN_EVERY_NS; at_ns < end_ns;
 	     at_ns += DRAIN_EVERY_NS) {
 		clock_wait(at_ns);
-		udp_drain(flow);
+		drain(flow);
 	}
 	return NULL;
 }

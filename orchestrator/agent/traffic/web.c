@@ -2,12 +2,15 @@
  * A web-like background: one user who again and again fetches something of Pareto size over a new
  * connection and then thinks for an exponential time. Both are drawn from the flow's seed.
  */
+#include "traffic/web.h"
+
 #include <unistd.h>
 
+#include "net/nodes.h"
 #include "system/clock.h"
-#include "traffic/flows.h"
-#include "net/links.h"
 #include "system/random.h"
+#include "traffic/flow.h"
+#include "traffic/tcp.h"
 
 static void set_sender(struct flow *flow, int fd)
 {

@@ -19,7 +19,6 @@ pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;
 uint64_t clock_now_ns(void) { return now_us++ * NS_PER_US; }
 void clock_wait_surely(uint64_t at_ns) { (void)at_ns; }
 uint64_t flow_end_us(const struct flow *flow) { return flow->stop_us; }
-uint64_t limits_asked_bps(const struct plan *plan, const struct flow *flow) { (void)plan, (void)flow; return 0; }
 uint32_t nic_frame(const char *device) { (void)device; return 1; }
 uint32_t nic_payload(const char *device) { (void)device; return 1; }
 void *need_memory(size_t count, size_t size) { return calloc(count, size); }
@@ -37,13 +36,17 @@ void die(const char *attempting, const char *subject, const char *hint, const ch
 int main(int count, char **words)
 {
 	struct traffic traffic[2] = {{.sender_fd = -1}, {.sender_fd = -1}};
-	struct flow flows[2] = {{.stop_us = 1000000000, .traffic = &traffic[0]}, {.stop_us = 1000000000, .traffic = &traffic[1]}};
+	struct flow_counters counters[2] = {0};
+	struct node node = {.device = "eth0"};
+	struct flow flows[2] = {
+		{.from = &node, .stop_us = 1000000000, .counters = &counters[0], .traffic = &traffic[0]},
+		{.from = &node, .stop_us = 1000000000, .counters = &counters[1], .traffic = &traffic[1]},
+	};
 	struct plan plan = {.flows = flows, .flow_count = 2};
-	struct limits limits = {.rate_bps = 1000000, .run_bytes = 1};
 
 	flows[0].start_us = strtoull(words[1], NULL, 10);
 	flows[1].start_us = strtoull(words[2], NULL, 10);
-	governor_prepare(&limits, &plan, NULL);
+	governor_prepare(&plan, &node, 1000000, 1);
 	now_us = 1000000;
 	deal(EVERY_NS);
 	printf("%llu %llu\n", (unsigned long long)governed[0].share_bps, (unsigned long long)governed[1].share_bps);

@@ -1,0 +1,126 @@
+/*
+ * Most network settings belong to a namespace; some exist once for the kernel and are found only
+ * from the namespace the agent was born in: those are of the plan, not of a node.
+ */
+#include "net/sysctl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/nodes.h"
+#include "system/fatal.h"
+
+/* "4096	131072	6291456\n" and "4096 131072 6291456" are the same value. */
+static void squeeze(char *text)
+{
+	char *out = text;
+
+	for (char *in = text; *in; in++) {
+		if (!isspace((unsigned char)*in))
+			*out++ = *in;
+		else if (out > text && out[-1] != ' ')
+			*out++ = ' ';
+	}
+	if (out > text && out[-1] == ' ')
+		out--;
+	*out = 0;
+}
+
+static bool exists(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	return access(path, F_OK) == 0;
+}
+
+/* What the kernel holds after the write, in memory that stays. */
+static const char *write_and_read(const char *node, const char *name, const char *value)
+{
+	char path[256], subject[256], asked[512], read_back[512];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	snprintf(subject, sizeof(subject), "%s of node %s", name, node);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		die("setting", subject, "the guest kernel may not know this setting", "%s: %s",
+		    value, strerror(errno));
+	got = pread(fd, read_back, sizeof(read_back) - 1, 0);
+	close(fd);
+	read_back[got > 0 ? got : 0] = 0;
+	snprintf(asked, sizeof(asked), "%s", value);
+	squeeze(asked);
+	squeeze(read_back);
+	if (strcmp(asked, read_back))
+		die("reading back", subject, "the guest kernel does not do what the plan needs",
+		    "it was asked to be %s and reads %s", asked, read_back);
+	return strdup(read_back);
+}
+
+char *sysctl_of_machine(const char *name)
+{
+	char path[256], text[512];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = 0;
+	squeeze(text);
+	return strdup(text);
+}
+
+static void sysctl_write(const char *node, const char *name, const char *value)
+{
+	free((char *)write_and_read(node, name, value));
+}
+
+void sysctl_of_log(const struct plan *plan, bool all)
+{
+	/* Up to informational: pr_info() of a module, and where in the code a panic was. */
+	if (!plan->on_host)
+		sysctl_write("(the guest)", "kernel/printk", all ? "7 4 1 7" : "5 4 1 7");
+}
+
+void sysctls_of_guest(const struct plan *plan)
+{
+	if (plan->on_host)
+		return;
+	/* A burst of one instant may be any size: the backlog of a softirq must take it. */
+	sysctl_write("(the guest)", "net/core/netdev_max_backlog", "10000000");
+	for (size_t i = 0; i < plan->sysctl_count; i++)
+		sysctl_write("(the guest)", plan->sysctls[i].name, plan->sysctls[i].value);
+}
+
+void sysctls_of_nodes(struct plan *plan)
+{
+	static const char *const no_ipv6[] = {"net/ipv6/conf/all/disable_ipv6",
+					      "net/ipv6/conf/default/disable_ipv6"};
+
+	for (size_t i = 0; i < plan->node_count; i++) {
+		struct node *node = &plan->nodes[i];
+
+		enter_node(node);
+		/* Neighbour discovery would put packets of its own into the queues. */
+		for (int j = 0; j < 2; j++)
+			if (exists(no_ipv6[j]))
+				sysctl_write(node->name, no_ipv6[j], "1");
+		for (size_t j = 0; j < node->sysctl_count; j++) {
+			const struct pair *pair = &node->sysctls[j];
+
+			node->sysctls_read[j] = write_and_read(node->name, pair->name, pair->value);
+		}
+		leave_node();
+	}
+}

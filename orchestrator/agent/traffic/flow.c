@@ -1,0 +1,86 @@
+/* An event of a flow is noted once, under the lock, and passed to the probe without it. */
+#include "traffic/flow.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "system/clock.h"
+#include "system/fatal.h"
+#include "trace/probe.h"
+
+pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t traffic_changed = PTHREAD_COND_INITIALIZER;
+
+static bool marked = true;
+
+void flows_unmarked(void)
+{
+	marked = false;
+}
+
+uint64_t flow_end_us(const struct flow *flow)
+{
+	uint64_t duration_us = flow->traffic->plan->duration_us;
+
+	return flow->stop_us < duration_us ? flow->stop_us : duration_us;
+}
+
+bool flow_lasts(const struct flow *flow)
+{
+	return flow->stop_us >= flow->traffic->plan->duration_us;
+}
+
+void flow_error(struct flow *flow, const char *format, ...)
+{
+	struct flow_counters *counters = flow->counters;
+	va_list list;
+
+	pthread_mutex_lock(&traffic_lock);
+	if (!*counters->error) {
+		va_start(list, format);
+		vsnprintf(counters->error, sizeof(counters->error), format, list);
+		va_end(list);
+		say("flow %s: %s", flow->name, counters->error);
+	}
+	pthread_mutex_unlock(&traffic_lock);
+}
+
+static void note(struct flow *flow, enum event event, uint64_t *when_us)
+{
+	uint64_t now_us = clock_now_ns() / NS_PER_US;
+
+	pthread_mutex_lock(&traffic_lock);
+	*when_us = now_us;
+	pthread_cond_broadcast(&traffic_changed);
+	pthread_mutex_unlock(&traffic_lock);
+	probe_mark(event, flow->id, 0);
+}
+
+void flow_connected(struct flow *flow)
+{
+	if (flow->counters->connected_us == NEVER)
+		note(flow, EVENT_CONNECTED, &flow->counters->connected_us);
+}
+
+void flow_stopped(struct flow *flow)
+{
+	note(flow, EVENT_STOPPED, &flow->counters->stopped_us);
+}
+
+void flow_completed(struct flow *flow)
+{
+	note(flow, EVENT_COMPLETED, &flow->counters->completed_us);
+}
+
+int flow_socket(int type, uint32_t mark)
+{
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), one = 1;
+
+	if (fd < 0 || (marked && setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark))) ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
+		die("making a socket", "", "", "%s", strerror(errno));
+	return fd;
+}
