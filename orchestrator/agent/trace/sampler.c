@@ -19,7 +19,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the trace and of all that was seen */
 static const struct plan *the_plan;
-static bool over;
+static bool over; /* the end of the trace is written: what happens later is not part of the run */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -78,9 +78,11 @@ static void mark(enum event event, uint32_t id, uint64_t value)
 	struct lh_event *record;
 
 	pthread_mutex_lock(&lock);
-	record = trace_record(LH_EVENT, 0, (uint16_t)id, clock_now_ns());
-	record->what = event;
-	record->value = value;
+	if (!over) {
+		record = trace_record(LH_EVENT, 0, (uint16_t)id, clock_now_ns());
+		record->what = event;
+		record->value = value;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -89,9 +91,11 @@ static void count_udp(uint32_t flow, uint64_t bytes, uint64_t packets)
 	struct lh_flow *record;
 
 	pthread_mutex_lock(&lock);
-	record = trace_record(LH_FLOW, 0, (uint16_t)flow, clock_now_ns());
-	record->app_bytes = bytes;
-	record->packets = (uint32_t)packets;
+	if (!over) {
+		record = trace_record(LH_FLOW, 0, (uint16_t)flow, clock_now_ns());
+		record->app_bytes = bytes;
+		record->packets = (uint32_t)packets;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
