@@ -1,1 +1,1 @@
-"""This machine and the ground: errors, units, settings, processes, locks, files."""
+"""This machine: errors, units, settings, processes, locks, files."""

@@ -1,14 +1,14 @@
-"""Confinement: the words that start a command which runs code of somebody who is not trusted with this machine.
+"""Confinement: the arguments that start a command with untrusted code.
 
     choom                 the first to go when memory runs out
-     `- bwrap, setpriv    only as root: the files of the view within reach of a user that nobody else is
+     `- bwrap, setpriv    only as root: makes the files of the view accessible to a user that no account has
          `- bwrap         no network; own users, mounts, processes and IPC; files: the view; no privileges to gain; syscalls.py
              `- prlimit   memory, processor time, files, processes
                  `- the command
 
-They are words, so that whoever starts it is who ends it: all of it dies with the first of these processes. It promises that the command reads
-nothing but the system's programs and libraries and what its view names, and writes nothing but what the view lets it. A machine
-on which this does not work is refused with BackendUnavailable; nothing is ever started without it.
+Whoever starts the command also ends it: all of it dies with the first of these processes. It guarantees that the command reads
+only the system's programs and libraries and the files of its view, and writes only where the view allows it. A machine
+on which this does not work is refused with BackendUnavailable; untrusted code never starts without it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from longhaul.orchestrator.system.syscalls import call_filter
 
 _BWRAP = "/usr/bin/bwrap"
 _OTHERS = ("/usr/bin/setpriv", "/usr/bin/prlimit", "/usr/bin/choom")
-# Root runs it as this user: of the numbers that Debian's policy reserves, so that no account has it. Limits on processes do not
-# hold for root, nor would the modes of files.
+# Root runs it as this user, whose number Debian's policy reserves, so that no account has it. Limits on processes do not
+# apply to root, nor do the modes of files.
 STRANGER = 65533
 
-# The system's own programs and libraries, and what finds them; not /usr as a whole, where machines keep things of their own.
+# The system's own programs and libraries, and the files that find them; not all of /usr, where machines keep other things.
 _SYSTEM = ("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/include")
 _SYSTEM_OR_LINK = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SYSTEM_SEARCH = ("/etc/alternatives", "/etc/ld.so.cache")
@@ -40,20 +40,20 @@ _PROBE_S = 20
 _OPEN_FILES = 1024
 _INSTALL = "run `apt-get install bubblewrap util-linux`"
 _ALLOW = (
-    "allow user namespaces (docs/containers.md says how in a container; on Ubuntu run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`), "
+    "allow user namespaces (in a container see docs/containers.md; on Ubuntu run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`), "
     "or set LONGHAUL_CONFINEMENT=off if the code is your own"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a command finds beside the system: each is the place where it sees it, and what is there."""
+    """The files that a command sees besides the system: each key is the path where it sees them, each value their source."""
 
     reads: Mapping[str, Path] = field(default_factory=dict)
     writes: Mapping[str, Path] = field(default_factory=dict)
-    # Empty folders in memory, and how many bytes fit.
+    # Empty folders in memory, and their sizes in bytes.
     scratch: Mapping[str, int] = field(default_factory=dict)
-    # Empty ones that nobody writes.
+    # Empty, read-only folders.
     folders: Sequence[str] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -62,17 +62,17 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What each of its processes may take, and how many there may be; wall time is for whoever starts it."""
+    """Limits of each process, and of their number; the caller limits wall time."""
 
     cpu_s: int
     file_bytes: int
-    # None: as many as the user may have; a number holds only in a user namespace of its own, as the confined have one.
+    # None: as many as the user may have; a number works only in a user namespace of its own, as confined commands have one.
     processes: int | None
-    # Address space. None: a kernel that keeps a shadow of all memory reserves more than there is.
+    # Address space. None: a kernel that keeps a shadow of all memory reserves more than the machine has.
     memory_bytes: int | None
 
     def words(self) -> list[str]:
-        """What goes before a command so that these hold for it."""
+        """The arguments before a command that set these limits."""
         processes = [] if self.processes is None else [f"--nproc={self.processes}"]
         memory = [] if self.memory_bytes is None else [f"--as={self.memory_bytes}"]
         files = [f"--fsize={self.file_bytes}", f"--nofile={_OPEN_FILES}", "--core=0"]
@@ -80,7 +80,7 @@ class Limits:
 
 
 def confined(command: Sequence[str], view: View, limits: Limits, settings: Settings) -> list[str]:
-    """The words that start it; only descriptors are inherited."""
+    """The arguments that start it; only descriptors are inherited."""
     check_possible(settings)
     return _words(command, view, limits, settings)
 
@@ -89,7 +89,7 @@ _possible = False
 
 
 def check_possible(settings: Settings) -> None:
-    """Try it with a program that does nothing; once it worked it is believed."""
+    """Try it with a program that does nothing; a success is remembered."""
     global _possible
     if _possible:
         return
@@ -99,7 +99,7 @@ def check_possible(settings: Settings) -> None:
         missing = [one for one in (_BWRAP, *_OTHERS) if not Path(one).is_file()]
         if missing:
             raise BackendUnavailable("confinement", [(one, _INSTALL) for one in missing])
-        piece = f"the kernel's permission to run code of users confined ({answer.problem})"
+        piece = f"the kernel's permission to run user code confined ({answer.problem})"
         raise BackendUnavailable("confinement", [(piece, _ALLOW)])
     _possible = True
 
@@ -108,8 +108,8 @@ def _words(command: Sequence[str], view: View, limits: Limits, settings: Setting
     _check_sources(chain(map(Path, _SYSTEM), view.reads.values(), view.writes.values()), command, settings)
     limited = [*limits.words(), *command]
     before, view = _as_nobody(view) if os.geteuid() == 0 else ([], view)
-    # What the innermost bwrap reads its filter from; everything on the way passes the descriptor on.
-    # The environment goes first of all: what a process was started with can be read from beside it.
+    # The innermost bwrap reads its filter from descriptor 9, which all processes before it pass on.
+    # The environment is cleared first of all: other processes can read the one that a process was started with.
     opened = ["/usr/bin/env", "-i", "/bin/sh", "-c", 'exec 9<"$0" && exec "$@"', str(_filter_file(settings.cache))]
     return [*opened, "/usr/bin/choom", "-n", "1000", "--", *before, *_inside(view), "--", *limited]
 
@@ -119,16 +119,16 @@ def _check_sources(sources: Iterator[Path], command: Sequence[str], settings: Se
     for source in sources:
         if home.is_relative_to(source.resolve()):
             raise BackendError(
-                "confining", command[0], f"it must see {source}, which holds the store {home}", "move LONGHAUL_HOME"
+                "confining", command[0], f"it must see {source}, which contains the store {home}", "move LONGHAUL_HOME"
             )
 
 
 def _as_nobody(view: View) -> tuple[list[str], View]:
-    """For root: every source of the view at a place of its own that the stranger can reach, and the view with these sources."""
+    """For root: each source of the view at a path that the unprivileged user can reach, and the view with these sources."""
     words = [_BWRAP, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     words += ["--cap-add", "CAP_SETPCAP", "--ro-bind", "/usr", "/usr", *_links(), "--dir", "/tmp"]  # noqa: S108
     words += ["--dir", "/etc", *chain.from_iterable(("--ro-bind-try", one, one) for one in _SYSTEM_SEARCH)]
-    # Its new /proc needs one to be there that shows everything.
+    # Its new /proc requires a complete one.
     words += ["--dev-bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev"]
     reads, writes = {}, {}
     for number, (place, source) in enumerate(view.reads.items()):
@@ -158,12 +158,12 @@ def _inside(view: View) -> list[str]:
         words += ["--bind", str(source), place]
     for place, target in view.links.items():
         words += ["--symlink", target, place]
-    # The root and /dev are in memory too, and nothing counts what would be written there.
+    # The root and /dev are in memory too, and no limit counts what would be written there.
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", view.folder]
 
 
 def _links() -> list[str]:
-    """/bin and the like as this machine has them."""
+    """/bin and similar paths as this machine has them."""
     words: list[str] = []
     for one in map(Path, _SYSTEM_OR_LINK):
         if one.is_symlink():

@@ -1,7 +1,7 @@
-"""Frozen structures as plain data, and back: each field under its own name, unless its metadata say otherwise.
+"""Frozen dataclasses to plain data and back: each field under its own name, unless its metadata name another.
 
-key("from")   the field's name in the data           SELDOM   left out of the data where it has its default
-BESIDE        a mapping whose items lie beside the structure's own fields
+key("from")   the field's name in the data           SELDOM   omitted from the data if it has its default
+BESIDE        a mapping whose items are written next to the dataclass's own fields
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def key(name: str) -> Mapping[str, Any]:
 
 
 def encode(value: Any) -> Any:
-    """A structure, or what it holds, as JSON has it."""
+    """A dataclass or a value in one, as JSON data."""
     kind: Any = type(value)
     return value if kind in _ALREADY_PLAIN else _writer(kind)(value)
 
 
 @cache
 def _writer(kind: Any) -> _Writer:
-    """What makes plain data of values of that kind; worked out once, for a run is written several times and has hundreds of parts."""
+    """The function that makes plain data of that kind; cached, because a run is written several times and has hundreds of parts."""
     if is_dataclass(kind):
         return _structure_writer(kind)
     if issubclass(kind, Mapping):
@@ -63,13 +63,13 @@ def _structure_writer(kind: Any) -> _Writer:
 
 
 def decode(kind: Any, value: Any) -> Any:
-    """The structure of that kind in plain data."""
+    """The dataclass of that kind from plain data."""
     return _reader(kind)(value)
 
 
 @cache
 def _reader(kind: Any) -> _Reader:
-    """What reads plain data as that kind; worked out once, for runs are read by the thousand."""
+    """The function that reads plain data as that kind; cached, because runs are read by the thousand."""
     if is_dataclass(kind):
         return _structure_reader(kind)
     origin, args = get_origin(kind), get_args(kind)
@@ -94,10 +94,10 @@ def _structure_reader(kind: Any) -> _Reader:
     ]
 
     def read(value: Mapping[str, Any]) -> Any:
-        held = {name: item(value[its]) for name, its, needed, item in parts if needed or its in value}
+        values = {name: item(value[its]) for name, its, needed, item in parts if needed or its in value}
         if beside:
-            held[beside] = {name: _frozen(item) for name, item in value.items() if name not in known}
-        return kind(**held)
+            values[beside] = {name: _frozen(item) for name, item in value.items() if name not in known}
+        return kind(**values)
 
     return read
 
@@ -111,6 +111,6 @@ def _key(part: Field[Any]) -> str:
 
 
 def _chosen(kinds: Sequence[Any], value: Any) -> Any:
-    """The member of a union that a value is: of several structures, the one that has its keys."""
+    """The member of a union for a value: of several dataclasses, the one that has its keys."""
     known = [kind for kind in kinds if kind is not type(None)]
     return next(kind for kind in known if len(known) == 1 or set(value) <= {part.name for part in fields(kind)})

@@ -1,32 +1,32 @@
-"""The error tree: what can go wrong on the road, said once.
+"""The tree of errors.
 
     LonghaulError
     |-- SpecError            the experiment as written is not valid            exit 2, HTTP 422
     |-- PlanError            valid, but cannot be turned into runs             exit 2, HTTP 422
-    |-- BackendError         a run could not be carried out                    exit 4, HTTP 500
+    |-- BackendError         a run failed                                      exit 4, HTTP 500
     |   |-- BackendUnavailable   something is missing on this machine          exit 3, HTTP 503
     |   |-- GuestDied            the guest kernel ended before its work        exit 4
     |   |-- KernelComplained     the guest kernel reported a fault of its own  exit 4
     |   |-- RunTimedOut          no progress, or past a limit of time          exit 4
-    |   |-- ReadBackMismatch     the kernel did not take what it was given     exit 4
-    |   |-- RunCancelled         nobody wants it any more                      exit 4
-    |   |-- WorkerLost           who carried it out is gone                    exit 4
-    |   |-- LeaseLost            somebody else has its hosts by now            exit 4
-    |   `-- FidelityBroken       it ran, but its numbers cannot be believed    exit 4
+    |   |-- ReadBackMismatch     a setting reads back otherwise than set       exit 4
+    |   |-- RunCancelled         the run was cancelled                         exit 4
+    |   |-- WorkerLost           its worker is gone                            exit 4
+    |   |-- LeaseLost            another run has its hosts by now              exit 4
+    |   `-- FidelityBroken       it ended, but its numbers cannot be believed  exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
-    |   `-- RunDamaged           a file of a kept run is not what was kept      exit 4, HTTP 500
-    |-- ResultsError         the store cannot keep or find something           exit 4, HTTP 500
+    |   `-- RunDamaged           a file of a kept run has changed              exit 4, HTTP 500
+    |-- ResultsError         the store cannot write or find something          exit 4, HTTP 500
     |   |-- NotFound             no such run or experiment                     exit 2, HTTP 404
-    |   `-- RecordUnreachable    the record cannot be reached for a moment     exit 4, HTTP 503
-    |-- ExportError          a run cannot be brought to Prometheus             exit 4, HTTP 500
-    |-- AuthError            who is asking                                     exit 2, HTTP 401
-    |   `-- NotAllowed           it is known who, and they may not             exit 2, HTTP 403
-    |-- OverLimit            more than somebody may have, or may ask at once   exit 2, HTTP 429
-    |-- Conflict             it does not go with what is recorded              exit 2, HTTP 409
-    |-- ServiceUnavailable   a service elsewhere does not answer               exit 3, HTTP 503
-    `-- HostBusy             somebody else holds the host                      exit 3, HTTP 409
+    |   `-- RecordUnreachable    the database cannot be reached for a moment   exit 4, HTTP 503
+    |-- ExportError          a run cannot be exported to Prometheus            exit 4, HTTP 500
+    |-- AuthError            the caller is unknown                             exit 2, HTTP 401
+    |   `-- NotAllowed           the caller lacks a permission                 exit 2, HTTP 403
+    |-- OverLimit            above a limit of the caller                       exit 2, HTTP 429
+    |-- Conflict             it contradicts the database                       exit 2, HTTP 409
+    |-- ServiceUnavailable   another service does not respond                  exit 3, HTTP 503
+    `-- HostBusy             another run has the host                          exit 3, HTTP 409
 
-Each error says what was attempted, on which thing, what happened, and what to do. One handler renders each of them as
+Each error states what was attempted, on which object, what happened, and what to do. One handler renders each as
 command-line text, as JSON and as a server-sent event.
 """
 
@@ -68,7 +68,7 @@ class LonghaulError(Exception):
 
     @classmethod
     def kind(cls) -> str:
-        """What problem documents call it: spec-error."""
+        """Its name in problem documents: spec-error."""
         return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def as_dict(self) -> ErrorParts:
@@ -84,7 +84,7 @@ class LonghaulError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What is allowed in the place of a name that is not known: `text` says it, `nearest` is the known name that was probably meant."""
+    """What is allowed instead of an unknown name: `text` describes it, `nearest` is the known name that was probably meant."""
 
     text: str
     nearest: str | None
@@ -94,12 +94,12 @@ class Allowed:
 
 
 def allowed_instead(text: str, name: str, known: Iterable[str]) -> Allowed:
-    """What is allowed instead of a name, and which of the known ones is nearest to it."""
+    """What is allowed instead of a name, and the known name nearest to it."""
     return Allowed(text, next(iter(difflib.get_close_matches(name, list(known), 1)), None))
 
 
 class UnknownName(ValueError):
-    """A name that is not known, and what is allowed instead."""
+    """An unknown name, and what is allowed instead."""
 
     def __init__(self, allowed: Allowed) -> None:
         super().__init__(str(allowed))
@@ -108,10 +108,10 @@ class UnknownName(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with one field of an experiment, so that a page can show it where the field stands.
+    """What is wrong with one field of an experiment, so that a page can show it at the field.
 
-    `location` is keys and positions, `field` the same as people write it, `line` where it stands in a file. `read` is what was read there, None
-    where nothing was; `what` says what is allowed or needed, and `nearest` is a known name that was probably meant.
+    `location` is keys and positions, `field` the same as people write it, `line` its line in a file. `read` is the value found there, None
+    if there was none; `what` states what is allowed or needed, and `nearest` is a known name that was probably meant.
     """
 
     location: tuple[str | int, ...]
@@ -129,7 +129,7 @@ class FieldProblem:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """How every part of the road ends a sentence that names what was probably meant; empty where nothing is near."""
+    """The end of a sentence that names the known name that was probably meant; empty if none is near."""
     return str(allowed_instead("", name, known))
 
 
@@ -155,7 +155,7 @@ class PlanError(LonghaulError):
 
 
 class BackendError(LonghaulError):
-    """A run could not be carried out."""
+    """A run failed."""
 
 
 class BackendUnavailable(BackendError):
@@ -179,7 +179,7 @@ class GuestDied(BackendError):
 
 
 class KernelComplained(BackendError):
-    """The guest kernel reported a fault of its own and went on; nothing it measured can be believed."""
+    """The guest kernel reported a fault of its own and continued; its measurements cannot be believed."""
 
 
 class RunTimedOut(BackendError):
@@ -187,26 +187,26 @@ class RunTimedOut(BackendError):
 
 
 class ReadBackMismatch(BackendError):
-    """The kernel did not take what it was given."""
+    """A setting reads back from the kernel otherwise than it was set."""
 
 
 class FidelityBroken(BackendError):
-    """It ran, but its numbers cannot be believed."""
+    """The run ended, but its numbers cannot be believed."""
 
 
 class RunCancelled(BackendError):
-    """Nobody wants it any more."""
+    """The run was cancelled."""
 
-    # Up to which second what it had simulated is kept, if it is.
+    # Up to which second its simulation was kept, if it was.
     reached_s: float | None = None
 
 
 class WorkerLost(BackendError):
-    """Who carried it out is gone; it says nothing about the experiment."""
+    """The worker of a run is gone, for a reason that has nothing to do with the experiment."""
 
 
 class LeaseLost(BackendError):
-    """Hosts of a run that goes on have become somebody else's: it is ended."""
+    """Hosts of a run that is still running were leased to another run: this run is ended."""
 
 
 class TraceError(LonghaulError):
@@ -214,11 +214,11 @@ class TraceError(LonghaulError):
 
 
 class RunDamaged(TraceError):
-    """A file of a kept run is not what was kept."""
+    """A file of a kept run has changed since it was written."""
 
 
 class ResultsError(LonghaulError):
-    """The store cannot keep or find something."""
+    """The store cannot write or find something."""
 
 
 class NotFound(ResultsError):
@@ -229,30 +229,30 @@ class NotFound(ResultsError):
 
 
 class RecordUnreachable(ResultsError):
-    """The record cannot be reached for a moment; asking again may well help."""
+    """The database cannot be reached for a moment; the same request may work later."""
 
     http_status = 503
 
 
 class ExportError(LonghaulError):
-    """A run cannot be brought to Prometheus."""
+    """A run cannot be exported to Prometheus."""
 
 
 class AuthError(LonghaulError):
-    """Who is asking is not known."""
+    """The caller is unknown."""
 
     exit_code = 2
     http_status = 401
 
 
 class NotAllowed(AuthError):
-    """It is known who is asking, and they may not."""
+    """The caller is known and lacks a permission."""
 
     http_status = 403
 
 
 class OverLimit(LonghaulError):
-    """More than somebody may have, or may ask at once; `retry_after_s` where waiting helps."""
+    """More than a caller may have, or may request at once; `retry_after_s` where waiting helps."""
 
     exit_code = 2
     http_status = 429
@@ -263,66 +263,66 @@ class OverLimit(LonghaulError):
 
 
 class Conflict(LonghaulError):
-    """It does not go with what is recorded."""
+    """The request contradicts what is in the database."""
 
     exit_code = 2
     http_status = 409
 
 
 class HostBusy(LonghaulError):
-    """Somebody else holds the host."""
+    """Another run has the host."""
 
     exit_code = 3
     http_status = 409
 
 
 class ServiceUnavailable(LonghaulError):
-    """The service that was asked does not answer, or what answers is none."""
+    """The other service does not respond, or is not a Longhaul service."""
 
     exit_code = 3
     http_status = 503
 
 
-# What the system says when it refuses something, and what helps.
+# Refusals of the operating system, and what to do.
 _REMEDIES = (
     ((errno.ENOSPC, errno.EDQUOT), "free some space"),
-    ((errno.EACCES, errno.EPERM, errno.EROFS), "see who may use it"),
+    ((errno.EACCES, errno.EPERM, errno.EROFS), "check its permissions"),
     (
         (errno.ENOENT, errno.ENOTDIR, errno.ENOEXEC, errno.ESTALE),
-        "see whether it is there and whole; `longhaul doctor` says what is missing",
+        "check that it exists and is complete; `longhaul doctor` lists what is missing",
     ),
-    ((errno.EMFILE, errno.ENFILE), "allow more open files (`ulimit -n`), or have fewer runs at a time"),
+    ((errno.EMFILE, errno.ENFILE), "allow more open files (`ulimit -n`), or run fewer at a time"),
     (
         (errno.ENOMEM, errno.EAGAIN),
-        "free some memory, allow more processes (`ulimit -u`), or have fewer runs at a time",
+        "free some memory, allow more processes (`ulimit -u`), or run fewer at a time",
     ),
     ((errno.EFBIG,), "allow larger files (`ulimit -f`)"),
-    ((errno.EIO,), "see what the machine's log says of its disk"),
+    ((errno.EIO,), "check the machine's log for disk errors"),
 )
-_OF_THE_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO)
+_DEPENDS_ON_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO)
 
 
 def remedy(error: OSError, elsewhere: str = "") -> str:
-    """What to do about what the system refused; `elsewhere` says how another place is taken, where that helps. Nothing where nobody knows."""
+    """What to do about an error of the operating system, or ""; `elsewhere` is how to use another place, where that helps."""
     known = next((what for numbers, what in _REMEDIES if error.errno in numbers), "")
-    return f"{known}, or {elsewhere}" if known and elsewhere and error.errno in _OF_THE_PLACE else known
+    return f"{known}, or {elsewhere}" if known and elsewhere and error.errno in _DEPENDS_ON_PLACE else known
 
 
 def sentence(error: ErrorParts) -> str:
-    """An error as documents have it, in words."""
+    """An error of a document as one sentence."""
     about = " ".join(filter(None, (error["attempting"], error["subject"])))
     return "; ".join(filter(None, (f"{about}: {error['what']}", error["hint"])))
 
 
 def visible(text: str) -> str:
-    """A text for a terminal: what would move the cursor or turn the direction of writing stands there by its number."""
+    """A text for a terminal: characters that move the cursor or change the direction of writing are replaced by their numbers."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 def told(
     kind: str, attempting: str, subject: str, what: str, hint: str = "", problems: Sequence[str] = ()
 ) -> LonghaulError | None:
-    """The error that another process had, from its kind and parts; None where no error is of that kind."""
+    """The error of another process, from its kind and parts; None if no error is of that kind."""
     found = next((one for one in error_tree() if one.kind() == kind), None)
     if found is None:
         return None
@@ -336,7 +336,7 @@ def told(
 
 
 def error_tree(root: type[LonghaulError] = LonghaulError) -> Iterator[type[LonghaulError]]:
-    """Every kind from this one on, each before what it branches into."""
+    """This kind and all kinds below it, each before those below it."""
     yield root
     for branch in root.__subclasses__():
         yield from error_tree(branch)

@@ -1,7 +1,7 @@
-"""What a person gets: files, each whole or not at all, and standard output; one sentence where either cannot be written.
+"""Output for the user: files, each written whole or not at all, and standard output; one error sentence if writing fails.
 
-A file is written beside its place and renamed, so that nobody reads half of one. What a link leads to, what is no plain file
-(/dev/stdout, a pipe), and a file in a folder that others own, is written where it is.
+A file is written next to its place and renamed, so that no reader sees half of it. The target of a link, anything but a plain file
+(/dev/stdout, a pipe), and a file in a folder of another owner are written in place.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ STANDARD_OUTPUT = "standard output"
 
 
 def write_whole(output: Path, content: str | bytes) -> None:
-    """Make this the content of a file."""
+    """Write the content of a file."""
     with whole(output) as place:
         place.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
 def whole(output: Path) -> Iterator[Path]:
-    """Where to write what is to be at `output`; it is there when the context has ended well."""
+    """The path to write to; the content is at `output` when the context ends without an error."""
     check_places(output)
     try:
-        if _stays(output):
+        if _is_written_in_place(output):
             yield output
         else:
             with _beside(output) as place:
@@ -42,8 +42,8 @@ def whole(output: Path) -> Iterator[Path]:
         raise ResultsError(_ATTEMPT, str(output), what, hint) from error
 
 
-def _stays(output: Path) -> bool:
-    """Whether it is there and cannot be replaced by another."""
+def _is_written_in_place(output: Path) -> bool:
+    """Whether it exists and must be written in place."""
     plain = output.is_file() and not output.is_symlink()
     return os.path.lexists(output) and not (plain and os.access(output.parent, os.W_OK))
 
@@ -54,7 +54,7 @@ def _beside(output: Path) -> Iterator[Path]:
     try:
         yield place
         if output.exists():
-            # Who may read it is as it was.
+            # Keep its permissions.
             shutil.copymode(output, place)
         place.replace(output)
     finally:
@@ -62,31 +62,31 @@ def _beside(output: Path) -> Iterator[Path]:
 
 
 def check_places(*outputs: Path | None) -> None:
-    """Whether files could be written there, asked before hours of work for them; PlanError where not."""
+    """PlanError unless these files can be written, checked before hours of work."""
     for output in filter(None, outputs):
         if output.is_dir():
             raise PlanError(_ATTEMPT, str(output), "it is a folder", "name a file")
         if not output.parent.is_dir():
-            hint = f"make it first, or {_ELSEWHERE}"
+            hint = f"create it first, or {_ELSEWHERE}"
             raise PlanError(_ATTEMPT, str(output), f"there is no folder {output.parent}", hint)
         if not os.access(output if output.exists() else output.parent, os.W_OK):
-            raise PlanError(_ATTEMPT, str(output), "you may not write there", _ELSEWHERE)
+            raise PlanError(_ATTEMPT, str(output), "you have no permission to write there", _ELSEWHERE)
 
 
 class _StandardOutput(io.TextIOWrapper):
-    """Standard output, whose errors say that they are its own."""
+    """Standard output, whose errors name it."""
 
     def write(self, text: str) -> int:
-        with _its_own():
+        with _naming_standard_output():
             return super().write(text)
 
     def flush(self) -> None:
-        with _its_own():
+        with _naming_standard_output():
             super().flush()
 
 
 @contextmanager
-def _its_own() -> Iterator[None]:
+def _naming_standard_output() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -96,8 +96,8 @@ def _its_own() -> Iterator[None]:
 
 @contextmanager
 def standard_output() -> Iterator[None]:
-    """Within it, what cannot be printed is an error like any other; a reader that has seen enough, as `head` has, is none."""
-    # Where it is closed nobody reads.
+    """Report failures to print like other errors, except when the reader stops early, as `head` does."""
+    # It is None where it is closed.
     known = sys.stdout or io.TextIOWrapper(io.BytesIO())
     assert isinstance(known, io.TextIOWrapper)
     ours = _StandardOutput(
@@ -116,7 +116,7 @@ def standard_output() -> Iterator[None]:
     except OSError as error:
         if error.filename != STANDARD_OUTPUT:
             raise
-        # What is left in it would be tried once more at the end.
+        # Python would try to write the rest once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if error.errno == errno.EPIPE:
             sys.exit(1)

@@ -1,9 +1,9 @@
-"""This installation's own files: a checkout's, or what a wheel put into share/longhaul, which is laid out like a checkout.
+"""This installation's files: in a checkout, or in the share/longhaul of a wheel, which has the layout of a checkout.
 
     a checkout      CHECKOUT/kmod, .../playbooks, ...       the agent: where `make agent` builds it
     installed       PREFIX/share/longhaul/kmod, ...         the agent: in the cache, under the hash of its sources
 
-Nobody else asks where a module of the program lies to find a file that is not one.
+Only this module derives the place of data files from the place of Python modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _find_files() -> Path:
-    """Any prefix will do, a person's own, an environment's or the machine's: it is above the packages that were installed into it."""
+    """The checkout or any prefix (a user's, an environment's, the machine's): it is above the installed packages."""
     for folder in _PACKAGE.parents:
         for files in (folder, folder / "share/longhaul"):
             if (files / "kmod/sandbox").is_dir():
@@ -37,7 +37,7 @@ def _find_agent() -> Path:
     if IS_CHECKOUT:
         return AGENT_SOURCES / "build/longhaul-agent"
     digest = hashlib.sha256()
-    # What the agent and the modules say to each other is in a header of theirs.
+    # A header of the modules defines the interface between them and the agent.
     for file in (*sorted(file for file in AGENT_SOURCES.rglob("*") if file.is_file()), KMOD / "lh_dcf.h"):
         digest.update(f"{file.relative_to(FILES)}\0".encode() + file.read_bytes())
     return cache_folder() / "agents" / digest.hexdigest()[:32] / "longhaul-agent"

@@ -1,6 +1,6 @@
-"""Files that are locked for as long as somebody lives: the kernel lets go of a lock when its holder ends, whatever way it ends.
+"""File locks that last as long as a process: the kernel releases a lock when its owner ends, in whatever way.
 
-<where>/.new-*      what is being made by whoever holds the lock beside it, <.where.lock>; what else is called so was left by the dead, and goes
+<where>/.new-*      made by the process that holds the lock <.where.lock>; any other `.new-*` was left by a dead process and is deleted
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# Of what the owner of a lock writes about itself.
+# Of the note that the owner of a lock writes.
 _LONGEST_NOTE = 500
 
 
 def take(file: Path) -> int:
-    """A lock held until the descriptor is closed; waits for whoever holds it."""
+    """A lock held until the descriptor is closed; waits for its present owner."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX)
     return handle
@@ -26,7 +26,7 @@ def take(file: Path) -> int:
 
 @contextlib.contextmanager
 def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[None]:
-    """The lock of a file for a while, alone or beside others who share it; BlockingIOError where it is held and nobody wants to wait."""
+    """Hold the lock of a file, alone or shared; BlockingIOError if another process has it and `wait` is off."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
@@ -37,9 +37,9 @@ def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[N
 
 @contextlib.contextmanager
 def owned(file: Path) -> Iterator[Callable[[str], None]]:
-    """The lock of a file for as long as the context lasts; what is called with a text writes it there for others to read.
+    """Hold the lock of a file; calling the result writes a note for other processes.
 
-    BlockingIOError, whose `strerror` is what its owner wrote, where another process has it.
+    BlockingIOError if another process has it; its `strerror` is that owner's note.
     """
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
@@ -53,7 +53,7 @@ def owned(file: Path) -> Iterator[Callable[[str], None]]:
         except BlockingIOError as error:
             owner = os.pread(handle, _LONGEST_NOTE, 0).decode(errors="replace")
             raise BlockingIOError(error.errno, owner, str(file)) from None
-        # What an owner that is gone wrote is not true any more.
+        # The note of an owner that is gone no longer applies.
         write("")
         yield write
     finally:
@@ -62,7 +62,7 @@ def owned(file: Path) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def making(where: Path) -> Iterator[Path]:
-    """A folder to make something in that is moved from there whole; one process at a time, so that what lies there has no maker any more."""
+    """A folder in which to make something that is then moved away whole; one process at a time, so folders already there have no owner."""
     where.mkdir(parents=True, exist_ok=True)
     with locked(where.with_name(f".{where.name}.lock")):
         for left in where.glob(".new-*"):

@@ -1,4 +1,4 @@
-"""What a service says while it runs: one JSON document a line, so that whatever a stranger sends stays inside its string."""
+"""Logs of a service: one JSON document a line, so that text from a caller stays inside its string."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-# What every record has; anything else was given with `extra`.
+# The attributes of every record; all others come from `extra`.
 _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line: time, level, logger, message, what was given with it, and the traceback where there is one."""
+    """A record as one line: time, level, logger, message, the values of `extra`, and a traceback if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, in ASCII: no character of it can end it early or move a terminal's cursor."""
+        """The line, in ASCII: no character can end it early or move a terminal's cursor."""
         line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -29,7 +29,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """From now on, what this process says goes to standard error in that form."""
+    """Send this process's logs to standard error as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

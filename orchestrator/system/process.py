@@ -1,8 +1,8 @@
-"""The only module that starts processes: the guest's guard, the project's own build scripts, programs that answer a question.
+"""The only module that starts processes: the guest's guard, the project's build scripts, programs that print an answer.
 
 A guest never runs as a direct child. It runs under a guard (`longhaul-agent guard`), a small program that holds one end of
-a pipe: when the other end closes, because a run was cancelled or because this process was killed, the guard kills the
-guest. No guest outlives the person who asked for it, whatever way that person left.
+a pipe. When the other end closes, because a run was cancelled or this process was killed, the guard kills the
+guest. So no guest outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from typing import IO
 
 from longhaul.orchestrator.system.errors import BackendError
 
-# Where the guard writes its one line when the guest has ended.
+# The guard writes one line here when the guest has ended.
 _REPORT_FD = 3
-# Where the guard finds a guest's terminal.
+# The guest's terminal, for the guard.
 _TERMINAL_FD = 6
-# A program that is only asked for its version has answered by then, on the busiest machine.
+# A program that prints its version is done by then, on the busiest machine.
 _ANSWER_S = 30
-# Of a program's last words in an error.
+# Of a program's last line in an error.
 _LONGEST_LINE = 300
-# Of what /proc tells of a process, from its state on: its own time in user space and the kernel's, and those of children it waited for.
+# Fields of /proc/PID/stat from the state on: time in user space and in the kernel, of the process and of children it waited for.
 _CPU_TICKS = slice(11, 15)
-# What goes before a program that is not to outlive this process.
+# Starts a program that ends with this process.
 _DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
 
@@ -52,14 +52,14 @@ class GuardReport:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a guest has computed since it began, and whether any of its processes wants a processor now."""
+    """The processor time of a guest since its start, and whether any of its processes wants a processor now."""
 
     cpu_s: float
     runnable: bool
 
 
 class Guard:
-    """A running guest behind its guard. Closing it is what ends the guest."""
+    """A running guest behind its guard. Closing it ends the guest."""
 
     def __init__(self, pid: int, control: int, report: int, directory: Path) -> None:
         self.pid = pid
@@ -75,17 +75,17 @@ class Guard:
         return self._ended
 
     def effort(self) -> Effort | None:
-        """What the guest computes; None where this machine's kernel does not tell whose children are whose."""
+        """What the guest computes; None if this machine's kernel does not list the children of processes."""
         return effort_below(self.pid)
 
     def cancel(self) -> None:
-        """Ask the guard to end the guest; it answers through `wait`."""
+        """Ask the guard to end the guest; `wait` returns its report."""
         if self._control >= 0:
             os.close(self._control)
             self._control = -1
 
     def close(self) -> None:
-        """End the guest if it still runs, and let go of everything."""
+        """End the guest if it still runs, and close all descriptors."""
         self.cancel()
         if self._report >= 0:
             if self._ended is None:
@@ -99,22 +99,22 @@ class Guard:
             line += chunk
         _, status = os.waitpid(self.pid, 0)
         if not line:
-            # The guard itself was killed; the guest dies with it (PR_SET_PDEATHSIG), but not a child it was just making.
+            # The guard itself was killed; the guest dies with it (PR_SET_PDEATHSIG), but not a child that it was just starting.
             _kill_inside(self.directory)
             return GuardReport(None, _signal_of(status), "guard_killed", 0.0, 0.0, 0)
-        said = json.loads(line)
+        report = json.loads(line)
         return GuardReport(
-            exit_code=said["exit"],
-            signal=said["signal"],
-            reason=said["reason"],
-            cpu_s=said["user_s"] + said["sys_s"],
-            wall_s=said["wall_s"],
-            max_rss_kb=said["max_rss_kb"],
+            exit_code=report["exit"],
+            signal=report["signal"],
+            reason=report["reason"],
+            cpu_s=report["user_s"] + report["sys_s"],
+            wall_s=report["wall_s"],
+            max_rss_kb=report["max_rss_kb"],
         )
 
 
 def effort_below(pid: int) -> Effort | None:
-    """What all processes below this one have computed, themselves and those that they outlived, and whether one wants to."""
+    """The processor time of all processes below this one, including ended children, and whether one wants a processor."""
     ticks, runnable = 0, False
     try:
         waiting = _children(pid)
@@ -122,7 +122,7 @@ def effort_below(pid: int) -> Effort | None:
         return None
     while waiting:
         process = waiting.pop()
-        # One that ends just now is counted by its parent the next time.
+        # A process that ends just now is counted by its parent the next time.
         with contextlib.suppress(OSError):
             ticks += sum(map(int, _stat(Path(f"/proc/{process}/stat"))[_CPU_TICKS]))
             tasks = Path(f"/proc/{process}/task").iterdir()
@@ -137,12 +137,12 @@ def _children(pid: int) -> list[int]:
 
 
 def _stat(file: Path) -> list[str]:
-    """What the system tells of a process, from its state on: its name before may hold anything."""
+    """The fields of a process from its state on; its name, before them, may contain anything."""
     return file.read_text().rpartition(")")[2].split()
 
 
 def _kill_inside(directory: Path) -> None:
-    """Kill every process that works in this run directory, until none is found: one may be making another."""
+    """Kill every process whose folder is in this run directory, until none is found: one may be starting another."""
     while found := [process for process in Path("/proc").glob("[0-9]*") if _works_in(process, directory)]:
         for process in found:
             with contextlib.suppress(ProcessLookupError):
@@ -162,7 +162,7 @@ def _signal_of(wait_status: int) -> int | None:
 
 
 def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], terminal: int | None = None) -> Guard:
-    """Start a guard whose output goes to `log`, with this descriptor as its guest's terminal; the caller must close what it gets."""
+    """Start a guard whose output goes to `log`, with this descriptor as its guest's terminal; the caller must close the guard."""
     control_read, control_write = os.pipe()
     report_read, report_write = os.pipe()
     actions = [
@@ -172,11 +172,11 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], 
         (os.POSIX_SPAWN_DUP2, report_write, _REPORT_FD),
     ]
     if terminal is not None:
-        # From a number that none of the above has, so that nothing is overwritten.
+        # A number that none of the above has, so that nothing is overwritten.
         high = fcntl.fcntl(terminal, fcntl.F_DUPFD_CLOEXEC, 64)
         actions.append((os.POSIX_SPAWN_DUP2, high, _TERMINAL_FD))
     try:
-        # A process group of its own: a Ctrl-C at the terminal reaches this process alone, which then cancels in order.
+        # Its own process group: Ctrl-C at the terminal reaches this process alone, which then cancels in order.
         pid = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions, setpgroup=0)
     except OSError as error:
         os.close(control_write)
@@ -191,7 +191,7 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], 
 
 
 def ask_program(argv: Sequence[str], attempting: str) -> str:
-    """What a program says on its standard output; it must end well and soon."""
+    """The standard output of a program; BackendError if it fails or takes too long."""
     try:
         answer = subprocess.run(
             list(argv), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_ANSWER_S
@@ -201,17 +201,17 @@ def ask_program(argv: Sequence[str], attempting: str) -> str:
     except subprocess.TimeoutExpired:
         raise BackendError(attempting, argv[0], f"no answer within {_ANSWER_S} s") from None
     if answer.returncode != 0:
-        raise BackendError(attempting, argv[0], _last_words(printable(answer.stderr), answer.returncode))
+        raise BackendError(attempting, argv[0], _last_line(printable(answer.stderr), answer.returncode))
     return answer.stdout.decode(errors="replace")
 
 
 def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, str] | None = None) -> str:
-    """Run one of the project's own scripts with its progress on standard error; its last line of output."""
+    """Run one of the project's scripts with its progress on standard error; its last line of output."""
     env = {**os.environ, **(environment or {})}
     try:
         child = subprocess.Popen(list(argv), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env, text=True)
     except OSError as error:
-        raise BackendError(attempting, argv[0], error.strerror or str(error), "install what provides it") from error
+        raise BackendError(attempting, argv[0], error.strerror or str(error), "install the program") from error
     with child:
         try:
             output, _ = child.communicate()
@@ -230,7 +230,7 @@ def run_script(argv: Sequence[str], attempting: str, environment: Mapping[str, s
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program said on its standard output, or else in one line why there is no answer; and all it said on its error output."""
+    """The standard output of a program, or in one line why there is none; and its error output."""
 
     output: bytes | None
     problem: str = ""
@@ -244,14 +244,14 @@ def ask_stranger(
     longest_s: float,
     most_bytes: int,
 ) -> Answer:
-    """Ask a program that may not be trusted with time, nor with how much it says; its standard input is the question.
+    """Run a program that may take too long or print too much, with `question` as its standard input.
 
-    Memory and processor time are for the words before it (confinement.py). What it prints goes to files, so that no
-    more of it than `most_bytes` is ever held here.
+    `confinement.py` limits memory and processor time. The output goes to files, so that at most `most_bytes` of it
+    are in memory here.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
         try:
-            # A session of its own, so that what it starts ends with it.
+            # Its own session, so that the processes that it starts end with it.
             with subprocess.Popen(
                 list(argv),
                 stdin=subprocess.PIPE,
@@ -259,21 +259,21 @@ def ask_stranger(
                 stderr=messages,
                 start_new_session=True,
             ) as child:
-                late = not _ask(child, question, longest_s)
+                late = not _communicate(child, question, longest_s)
         except OSError as error:
             return Answer(None, f"{argv[0]}: {error.strerror}")
-        said = printable(_beginning(messages, most_bytes))
+        text = printable(_beginning(messages, most_bytes))
         if late:
-            return Answer(None, f"it was not done after {longest_s:g} s", said)
+            return Answer(None, f"it was not done after {longest_s:g} s", text)
         if any(file.seek(0, os.SEEK_END) >= most_bytes for file in (output, messages)):
-            return Answer(None, f"it printed {most_bytes} bytes or more", said)
+            return Answer(None, f"it printed {most_bytes} bytes or more", text)
         if child.returncode != 0:
-            return Answer(None, _last_words(said, child.returncode), said)
-        return Answer(_beginning(output, most_bytes), "", said)
+            return Answer(None, _last_line(text, child.returncode), text)
+        return Answer(_beginning(output, most_bytes), "", text)
 
 
-def _ask(child: subprocess.Popen[bytes], question: str, longest_s: float) -> bool:
-    """Whether the program ended in time; nothing of it goes on."""
+def _communicate(child: subprocess.Popen[bytes], question: str, longest_s: float) -> bool:
+    """Whether the program ended in time; no process of it remains."""
     try:
         child.communicate(question.encode(), timeout=longest_s)
     except subprocess.TimeoutExpired:
@@ -289,20 +289,20 @@ def _beginning(file: IO[bytes], most_bytes: int) -> bytes:
     return file.read(most_bytes)
 
 
-def printable(said: bytes) -> str:
-    """What a stranger said as text that cannot steer a terminal or a header."""
-    text = said.decode(errors="replace")
+def printable(output: bytes) -> str:
+    """The output of an untrusted program as text that cannot control a terminal or a header."""
+    text = output.decode(errors="replace")
     return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
 
 
-def _last_words(said: str, code: int) -> str:
-    """Why a program failed: the last line that it said, or else how it ended."""
-    last = said.strip().splitlines()[-1:] or [_ending(code)]
+def _last_line(messages: str, code: int) -> str:
+    """Why a program failed: its last message, or else how it ended."""
+    last = messages.strip().splitlines()[-1:] or [_ending(code)]
     return last[0].strip()[:_LONGEST_LINE]
 
 
 def _ending(code: int) -> str:
-    # A shell and bubblewrap tell a signal by a code above 128.
+    # A shell and bubblewrap report a signal by a code above 128.
     number = -code if code < 0 else code - 128
     try:
         return f"it was ended by {signal.Signals(number).name}"
@@ -311,7 +311,7 @@ def _ending(code: int) -> str:
 
 
 class Talk:
-    """A program that is spoken to and answers, for as long as it is held: when this is closed, or this process dies, it hears the end."""
+    """A running program with pipes to its standard input and output; they close when this is closed or this process ends."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
@@ -319,31 +319,31 @@ class Talk:
         self._to, self._from = child.stdin, child.stdout
         os.set_blocking(self._from.fileno(), False)
         os.set_blocking(self._to.fileno(), False)
-        self._unsaid = b""
+        self._unsent = b""
 
     def fileno(self) -> int:
-        """What to wait on for its answers."""
+        """The descriptor to wait on for output."""
         return self._from.fileno()
 
     def say(self, words: bytes) -> None:
-        """Tell it something; what it does not take at once waits for the next time. BrokenPipeError where it is gone."""
-        self._unsaid += words
-        while self._unsaid:
+        """Send it bytes; what it does not take at once is sent the next time. BrokenPipeError if it is gone."""
+        self._unsent += words
+        while self._unsent:
             try:
-                done = os.write(self._to.fileno(), self._unsaid)
+                done = os.write(self._to.fileno(), self._unsent)
             except BlockingIOError:
                 return
-            self._unsaid = self._unsaid[done:]
+            self._unsent = self._unsent[done:]
 
     def hear(self) -> bytes | None:
-        """What has come since the last time; None at its end."""
+        """Its output since the last time; None at its end."""
         try:
             return os.read(self._from.fileno(), 2**18) or None
         except BlockingIOError:
             return b""
 
     def close(self, patience_s: float = 5.0) -> int:
-        """Let it hear the end, and wait so long for it to go; its exit code."""
+        """Close its standard input and wait this long for its end, then kill it; its exit code."""
         with contextlib.suppress(OSError):
             self._to.close()
         try:
@@ -356,11 +356,11 @@ class Talk:
 
 
 def start_talk(argv: Sequence[str], messages: Path) -> Talk:
-    """Start a program to talk to; its error output is added to a file. It ends when this process does, whatever way that is."""
+    """Start a program to exchange messages with; its error output is appended to a file. It ends when this process ends."""
     words = [*_DIES_WITH_US, *argv]
     with messages.open("ab") as file:
         try:
-            # Its own session: a Ctrl-C at the terminal reaches this process alone, which then ends it in order.
+            # Its own session: Ctrl-C at the terminal reaches this process alone, which then ends it in order.
             child = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, start_new_session=True, bufsize=0
             )
@@ -370,12 +370,12 @@ def start_talk(argv: Sequence[str], messages: Path) -> Talk:
 
 
 def start_companion(argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A process that works beside this one on the same standard error, and ends when this one does, whatever way that is."""
+    """Start a process with the same standard error that ends when this one ends."""
     return subprocess.Popen([*_DIES_WITH_US, *argv], stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def end_companion(child: subprocess.Popen[bytes], longest_s: float) -> bool:
-    """Ask it to end, and kill it where that takes too long; whether it ended by itself."""
+    """Ask it to end, and kill it if that takes too long; whether it ended by itself."""
     child.send_signal(signal.SIGTERM)
     try:
         child.wait(longest_s)
@@ -387,7 +387,7 @@ def end_companion(child: subprocess.Popen[bytes], longest_s: float) -> bool:
 
 
 def run_in_terminal(argv: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a program on this process's terminal, whose Ctrl-C is the program's own; its exit code."""
+    """Run a program on this process's terminal, where Ctrl-C goes to the program; its exit code."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return subprocess.run(

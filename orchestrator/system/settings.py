@@ -1,40 +1,40 @@
 """The environment as one frozen value; the only reader of os.environ in the project.
 
-LONGHAUL_HOME            kept runs and their catalogue      $XDG_DATA_HOME/longhaul, ~/.local/share/longhaul
+LONGHAUL_HOME            kept runs and their database       $XDG_DATA_HOME/longhaul, ~/.local/share/longhaul
 LONGHAUL_CACHE           kernels and modules, rebuildable   $XDG_CACHE_HOME/longhaul, ~/.cache/longhaul
-LONGHAUL_JOBS            runs at a time                     one a processor
-LONGHAUL_WALL_LIMIT_S    wall seconds one run may take      3600
-LONGHAUL_STALL_LIMIT_S   seconds without progress in which  30
-                         a guest computes or only waits
+LONGHAUL_JOBS            runs at a time                     one per processor
+LONGHAUL_WALL_LIMIT_S    seconds of real time a run may take   3600
+LONGHAUL_STALL_LIMIT_S   seconds without progress while     30
+                         a guest computes or waits
 LONGHAUL_DATABASE        postgresql://USER@HOST/NAME        SQLite in LONGHAUL_HOME
-LONGHAUL_DASK            tcp://HOST:PORT of a scheduler     runs are carried out on this machine
-LONGHAUL_MOST_QUEUED     unfinished runs of one person      20000
-LONGHAUL_MOST_RUNNING    runs of one person at a time       10000
+LONGHAUL_DASK            tcp://HOST:PORT of a scheduler     runs on this machine
+LONGHAUL_MOST_QUEUED     unfinished runs of one user        20000
+LONGHAUL_MOST_RUNNING    runs of one user at a time         10000
 LONGHAUL_GATED_BRANCHES  branches whose baselines need      main
                          the scope gate, as in main,release
 LONGHAUL_RATE_LIMIT      requests a second of one token     200
-LONGHAUL_MOST_STREAMS    open event streams of one person   1000
+LONGHAUL_MOST_STREAMS    open event streams of one user     1000
 LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-For and -Proto
-                         word on callers is taken           are not read
+                         headers about callers are read     are ignored
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
-LONGHAUL_USER_CODE       on: code of admins is taken        off
-LONGHAUL_CONFINEMENT     off: own code runs unconfined      on
+LONGHAUL_USER_CODE       on: code of admins is accepted     off
+LONGHAUL_CONFINEMENT     off: user code runs unconfined     on
 LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
                          of runs go while they run
 LONGHAUL_PROMETHEUS_TOKEN        a bearer token to show there;
 LONGHAUL_PROMETHEUS_USER         or a user
 LONGHAUL_PROMETHEUS_PASSWORD     and a password
 LONGHAUL_PROMETHEUS_WINDOW       its out_of_order_time_window   24h
-LONGHAUL_RESOLUTION_MS   milliseconds of a cell of samples  10
+LONGHAUL_RESOLUTION_MS   milliseconds per cell of samples   10
 LONGHAUL_SPOOL_MB        most that waits for Prometheus     1024
-LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana     no links to it, and nothing
-                         with the dashboards                is told to it
-LONGHAUL_GRAFANA_TOKEN   of a service account that may      it is not told of runs
+LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana    no links to it, and no
+                         with the dashboards                annotations
+LONGHAUL_GRAFANA_TOKEN   of a service account that may      no annotations of runs
                          write annotations there
-LONGHAUL_URL             where people reach this service    no links back to it
-LONGHAUL_HOSTS           the operator's policy of hosts     hosts.yml in LONGHAUL_HOME
+LONGHAUL_URL             address of this service for users  no links back to it
+LONGHAUL_HOSTS           the operator's host policy         hosts.yml in LONGHAUL_HOME
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
-LONGHAUL_TOKEN           what to show there; --token-env names another variable
+LONGHAUL_TOKEN           the token for that server; --token-env names another variable
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Prometheus:
     user: str = ""
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
-    # How far back it takes samples, from the newest that it has.
+    # How far back it accepts samples, from the newest that it has.
     window_s: int = 24 * 3600
     resolution_ms: int = 10
     spool_bytes: int = 1024 * 2**20
@@ -67,7 +67,7 @@ class Prometheus:
 
 @dataclass(frozen=True, slots=True)
 class Grafana:
-    """Where dashboards are; with a token it is told of runs."""
+    """Where dashboards are; with a token, runs are written there as annotations."""
 
     url: str
     token: str = field(default="", repr=False)
@@ -75,7 +75,7 @@ class Grafana:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where things live and how much a run may cost."""
+    """Folders, addresses and limits."""
 
     home: Path
     cache: Path
@@ -91,7 +91,7 @@ class Settings:
     rate_limit: int = 200
     most_streams: int = 1000
     trusted_proxy: str = ""
-    # Setting what is compared with on these is a right of its own.
+    # Setting a baseline on these branches needs the scope gate.
     gated_branches: tuple[str, ...] = ("main",)
     dask: str = ""
     # Another agent than this installation's: a worker of a cluster uses the one that a run was queued with.
@@ -99,27 +99,27 @@ class Settings:
     server: str = ""
     prometheus: Prometheus | None = None
     grafana: Grafana | None = None
-    # Where people reach the service of this home.
+    # The address of this home's service for users.
     url: str = ""
-    # What real hosts may be used for; whoever names no file has the one in its home.
+    # The host policy; without a name, the file in the home.
     hosts_file: Path | None = None
 
     @property
     def hosts(self) -> Path:
-        """The operator's policy of hosts, which need not be there."""
+        """The operator's host policy; the file may not exist."""
         return self.hosts_file or self.home / "hosts.yml"
 
     def kernel(self, version: str) -> Path:
-        """The folder of a guest kernel, which need not be there."""
+        """The folder of a guest kernel; it may not exist."""
         return self.cache / "kernels" / f"current-{version}"
 
     def modules(self, version: str) -> Path:
-        """The folder of the project's own modules for that kernel, which need not be there."""
+        """The folder of the project's modules for that kernel; it may not exist."""
         return self.cache / "modules" / f"current-{version}"
 
     @property
     def origin(self) -> str:
-        """What the record calls whoever works for this home on this machine: the same in every life, and nobody else's."""
+        """The name in the database of processes that work for this home on this machine: the same after each restart, and unique."""
         return f"{socket.gethostname()}-{hashlib.sha256(str(self.home).encode()).hexdigest()[:8]}"
 
 
@@ -132,8 +132,8 @@ def load_settings() -> Settings:
         raise PlanError(
             "reading setting",
             "LONGHAUL_CONFINEMENT",
-            "it is off, and LONGHAUL_USER_CODE is on: code of other people only runs confined",
-            "leave one of the two out",
+            "it is off, and LONGHAUL_USER_CODE is on: code of other users must run confined",
+            "unset one of the two",
         )
     return Settings(
         home=home_folder(),
@@ -161,24 +161,24 @@ def load_settings() -> Settings:
 
 
 def home_folder() -> Path:
-    """Where results are kept, for those who need nothing else."""
+    """The folder of results, without the other settings."""
     return _folder(os.environ, "LONGHAUL_HOME", "XDG_DATA_HOME", ".local/share")
 
 
 def cache_folder() -> Path:
-    """Where what can be built again is kept, for those who need nothing else."""
+    """The folder of artefacts that can be built again, without the other settings."""
     return _folder(os.environ, "LONGHAUL_CACHE", "XDG_CACHE_HOME", ".cache")
 
 
 def _prometheus(environment: Mapping[str, str]) -> Prometheus | None:
     name = "LONGHAUL_PROMETHEUS"
-    shown = f"and what it is to be shown in {name}_TOKEN, or {name}_USER and {name}_PASSWORD"
+    shown = f"and its credentials in {name}_TOKEN, or {name}_USER and {name}_PASSWORD"
     url = _address(environment, name, shown)
     if not url:
         return None
     token, user = environment.get(f"{name}_TOKEN", ""), environment.get(f"{name}_USER", "")
     if token and user:
-        raise PlanError("reading setting", f"{name}_TOKEN", f"{name}_USER is there too", "leave one of the two out")
+        raise PlanError("reading setting", f"{name}_TOKEN", f"{name}_USER is set too", "unset one of the two")
     return Prometheus(
         url=url,
         user=user,
@@ -191,12 +191,14 @@ def _prometheus(environment: Mapping[str, str]) -> Prometheus | None:
 
 
 def _window_s(written: str, name: str) -> int:
-    """As Prometheus' configuration has it: 30m, 24h, 7d."""
+    """A duration as in Prometheus' configuration: 30m, 24h, 7d."""
     if not written:
         return 24 * 3600
     match = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", written)
     if not match:
-        raise PlanError("reading setting", name, f"read {written!r}", "minutes, hours or days, as in 30m, 24h or 7d")
+        raise PlanError(
+            "reading setting", name, f"read {written!r}", "give minutes, hours or days, as in 30m, 24h or 7d"
+        )
     return int(match[1]) * {"m": 60, "h": 3600, "d": 86400}[match[2]]
 
 
@@ -204,7 +206,7 @@ def _resolution_ms(environment: Mapping[str, str]) -> int:
     name = "LONGHAUL_RESOLUTION_MS"
     read = _positive(environment, name, 10)
     if not 2 <= read <= 1000:
-        raise PlanError("reading setting", name, f"read {read}", "2 to 1000 are allowed")
+        raise PlanError("reading setting", name, f"read {read}", "give a number from 2 to 1000")
     return read
 
 
@@ -212,27 +214,29 @@ def _grafana(environment: Mapping[str, str]) -> Grafana | None:
     url = _address(environment, "LONGHAUL_GRAFANA_URL")
     token = environment.get("LONGHAUL_GRAFANA_TOKEN", "").strip()
     if token and not url:
-        what = "LONGHAUL_GRAFANA_URL does not say whose it is"
+        what = "LONGHAUL_GRAFANA_URL is not set"
         raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", what, "set both, or neither")
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise PlanError("reading setting", "LONGHAUL_GRAFANA_TOKEN", "it is no token", "take one of a service account")
+        raise PlanError(
+            "reading setting", "LONGHAUL_GRAFANA_TOKEN", "it is not a token", "give one of a service account"
+        )
     return Grafana(url, token) if url else None
 
 
-def _address(environment: Mapping[str, str], name: str, hint: str = "or what people reach it by") -> str:
-    """Where something is reached, without the last slash; nothing where nothing is set."""
+def _address(environment: Mapping[str, str], name: str, hint: str = "or the address that users reach") -> str:
+    """An address without its last slash; "" if the variable is not set."""
     url = environment.get(name, "").rstrip("/")
     if url and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", url):
-        # What was written may hold a password.
-        raise PlanError("reading setting", name, "it is no address", f"give http://HOST:PORT, {hint}")
+        # The value may contain a password.
+        raise PlanError("reading setting", name, "it is not an address", f"give http://HOST:PORT, {hint}")
     return url
 
 
 def secret(variable: str) -> str:
-    """A token out of the environment: words of a command can be read by everybody on the machine."""
+    """A token from the environment: every user of the machine can read the arguments of a command."""
     written = os.environ.get(variable, "").strip()
     if not written:
-        hint = "put a token there; whoever runs the service makes one with `longhaul token add`"
+        hint = "set it to a token; the operator makes one with `longhaul token add`"
         raise PlanError("reading the token from", variable, "the environment has no such variable", hint)
     return written
 
@@ -250,12 +254,12 @@ def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
     if not written:
         return default
     if not written.isascii() or not written.isdigit() or int(written) == 0:
-        raise PlanError("reading setting", name, f"read {written!r}", "a whole number above 0 is allowed")
+        raise PlanError("reading setting", name, f"read {written!r}", "give a whole number above 0")
     return int(written)
 
 
 def scheduler_address(written: str, name: str) -> str:
-    """The address of a Dask scheduler, or nothing; PlanError where it is neither."""
+    """The address of a Dask scheduler, or ""; PlanError if it is neither."""
     if written and not re.fullmatch(
         r"(tcp|tls)://[^\s/:]+:[0-9]{1,5}|(tcp|tls)://\[[0-9a-fA-F:]+\]:[0-9]{1,5}", written
     ):
@@ -268,7 +272,7 @@ def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool
     if not written:
         return default
     if written not in ("on", "off"):
-        raise PlanError("reading setting", name, f"read {written!r}", "on and off are allowed")
+        raise PlanError("reading setting", name, f"read {written!r}", "give on or off")
     return written == "on"
 
 

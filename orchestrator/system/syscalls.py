@@ -1,8 +1,8 @@
-"""The filter of system calls for code that is not trusted: what no compiler, no Python and no guest kernel asks of this machine.
+"""The filter of system calls for untrusted code: it refuses calls that no compiler, Python or guest kernel needs.
 
-It is a second wall behind namespaces and limits: it takes away the calls through which a kernel is usually attacked, and
-those that hold memory which no limit counts (shared segments, files in memory). Everything else passes. It is a program of
-the classic Berkeley Packet Filter, as seccomp takes it, for x86-64, the one architecture that has guests.
+It is a second barrier behind namespaces and limits. It refuses the calls through which a kernel is usually attacked, and
+those that allocate memory that no limit counts (shared segments, files in memory). All others pass. It is a program of
+the classic Berkeley Packet Filter, as seccomp takes it, for x86-64, the one architecture with guests.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import struct
 
-# <linux/audit.h>, <linux/seccomp.h>; what comes with another numbering of calls (32 bits, x32) is killed.
+# <linux/audit.h>, <linux/seccomp.h>; calls with another numbering (32 bits, x32) kill the process.
 _X86_64 = 0xC000003E
 _X32 = 0x40000000
 _KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
@@ -27,7 +27,7 @@ _REFUSED = {
     "shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240, "memfd_create": 319, "memfd_secret": 447,
     # Keyrings have no namespace.
     "add_key": 248, "request_key": 249, "keyctl": 250,
-    # Large parts of the kernel that nothing here needs.
+    # Large parts of the kernel that are not needed here.
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "fanotify_init": 300,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
     # Namespaces and mounts.
@@ -35,7 +35,7 @@ _REFUSED = {
     "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
     # Files by number, past every folder.
     "name_to_handle_at": 303, "open_by_handle_at": 304,
-    # The memory and the files of other processes, other than by ptrace, with which a guest holds its own.
+    # The memory and files of other processes, other than by ptrace, with which a guest controls its own.
     "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "pidfd_getfd": 438,
     # The machine.
     "init_module": 175, "finit_module": 313, "delete_module": 176, "kexec_load": 246, "kexec_file_load": 320,
@@ -44,7 +44,7 @@ _REFUSED = {
 
 
 def call_filter() -> bytes:
-    """The program: refused calls and sockets other than between processes fail with EPERM."""
+    """The program: refused calls, and sockets other than Unix sockets, fail with EPERM."""
     refuse = _ERRNO | errno.EPERM
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),

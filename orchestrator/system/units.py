@@ -1,8 +1,8 @@
-"""Quantities as people write them, and the integers the rest of the road uses.
+"""Quantities as people write them, and the integers that the code uses.
 
-One parser and one formatter a quantity: rate (bit/s), duration (microseconds), size (bytes), share (0 to 1), packets. A
-quantity that has a unit must be written with it; a value finer than the integer it becomes is refused, never rounded.
-Formatters are exact: parsing what they print gives the same integer. Rates and sizes are powers of 1000.
+One parser and one formatter per quantity: rate (bit/s), duration (microseconds), size (bytes), share (0 to 1), packets. A
+quantity that has a unit must be written with it; a value finer than its integer is refused, never rounded.
+Formatters are exact: parsing their output gives the same integer. Rates and sizes are powers of 1000.
 """
 
 from __future__ import annotations

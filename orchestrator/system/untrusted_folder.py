@@ -1,8 +1,8 @@
-"""A folder that code which is not trusted may write: handed over to it, looked at meanwhile, and emptied when it has ended.
+"""A folder that untrusted code may write: handed over to it, measured meanwhile, and emptied when the code has ended.
 
-What is handed over has no hard link to a file elsewhere, which could be written through it. What is taken out are plain files that were
-expected, by name, so that nobody who reads them afterwards is led to another file of this machine or waits at a pipe. The rest
-goes, however deep it lies.
+Files in it lose hard links to files elsewhere, which could be written through it. Only plain files with expected names are taken
+out, so that later readers are not led to another file of this machine and do not wait at a pipe. All else is deleted, at any
+depth.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from longhaul.orchestrator.system.confinement import STRANGER
 from longhaul.orchestrator.system.errors import BackendError
 
-# A file that is empty takes its place in a folder.
+# An empty file takes space in its folder.
 _LEAST_BYTES = 4096
 
 
 def hand_over(folder: Path) -> None:
-    """Make everything in it its own, and the stranger's where root runs code as one."""
+    """Break hard links, and give everything to the unprivileged user where root runs code as that user."""
     for path in [*_everything(folder)]:
         if path.is_file() and path.stat().st_nlink > 1:
             copy = path.with_name(f".copy-{os.urandom(8).hex()}")
@@ -33,7 +33,7 @@ def hand_over(folder: Path) -> None:
 
 
 def take_out(folder: Path, name: str, target: Path, most_bytes: int) -> None:
-    """Move a plain file of that name, or those in a folder of that name, into `target`, where they are this user's."""
+    """Move the plain file of that name, or the plain files in the folder of that name, into `target`, owned by this user."""
     path = folder / name
     try:
         kind = path.lstat()
@@ -55,7 +55,7 @@ def take_out(folder: Path, name: str, target: Path, most_bytes: int) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove it, if it is there; folders in folders are brought to the top first, since a path may be longer than any call takes."""
+    """Delete the folder if it exists; nested folders are first moved to its top, since a path may be longer than any call accepts."""
     waiting = [folder] if folder.is_dir() else []
     while waiting:
         here = waiting[-1]
@@ -67,7 +67,7 @@ def discard(folder: Path) -> None:
             elif here == folder:
                 deeper.append(Path(entry.path))
             else:
-                # A folder that may not be written cannot be moved either.
+                # A folder without write permission cannot be moved either.
                 Path(entry.path).chmod(0o700)
                 deeper.append(Path(entry.path).rename(folder / f".deep-{os.urandom(8).hex()}"))
         if not deeper:
@@ -81,19 +81,19 @@ def discard(folder: Path) -> None:
 
 
 def check_size(folder: Path, most_bytes: int, subject: str) -> None:
-    """Raise where what is in a folder takes more than that; the kernel's own limits are for one file each."""
+    """BackendError if a folder takes more than that; the kernel's own limits apply to one file each."""
     has = 0
     for path in _everything(folder):
         with contextlib.suppress(OSError):
             has += max(path.lstat().st_blocks * 512, _LEAST_BYTES)
         if has > most_bytes:
             raise BackendError(
-                "running", subject, f"it wrote more than {most_bytes // 2**20} MiB", "let its modules write less"
+                "running", subject, f"it wrote more than {most_bytes // 2**20} MiB", "make its modules write less"
             )
 
 
 def _everything(folder: Path) -> Iterator[Path]:
-    """The folder and all that is below it; links are not followed, and what cannot be looked into is passed over."""
+    """The folder and all below it; links are not followed, and unreadable folders are skipped."""
     waiting = [folder]
     while waiting:
         path = waiting.pop()

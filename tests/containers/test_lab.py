@@ -157,7 +157,7 @@ def test_code_of_ones_own_is_refused_where_it_cannot_be_confined(brought: Brough
         " && printf 'experiment: own\\ntopology: ./lab.py:Lab\\nduration: 3 s\\nflows: [{name: one, cc: cubic}]\\n' >own.yaml && longhaul plan own.yaml"
     )
     said = podman_error(brought.lab, "worker", "bash", "-c", script)
-    assert "the kernel's permission to run code of users confined" in said
+    assert "the kernel's permission to run user code confined" in said
     assert "Creating new namespace failed" in said
 
 

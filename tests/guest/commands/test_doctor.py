@@ -166,7 +166,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
         "mount",
         {"forbidden": MOUNT},
         "own modules",
-        "the kernel's permission to run code of users confined",
+        "the kernel's permission to run user code confined",
         "allow user namespaces",
     )
     yield "x86-64", {"before": ["setarch", "i686"]}, "sandbox", "an x86-64 processor", "LONGHAUL_SERVER"

@@ -77,9 +77,9 @@ def no_answer(directory: Path) -> None:
     ("attempt", "said", "helps"),
     [
         (no_space, "No space left on device", "free some space, or set LONGHAUL_HOME to another folder"),
-        (no_program, "longhaul-no-such-program: No such file or directory", "`longhaul doctor` says what is missing"),
-        (no_right, "program: Permission denied", "see who may use it, or set LONGHAUL_HOME to another folder"),
-        (no_right_elsewhere, "test_refusals.py: Permission denied", "see who may use it"),
+        (no_program, "longhaul-no-such-program: No such file or directory", "`longhaul doctor` lists what is missing"),
+        (no_right, "program: Permission denied", "check its permissions, or set LONGHAUL_HOME to another folder"),
+        (no_right_elsewhere, "test_refusals.py: Permission denied", "check its permissions"),
         (no_descriptor, "trace.bin: Too many open files", "allow more open files"),
         (no_answer, "Connection reset by peer", ""),
     ],

@@ -70,11 +70,11 @@ def test_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("variables", "what"),
     [
-        ({"LONGHAUL_GRAFANA_URL": "lab.example"}, "it is no address"),
-        ({"LONGHAUL_GRAFANA_URL": "https://user:secret@lab.example"}, "it is no address"),
-        ({"LONGHAUL_URL": "https://lab.example?x"}, "it is no address"),
-        ({"LONGHAUL_GRAFANA_TOKEN": "secret"}, "does not say whose it is"),
-        ({"LONGHAUL_GRAFANA_URL": "https://lab.example", "LONGHAUL_GRAFANA_TOKEN": "a secret"}, "it is no token"),
+        ({"LONGHAUL_GRAFANA_URL": "lab.example"}, "it is not an address"),
+        ({"LONGHAUL_GRAFANA_URL": "https://user:secret@lab.example"}, "it is not an address"),
+        ({"LONGHAUL_URL": "https://lab.example?x"}, "it is not an address"),
+        ({"LONGHAUL_GRAFANA_TOKEN": "secret"}, "LONGHAUL_GRAFANA_URL is not set"),
+        ({"LONGHAUL_GRAFANA_URL": "https://lab.example", "LONGHAUL_GRAFANA_TOKEN": "a secret"}, "it is not a token"),
     ],
 )
 def test_a_setting_that_cannot_be_read_is_named_and_not_shown(

@@ -63,7 +63,7 @@ def test_a_full_disk_is_told_and_a_device_stays_one() -> None:
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("missing/a.xml", "there is no folder .*missing; make it first"), ("", "it is a folder; name a file")],
+    [("missing/a.xml", "there is no folder .*missing; create it first"), ("", "it is a folder; name a file")],
 )
 def test_a_place_that_is_none_is_told_before_anything_is_computed(tmp_path: Path, name: str, what: str) -> None:
     with pytest.raises(PlanError, match=what):
