@@ -144,7 +144,7 @@ class Desk:
 
     def admit(self, source: str, files: Mapping[str, str]) -> None:
         """Take the sources of a module in, under the hash of their content."""
-        self._insist_on_user_code("taking in module", source)
+        self._insist_on_user_code("receiving module", source)
         admit_sources(files, source, self._settings.cache)
 
     def has(self, source: str) -> bool:

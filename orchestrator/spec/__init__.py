@@ -1,1 +1,1 @@
-"""What a person writes: the experiment's text, its fields, its rules."""
+"""Experiments as users write them: text, fields, rules, sweeps, presets, topologies, host policy."""

@@ -1,7 +1,7 @@
-"""The congestion controls an experiment may name: the one list, with the module and the parameters of each.
+"""The congestion controls of experiments: one list, with the module and the parameters of each.
 
-Names are the kernel's (`net/ipv4/tcp_<name>.c`, Linux 6.12) plus the project's own (`kmod/tcp_<name>.c`), whose parameters and
-description stand in their source alone.
+Names are the kernel's (`net/ipv4/tcp_<name>.c`, Linux 6.12) plus the project's (`kmod/tcp_<name>.c`), whose parameters and
+description are in their source alone.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class CongestionControl:
     builtin: bool = False
     needs: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
-    # Loses a window's share for every lost packet, so that its rate falls with 1/sqrt(loss) or a little slower.
+    # Reduces its window at every loss, so that its rate falls with 1/sqrt(loss) or a little slower.
     loss_based: bool = True
-    # Gives way to others that share a queue with it; what does not belongs on ways that are its own.
+    # Gives way to other flows that share a queue with it; one that does not belongs on paths of its own.
     yields: bool = True
-    # The receiver has to run it too: it answers a DCTCP sender mark by mark.
+    # The receiver has to run it too: it acknowledges a DCTCP sender's marks one by one.
     both_ends: bool = False
     # The parameter that switches hybrid slow start, and its values for off and on.
     hystart: tuple[str, str, str] | None = None
-    # Of a module that somebody brought along: the hash of its content (user_modules.py).
+    # Of a user-supplied module: the hash of its content (user_modules.py).
     source: str = ""
 
     @property
@@ -122,7 +122,7 @@ _TABLE = (
             _packets("gamma", 1, 1, 1000, "queued packets that end slow start"),
         ),
     ),
-    CongestionControl("veno", "Veno: Reno that tells random loss by delay"),
+    CongestionControl("veno", "Veno: Reno that detects random loss by delay"),
     CongestionControl(
         "hybla",
         "Hybla: as fast as a flow of the reference round trip",
@@ -195,7 +195,7 @@ ALIASES: Mapping[str, str] = {"hstcp": "highspeed", "stcp": "scalable", "newreno
 
 
 def find_control(name: str, own: Mapping[str, CongestionControl] | None = None) -> CongestionControl:
-    """The control of that name or alias, or one that was brought along; UnknownName lists the names and the nearest one."""
+    """The control of that name or alias, or a user-supplied one; UnknownName lists the names and the nearest one."""
     known = {**CONGESTION_CONTROLS, **(own or {})}
     control = known.get(ALIASES.get(name, name))
     if control is not None:
@@ -204,7 +204,7 @@ def find_control(name: str, own: Mapping[str, CongestionControl] | None = None) 
 
 
 def pacing_bps(control: CongestionControl, params: Mapping[str, object]) -> int | None:
-    """The rate that goes through SO_MAX_PACING_RATE; None where none is given."""
+    """The rate that is set through SO_MAX_PACING_RATE, or None."""
     for parameter, written in _written(control, params):
         if parameter.socket_option == _PACING:
             return parameter.read(written) * 1000
@@ -212,7 +212,7 @@ def pacing_bps(control: CongestionControl, params: Mapping[str, object]) -> int 
 
 
 def module_params(control: CongestionControl, params: Mapping[str, object]) -> dict[str, str]:
-    """What a module gets, as text for the kernel; rules.py knows that each parameter exists."""
+    """The parameters of a module, as text for the kernel; rules.py has checked that each exists."""
     return {
         parameter.name: str(parameter.read(written))
         for parameter, written in _written(control, params)

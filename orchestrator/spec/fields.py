@@ -1,6 +1,6 @@
-"""The kinds of field an experiment has, each checked but kept as written: "622 Mbit/s" stays text until plan/compile.py.
+"""The kinds of field in an experiment, each checked but kept as written: "622 Mbit/s" stays text until plan/compile.py.
 
-A value that is refused raises with one phrase, what is allowed there; load.py puts the field's path and what was read in front.
+A refused value raises with one phrase, what is allowed there; load.py adds the field's path and the value before it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from longhaul.orchestrator.system.units import (
     parse_size,
 )
 
-# What a field's own check raises; load.py renders it.
+# The type of the error that a field's own check raises; load.py renders it.
 REFUSED = "refused"
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -54,7 +54,7 @@ def buffer_size(text: str) -> None:
         raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
 
 
-# As bytes it has to fit RED's word of 32 bits, whatever the MTU.
+# In bytes it has to fit RED's word of 32 bits, whatever the MTU.
 _MOST_PACKETS = 100_000
 
 
@@ -190,7 +190,7 @@ def _sweep(value: object) -> object:
 
 
 def one_of(*values: str) -> Any:
-    """A field with a handful of known words."""
+    """A field with a few known values."""
 
     def check(value: object) -> object:
         if value not in values:
@@ -201,53 +201,57 @@ def one_of(*values: str) -> Any:
     return Annotated[str, BeforeValidator(check), WithJsonSchema({"type": "string", "enum": list(values)})]
 
 
-def _told(quantity: str, *examples: str, kind: str | list[str] = "string") -> WithJsonSchema:
-    """What editors are told of a field: which quantity it holds, and how people write one."""
+def _schema(quantity: str, *examples: str, kind: str | list[str] = "string") -> WithJsonSchema:
+    """JSON schema for editors: the quantity of a field, and examples of it."""
     return WithJsonSchema({"type": kind, "x-quantity": quantity, "examples": list(examples)})
 
 
 _SECOND = 10**6
 _ANY = ["boolean", "number", "string"]
 
-Name = Annotated[str, BeforeValidator(_name), _told("name")]
-HostName = Annotated[str, BeforeValidator(_host_name), _told("host", "a1")]
+Name = Annotated[str, BeforeValidator(_name), _schema("name")]
+HostName = Annotated[str, BeforeValidator(_host_name), _schema("host", "a1")]
 Rate = Annotated[
-    str, _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11), _told("rate", "622 Mbit/s", "1 Gbit/s")
+    str,
+    _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11),
+    _schema("rate", "622 Mbit/s", "1 Gbit/s"),
 ]
 LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
 Duration = Annotated[
     str,
     _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND),
-    _told("duration", "10 s", "200 ms"),
+    _schema("duration", "10 s", "200 ms"),
 ]
 Period = Annotated[
     str,
     _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND),
-    _told("duration", "60 s", "5 min"),
+    _schema("duration", "60 s", "5 min"),
 ]
 Jitter = Annotated[
     str,
     _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND),
-    _told("duration", "2 ms"),
+    _schema("duration", "2 ms"),
 ]
 RoundTrip = Annotated[
     str,
     _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND),
-    _told("duration", "40 ms", "300 ms"),
+    _schema("duration", "40 ms", "300 ms"),
 ]
 OneWayTime = Annotated[
     str,
     _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND),
-    _told("duration", "20 ms"),
+    _schema("duration", "20 ms"),
 ]
-Size = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15), _told("size", "2 GB", "64 KB")]
-Share = Annotated[str | float, BeforeValidator(_share), _told("share", "1e-5", "0.1 %", kind=["number", "string"])]
+Size = Annotated[
+    str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15), _schema("size", "2 GB", "64 KB")
+]
+Share = Annotated[str | float, BeforeValidator(_share), _schema("share", "1e-5", "0.1 %", kind=["number", "string"])]
 Switch = Annotated[bool, BeforeValidator(_switch), WithJsonSchema({"enum": ["on", "off"], "x-quantity": "switch"})]
-BufferSize = Annotated[str, _checked(buffer_size), _told("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
-PacketCount = Annotated[str, _checked(packet_count), _told("packets", "20 packets")]
-WindowSize = Annotated[str, _checked(window_size), _told("window", "20 packets", "64 KB")]
-StartJitter = Annotated[str, _checked(_jitter_of_start), _told("duration", "1 RTT", "0 s")]
-Amount = Annotated[Any, BeforeValidator(_amount), _told("amount", kind=["null", "number", "string"])]
-ParameterValue = Annotated[Any, BeforeValidator(_parameter_value), _told("parameter", kind=_ANY)]
+BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
+PacketCount = Annotated[str, _checked(packet_count), _schema("packets", "20 packets")]
+WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
+StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]
+Amount = Annotated[Any, BeforeValidator(_amount), _schema("amount", kind=["null", "number", "string"])]
+ParameterValue = Annotated[Any, BeforeValidator(_parameter_value), _schema("parameter", kind=_ANY)]
 Sweep = Annotated[Any, BeforeValidator(_sweep), WithJsonSchema({"type": ["array", "null", "object"]})]
-Sample = Annotated[str, BeforeValidator(_sample), _told("sample", "every-ack", "10 ms")]
+Sample = Annotated[str, BeforeValidator(_sample), _schema("sample", "every-ack", "10 ms")]

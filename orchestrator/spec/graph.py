@@ -2,8 +2,8 @@
 
     a1 --- s1 === b1        nodes a1 s1 b1; links a1-s1 and s1-b1; lanes a1>s1 s1>a1 s1>b1 b1>s1
 
-A host with more than one link is a router. `Graph.read` takes what topologies/as_json.py says of a Mininet Topo and refuses, by name,
-what no run could honour. Addresses are not read: a run has its own.
+A host with more than one link is a router. `Graph.read` takes the output of topologies/as_json.py for a Mininet Topo and refuses, by name,
+options that no run supports. Addresses are not read: a run assigns its own.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Lane = tuple[str, str]
 _NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 _LINK_OPTIONS = ("bw", "delay", "jitter", "loss", "max_queue_size", "medium")
 _MOST_NODES, _MOST_LINKS = 1024, 4096
-# Names and addresses: a run gives its own, and no packet can tell.
+# Names and addresses: a run assigns its own, which changes no packet's path.
 _ADDRESSING = {"ip", "mac", "defaultRoute", "dpid", "inNamespace", "routes", "intfName", "intfName1", "intfName2"}
 _ADDRESSING |= {"addr1", "addr2", "ifconfig", "cls1", "cls2"}
-# Classes whose nodes are what they are here: end hosts, routers, switches.
+# Classes of nodes that are supported: end hosts, routers, switches.
 _NODE_CLASSES = {"Host", "Node", "Router", "LinuxRouter", "Switch", "LinuxBridge", "OVSSwitch", "OVSKernelSwitch"}
 _NODE_CLASSES |= {"OVSBridge", "UserSwitch", "IVSSwitch"}
 _LINK_CLASSES = {"Link", "TCLink", "TCULink", "OVSLink"}
 
-# What tc takes for a time, in microseconds; a number alone is one.
+# tc's units of time, in microseconds; a number alone is in microseconds.
 _TC_TIMES = {"": 1.0, "us": 1.0, "usec": 1.0, "usecs": 1.0, "ms": 1e3, "msec": 1e3, "msecs": 1e3}
 _LONGEST_US = 3_600e6
 _TC_TIMES |= {"s": 1e6, "sec": 1e6, "secs": 1e6}
@@ -37,7 +37,7 @@ _TC_TIME = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z]*)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Carriage:
-    """What a topology says of one lane; `rate_bps` None is no limit, `medium` names a channel that is shared."""
+    """A topology's values for one lane; `rate_bps` None is no limit, `medium` names a shared channel."""
 
     rate_bps: int | None = None
     delay_us: int = 0
@@ -49,7 +49,7 @@ class Carriage:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`pairs` are the hosts that send to each other unless flows say otherwise, `bottlenecks` the lanes that `path` describes."""
+    """`pairs` are the hosts that send to each other unless flows name others, `bottlenecks` the lanes that `path` describes."""
 
     switches: frozenset[str]
     # Every node with its neighbours, both in the order in which they were added.
@@ -69,7 +69,7 @@ class Graph:
         return list(self.lanes)[::2]
 
     def is_end(self, name: str) -> bool:
-        """Whether a node is an end host: it has one link and passes nothing on."""
+        """Whether a node is an end host: it has one link and forwards nothing."""
         return name not in self.switches and len(self.neighbours[name]) < 2
 
     def lane_of(self, link: str) -> Lane | None:
@@ -77,31 +77,31 @@ class Graph:
         return next((lane for lane in self.lanes if "-".join(lane) == link), None)
 
     def route(self, source: str, target: str) -> list[str] | None:
-        """The nodes of a shortest way; end hosts pass nothing on. None where there is none."""
-        came: dict[str, str | None] = {source: None}
+        """The nodes of a shortest path, which no end host forwards on; None if there is none."""
+        previous: dict[str, str | None] = {source: None}
         waiting = deque([source])
-        while waiting and target not in came:
+        while waiting and target not in previous:
             here = waiting.popleft()
             for there in self.neighbours[here] if here == source or not self.is_end(here) else ():
-                if there not in came:
-                    came[there] = here
+                if there not in previous:
+                    previous[there] = here
                     waiting.append(there)
-        if target not in came:
+        if target not in previous:
             return None
-        way: list[str] = []
+        nodes: list[str] = []
         step: str | None = target
         while step is not None:
-            way.insert(0, step)
-            step = came[step]
-        return way
+            nodes.insert(0, step)
+            step = previous[step]
+        return nodes
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> Graph:
-        """The graph that as_json.py printed; ValueError names the node or link and what of it cannot be honoured."""
+        """The graph that as_json.py printed; ValueError names the node or link and the option that is not supported."""
         neighbours: dict[str, list[str]] = {}
         switches = set()
         if len(data["nodes"]) > _MOST_NODES or len(data["links"]) > _MOST_LINKS:
-            raise ValueError(f"more than {_MOST_NODES} nodes or {_MOST_LINKS} links: no guest has room for them")
+            raise ValueError(f"more than {_MOST_NODES} nodes or {_MOST_LINKS} links: too many for a guest")
         for node in data["nodes"]:
             _check_node(node)
             neighbours[node["name"]] = []
@@ -117,7 +117,7 @@ class Graph:
             neighbours[y].append(x)
         graph = Graph(
             frozenset(switches),
-            {name: tuple(beside) for name, beside in neighbours.items()},
+            {name: tuple(nodes) for name, nodes in neighbours.items()},
             lanes,
             tuple((source, target) for source, target in data["pairs"]),
             tuple((source, target) for source, target in data["bottlenecks"]),
@@ -132,9 +132,9 @@ def _check_node(node: Mapping[str, Any]) -> None:
         raise ValueError(f"node {name[:40]!r}: a name of a letter and up to 31 letters, digits, - and _ is needed")
     kind = options.pop("cls", None)
     if kind is not None and kind not in _NODE_CLASSES:
-        raise ValueError(f"node {name}: its class {kind} cannot be honoured; hosts, routers and switches are")
-    if strange := sorted(set(options) - _ADDRESSING):
-        raise ValueError(f"node {name}: {strange[0]} cannot be honoured")
+        raise ValueError(f"node {name}: its class {kind} is not supported; hosts, routers and switches are")
+    if unsupported := sorted(set(options) - _ADDRESSING):
+        raise ValueError(f"node {name}: {unsupported[0]} is not supported")
 
 
 def _read_link(link: Mapping[str, Any]) -> Iterator[Carriage]:
@@ -142,7 +142,7 @@ def _read_link(link: Mapping[str, Any]) -> Iterator[Carriage]:
     common = dict(link["options"])
     kind = common.pop("cls", None)
     if kind is not None and kind not in _LINK_CLASSES:
-        raise ValueError(f"link {x}-{y}: its class {kind} cannot be honoured; Link and TCLink are")
+        raise ValueError(f"link {x}-{y}: its class {kind} is not supported; Link and TCLink are")
     for own in link["end_options"]:
         try:
             yield _carriage({**common, **own})
@@ -152,11 +152,11 @@ def _read_link(link: Mapping[str, Any]) -> Iterator[Carriage]:
 
 def _carriage(options: Mapping[str, Any]) -> Carriage:
     known = set(_LINK_OPTIONS) | _ADDRESSING
-    if strange := sorted(name for name, value in options.items() if name not in known and value):
-        raise ValueError(f"{strange[0]} cannot be honoured; of a link, {', '.join(_LINK_OPTIONS)} are")
+    if unsupported := sorted(name for name, value in options.items() if name not in known and value):
+        raise ValueError(f"{unsupported[0]} is not supported; options of a link are {', '.join(_LINK_OPTIONS)}")
     medium = options.get("medium")
     if medium not in (None, "802.11"):
-        raise ValueError(f"medium {medium!r} is not known; 802.11 is")
+        raise ValueError(f"medium {medium!r} is unknown; 802.11 is known")
     rate_bps = _number(options, "bw", 1e6, "Mbit/s")
     if medium is not None and not rate_bps:
         raise ValueError("a medium needs its bw")
@@ -191,20 +191,20 @@ def _time_us(value: object, name: str) -> int:
 
 def _check_graph(graph: Graph) -> None:
     named = [name for pair in (*graph.pairs, *graph.bottlenecks) for name in pair]
-    if strange := [name for name in named if name not in graph.neighbours]:
-        raise ValueError(f"{strange[0]}, of pairs or bottlenecks, is no node")
-    if strange_lanes := [lane for lane in graph.bottlenecks if lane not in graph.lanes]:
-        raise ValueError(f"no link joins {' and '.join(strange_lanes[0])}, of bottlenecks")
+    if unknown := [name for name in named if name not in graph.neighbours]:
+        raise ValueError(f"{unknown[0]}, of pairs or bottlenecks, is not a node")
+    if unlinked := [lane for lane in graph.bottlenecks if lane not in graph.lanes]:
+        raise ValueError(f"no link joins {' and '.join(unlinked[0])}, of bottlenecks")
     for pair in graph.pairs:
         for name in pair:
             if name in graph.switches:
                 raise ValueError(f"{name}, of pairs, is a switch: hosts send and receive")
     if loop := _switch_loop(graph):
-        raise ValueError(f"switches {', '.join(loop)} form a loop, and none of them would break it: make them routers")
+        raise ValueError(f"switches {', '.join(loop)} form a loop, which none of them breaks: make them routers")
 
 
 def _switch_loop(graph: Graph) -> Sequence[str] | None:
-    """Switches that flood in circles: a part of the graph made of switches alone has a link more than a tree."""
+    """Switches that would flood in circles: a part of the graph of switches alone has more links than a tree."""
     seen: set[str] = set()
     for start in graph.switches:
         part, waiting = {start}, [start]

@@ -1,8 +1,8 @@
-"""The operator's policy of real hosts: which there are, what their test traffic may be, and when (LONGHAUL_HOSTS=hosts.yml).
+"""The host policy: the hosts, their test traffic and its limits, as the operator writes them (LONGHAUL_HOSTS=hosts.yml).
 
-What is not written there does not happen: a host that is not listed is not reached, a pair that is not listed exchanges nothing. No
-experiment, request or inventory can widen it; and the part of it that concerns one host lies on that host too (`limits_of`, written as
-/etc/longhaul/limits.json when it is deployed), where the agent holds every run to it whatever it is told.
+Anything it does not list is forbidden: an unlisted host is not reached, an unlisted pair exchanges no traffic. No
+experiment, request or inventory can widen it. Its part for one host is also on that host (`limits_of`, written to
+/etc/longhaul/limits.json by a deployment), where the agent enforces it on every run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from longhaul.orchestrator.system.units import format_duration, parse_duration, 
 LIMITS_FORMAT = 1
 
 _HOST = re.compile(r"[a-z][a-z0-9-]{0,30}")
-# Words of the API in that place.
+# Names with a meaning in the API.
 _RESERVED = ("stop",)
 _DEVICE = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$"
 _SSH_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$"
@@ -34,14 +34,14 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WEEKLY = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _PORTS = re.compile(r"([0-9]{4,5})-([0-9]{4,5})")
 _FIRST_FREE_PORT, _LAST_PORT = 1024, 65535
-# Of a controller; the agent takes nothing longer whatever its file says.
+# Of a controller; the agent accepts no longer silence, whatever its file allows.
 _LEAST_SILENCE_US, _MOST_SILENCE_US = 10_000_000, 30_000_000
 _HINT = "see docs/hosts-operators.md"
 
 
 def _quantity(parse: Callable[[str], int]) -> BeforeValidator:
     def read(value: object) -> int:
-        found = parse(value)  # type: ignore[arg-type]  # it refuses what is no text itself
+        found = parse(value)  # type: ignore[arg-type]  # it refuses values that are not text
         if not found:
             raise ValueError("more than 0 is needed")
         return found
@@ -81,7 +81,7 @@ class _Strict(BaseModel):
 
 
 class Ssh(_Strict):
-    """How a host is reached; keys and known hosts are ssh's own business."""
+    """How a host is reached; ssh's own configuration has keys and known hosts."""
 
     address: str = Field(pattern=_SSH_NAME)
     user: str = Field("root", pattern=_USER)
@@ -90,14 +90,14 @@ class Ssh(_Strict):
 
 
 class Traffic(_Strict):
-    """Where a host's test traffic comes from and goes to."""
+    """The address and device of a host's test traffic."""
 
     address: Annotated[str, BeforeValidator(_address)]
     device: str = Field(pattern=_DEVICE)
 
 
 class Closed(_Strict):
-    """When a host belongs to others: every week, or from a time to a time; UTC."""
+    """When a host is closed: every week, or from a time to a time; UTC."""
 
     weekly: str | None = None
     begin: Instant | None = Field(None, alias="from")
@@ -114,7 +114,7 @@ class Closed(_Strict):
         return self
 
     def within(self, begin: datetime, end: datetime) -> tuple[datetime, datetime] | None:
-        """The first time at which it is closed between these two."""
+        """The first time between these two at which it is closed."""
         return next((span for span in self._spans(begin, end) if span[0] < end and begin < span[1]), None)
 
     def _spans(self, begin: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
@@ -126,7 +126,7 @@ class Closed(_Strict):
         from_hour, from_minute, until_hour, until_minute = map(int, numbers)
         monday = begin.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=begin.weekday())
         length = timedelta(hours=until_hour - from_hour, minutes=until_minute - from_minute)
-        # One that ends before it begins ends on the next day.
+        # A span that ends before it begins ends on the next day.
         length += timedelta(days=1) if length <= timedelta(0) else timedelta(0)
         spans = []
         for week in range(-1, (end - begin).days // 7 + 2):
@@ -136,7 +136,7 @@ class Closed(_Strict):
 
 
 class HostPolicy(_Strict):
-    """One host: how to reach it, and what it may be used for."""
+    """One host: how to reach it, and its limits."""
 
     ssh: Ssh
     traffic: Traffic
@@ -155,14 +155,14 @@ class HostPolicy(_Strict):
 
 
 class PathPolicy(_Strict):
-    """Two hosts that may exchange test traffic; `provisioned`: with controls that give way to nobody, too."""
+    """Two hosts that may exchange test traffic; `provisioned`: also with controls that do not give way."""
 
     between: tuple[str, str]
     provisioned: bool = False
 
 
 class Policy(_Strict):
-    """All of it."""
+    """The whole policy."""
 
     hosts: dict[str, HostPolicy] = Field(min_length=1)
     paths: tuple[PathPolicy, ...] = ()
@@ -175,44 +175,44 @@ class Policy(_Strict):
     def _consistent(self) -> Self:
         for name in self.hosts:
             if not _HOST.fullmatch(name) or name in _RESERVED:
-                raise ValueError(f"{name!r} is no name of a host: small letters, digits and dashes, 31 at most")
+                raise ValueError(f"{name!r} is not a host's name: lower-case letters, digits and dashes, 31 at most")
         if not _LEAST_SILENCE_US <= self.silence_us <= _MOST_SILENCE_US:
             raise ValueError(
-                "silence: from 10 s to 30 s, after which a host whose controller says nothing stops by itself"
+                "silence: from 10 s to 30 s, the time after which a host without messages from its controller stops by itself"
             )
         for name, host in self.hosts.items():
             if unknown := [other for other in host.emulates if other not in self.hosts or other == name]:
-                raise ValueError(f"hosts.{name}.emulates: no other host is called {unknown[0]}")
+                raise ValueError(f"hosts.{name}.emulates: no other host has the name {unknown[0]}")
         addresses = [host.traffic.address for host in self.hosts.values()]
         if len(set(addresses)) < len(addresses):
             raise ValueError("two hosts have the same address of test traffic")
         seen = set()
         for path in self.paths:
             if unknown := [name for name in path.between if name not in self.hosts]:
-                raise ValueError(f"paths: no host is called {unknown[0]}")
+                raise ValueError(f"paths: no host has the name {unknown[0]}")
             if path.between[0] == path.between[1] or frozenset(path.between) in seen:
-                raise ValueError(f"paths: {' and '.join(path.between)} are no new pair")
+                raise ValueError(f"paths: {' and '.join(path.between)} are not a new pair")
             seen.add(frozenset(path.between))
         return self
 
     def host(self, name: str) -> HostPolicy:
-        """What is allowed on a host; PlanError where there is none of that name."""
+        """The limits of a host; PlanError if there is none of that name."""
         if name not in self.hosts:
-            what = "the operator's policy has no host of that name"
+            what = "the operator's host policy has no host of that name"
             raise PlanError("choosing the host", name, what, f"known: {', '.join(self.hosts)}")
         return self.hosts[name]
 
     @property
     def ends_within(self) -> str:
-        """What whoever lost a host should know."""
-        return f"what runs there ends within {format_duration(self.silence_us)}"
+        """The end of an error about a host that was lost."""
+        return f"its run ends within {format_duration(self.silence_us)}"
 
     def path(self, one: str, other: str) -> PathPolicy | None:
-        """What is said of the way between two hosts."""
+        """The policy of the path between two hosts."""
         return next((path for path in self.paths if set(path.between) == {one, other}), None)
 
     def peers(self, name: str) -> Mapping[str, bool]:
-        """The hosts that one may exchange traffic with, and whether the way there is provisioned."""
+        """The hosts that one may exchange traffic with, and whether the path there is provisioned."""
         return {
             other: path.provisioned
             for path in self.paths
@@ -228,7 +228,7 @@ def yielding() -> list[str]:
 
 
 def limits_of(policy: Policy, name: str) -> dict[str, Any]:
-    """What the agent on a host holds every run to: the host's /etc/longhaul/limits.json."""
+    """The limits that the agent on a host enforces: the host's /etc/longhaul/limits.json."""
     host = policy.host(name)
     return {
         "format": LIMITS_FORMAT,
@@ -252,7 +252,7 @@ def limits_of(policy: Policy, name: str) -> dict[str, Any]:
 
 
 def read_policy(path: Path) -> Policy:
-    """The policy in a file; SpecError with a line for each thing that is wrong with it."""
+    """The policy in a file; SpecError with a line for each problem."""
     document = read_document(path)
     try:
         return Policy.model_validate(document.data)
@@ -266,8 +266,8 @@ def read_policy(path: Path) -> Policy:
 
 
 def load_policy(settings: Settings) -> Policy:
-    """The policy of this lab; PlanError where its operator has none."""
+    """The policy of this lab; PlanError if its operator has none."""
     if not settings.hosts.is_file():
-        what = "there is no policy of hosts, so none may be used"
-        raise PlanError("reading the policy of hosts", str(settings.hosts), what, f"its operator writes one; {_HINT}")
+        what = "there is no host policy, so no host may be used"
+        raise PlanError("reading the host policy", str(settings.hosts), what, f"its operator writes one; {_HINT}")
     return read_policy(settings.hosts)

@@ -1,7 +1,7 @@
-"""iperf3 as the tool of a flow: what it cannot do, and the blocks it writes.
+"""iperf3 as the tool of a flow: its limits, and the size of its blocks.
 
-It makes TCP flows that send all the time, or whole blocks up to a size. Its client sets the congestion control on a connection
-that is there already, so one that takes part in the handshake cannot be had of it.
+It makes TCP flows that send all the time, or whole blocks up to a size. Its client sets the congestion control on an established
+connection, so it cannot use a control that takes part in the handshake.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from longhaul.orchestrator.system.units import parse_size
 
 IPERF3 = "iperf3"
 
-# Two processes each, and each of those a process of the host beside its guest.
+# Each has two processes in the guest, each of which is a process of this machine too.
 MOST_FLOWS = 50
 
 # iperf3's largest block is 1 MiB. A smaller one than this takes too many system calls to fill a path.
@@ -23,7 +23,7 @@ _SMALLEST_BLOCK_BYTES = 16_384
 
 
 def refusals(flow: Flow, control: CongestionControl | None) -> Iterator[tuple[str, object, str]]:
-    """(field, what is written there, what is allowed) of a flow that iperf3 is asked to make."""
+    """(field, value, what is allowed) for each field of the flow that iperf3 does not support."""
     if flow.traffic:
         yield (
             "tool",
@@ -36,7 +36,7 @@ def refusals(flow: Flow, control: CongestionControl | None) -> Iterator[tuple[st
         yield (
             "cc",
             flow.cc,
-            f"with tool iperf3, a control of the sender alone: iperf3 sets it after the handshake, in which {control.name} takes part",
+            f"with tool iperf3, a control of the sender alone: {control.name} takes part in the handshake, and iperf3 sets it later",
         )
     if flow.size is not None and block_bytes(parse_size(flow.size)) is None:
         yield (
@@ -47,7 +47,7 @@ def refusals(flow: Flow, control: CongestionControl | None) -> Iterator[tuple[st
 
 
 def block_bytes(size_bytes: int | None) -> int | None:
-    """The largest block of which a size is a multiple; None where there is none large enough."""
+    """The largest block of which a size is a multiple; None if no block is large enough."""
     if size_bytes is None:
         return LARGEST_BLOCK_BYTES
     if size_bytes <= LARGEST_BLOCK_BYTES:

@@ -1,8 +1,8 @@
-"""The door to the road: a shipped name, a file or data from the API becomes a validated Experiment, or one error a line.
+"""Load an experiment: a shipped name, a file or data from the API becomes a validated Experiment, or one error line per field.
 
-    text --yaml_text.py--> data --change--> model.py: fields --> rules.py, schedule_rules.py: what ties fields --> sweep.py: every point
+    text --yaml_text.py--> data --change--> model.py: fields --> rules.py, schedule_rules.py: rules between fields --> sweep.py: every point
 
-An error line is the field's path (and line), what was read, what is allowed, the nearest known name. Nothing is executed.
+An error line states the field's path (and line), the value read, what is allowed, the nearest known name. No code is executed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 _SHIPPED = Path(__file__).resolve().parents[1] / "experiments"
 _LONGEST_READ = 60
-# A point that was read takes 4.4 kB until its experiment is gone.
+# A point that was read takes 4.4 kB until its experiment is deleted.
 _MOST_READ_POINTS = 5000
 _MOST_LINES = 50
 _UDP = [name for name, one in TRAFFIC.items() if one.kind == "udp"]
@@ -73,7 +73,7 @@ _EXPECTED_TYPES = {
 
 
 def shipped_experiments() -> dict[str, Path]:
-    """Name -> file of the experiments that come with the project."""
+    """Name -> file of the shipped experiments."""
     return {path.relative_to(_SHIPPED).with_suffix("").as_posix(): path for path in sorted(_SHIPPED.rglob("*.yaml"))}
 
 
@@ -90,7 +90,7 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experim
 
 
 def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCode = OwnCode.NONE) -> Experiment:
-    """The same for those who may name what is shipped, and no file."""
+    """The same for callers who may name a shipped experiment but no file."""
     known = shipped_experiments()
     if name not in known:
         raise SpecError(name, [f"not {_no_such(name, known)}"])
@@ -98,7 +98,7 @@ def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCo
 
 
 def shipped_text(name: str) -> str:
-    """The file of a shipped experiment, as it was written; NotFound."""
+    """The text of a shipped experiment's file; NotFound."""
     known = shipped_experiments()
     if name not in known:
         what = f"it is not {_no_such(name, known)}"
@@ -123,26 +123,24 @@ def parse_experiment(
 
 
 def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[FieldProblem]:
-    """What of an experiment is code that may not run here, however it came in: a change or a sweep can bring it too."""
+    """The user code in an experiment that may not run here; a change or a sweep can introduce it too."""
     if own_code is OwnCode.ANY:
         return
     if own_topology(experiment.topology):
-        allowed = "allowed: a topology that comes with the lab"
+        allowed = "allowed: a topology of the lab"
         yield _problem(document, ("topology",), experiment.topology, allowed)
     for position, entry in enumerate(experiment.modules):
         if own_code is OwnCode.NONE:
-            allowed = (
-                "what comes with the lab; its operator has to allow code of one's own, and then admins may send it"
-            )
+            allowed = "modules of the lab; its operator can allow user code, which admins may then upload"
         elif is_reference(entry):
             continue
         else:
-            allowed = "sources that were sent here, as sha256:<hash>"
+            allowed = "uploaded sources, as sha256:<hash>"
         yield _problem(document, ("modules", position), entry, f"allowed: {allowed}")
 
 
 def at_point(experiment: Experiment, point: Point) -> Experiment:
-    """The experiment with a point's values put in and no sweep."""
+    """The experiment at a point: its values put in, without a sweep."""
     read = experiment._points.get(_point_key(point))
     if read is not None:
         return read
@@ -159,13 +157,13 @@ def _point_key(point: Point) -> str:
 
 
 def with_sweep(experiment: Experiment, sweep: list[dict[str, Any]] | None) -> Experiment:
-    """The experiment with these points instead of its own; each is read when it is compiled."""
+    """The experiment with these points instead of its own; each is validated when it is compiled."""
     document = Document(experiment.experiment, {**deepcopy(experiment._data), "sweep": sweep})
     return _validate(document, experiment._own_code)
 
 
 def plain_data(experiment: Experiment) -> dict[str, Any]:
-    """The fields as they were written, to be changed and written again."""
+    """The fields as they were written, as data that can be changed and written again."""
     return deepcopy(experiment._data)
 
 
@@ -177,14 +175,14 @@ def _load(document: Document, overrides: Sequence[str], own_code: OwnCode = OwnC
             document = change_document(document, [change])
         except KeyError as error:
             raise SpecError(f"--set {change}", [str(error.args[0])]) from None
-    # Who may name no file learns nothing of where one would lie.
+    # A caller who may name no file must not learn any file's path.
     experiment = _validate(_with_whole_paths(document) if own_code is OwnCode.ANY else document, own_code)
     _check_sweep(experiment, document)
     return experiment
 
 
 def _with_whole_paths(document: Document) -> Document:
-    """The same with files counted from the document's folder, so that the data can be read again from anywhere."""
+    """The same with absolute paths, so that the data can be read again from any folder."""
     listed, topology = document.data.get("modules"), document.data.get("topology")
     whole: dict[str, Any] = {}
     if isinstance(listed, list):
@@ -197,21 +195,21 @@ def _with_whole_paths(document: Document) -> Document:
     return replace(document, data=document.data | whole) if whole else document
 
 
-def _bring_along(document: Document, experiment: Experiment) -> None:
-    """Make what `modules` names known by name."""
-    brought: list[CongestionControl] = []
+def _register_user_modules(document: Document, experiment: Experiment) -> None:
+    """Make the controls in `modules` known by name."""
+    controls: list[CongestionControl] = []
     problems = []
     for position, path in enumerate(experiment.modules):
         try:
-            brought += own_controls(place_of(path, load_settings().cache))
-            allowed = clashing(brought)
+            controls += own_controls(place_of(path, load_settings().cache))
+            allowed = clashing(controls)
         except ValueError as error:
             allowed = str(error)
         if allowed:
             problems.append(_problem(document, ("modules", position), path, f"allowed: {allowed}"))
     if problems:
         raise SpecError(document.subject, _cut(problems))
-    experiment._own = by_name(brought)
+    experiment._own = by_name(controls)
 
 
 def _validate(document: Document, own_code: OwnCode) -> Experiment:
@@ -221,9 +219,9 @@ def _validate(document: Document, own_code: OwnCode) -> Experiment:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     if refused := [*_refused_code(document, experiment, own_code)]:
         raise SpecError(document.subject, _cut(refused))
-    _bring_along(document, experiment)
+    _register_user_modules(document, experiment)
     problems = [
-        _problem(document, location, read, allowed if read is None else _said(allowed))
+        _problem(document, location, read, allowed if read is None else _with_allowed(allowed))
         for location, read, allowed in (
             *breaches(experiment, own_topologies=own_code is OwnCode.ANY),
             *schedule_breaches(experiment),
@@ -236,7 +234,7 @@ def _validate(document: Document, own_code: OwnCode) -> Experiment:
 
 
 def _check_sweep(experiment: Experiment, document: Document) -> None:
-    """Each value by itself, the other fields at their first value: combinations are read when they are compiled."""
+    """Validate each value alone, with the other fields at their first value; combinations are validated when they are compiled."""
     sweep = experiment.sweep
     if sweep is None:
         return
@@ -280,13 +278,13 @@ def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple
 
 
 def _at_point(document: Document, location: Location, problem: FieldProblem | str) -> FieldProblem:
-    """A problem that a point of the sweep has, in the place of that point."""
+    """A problem of one point, located at that point of the sweep."""
     nearest = problem.nearest if isinstance(problem, FieldProblem) else None
     return replace(_problem(document, location, None, str(problem)), nearest=nearest)
 
 
 def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
-    """One problem an error; a field that is missing because its name is misspelt is said once."""
+    """One problem per error; a field that is missing because its name is misspelt is reported once."""
     meant = {(*error["loc"][:-1], *_near(error["loc"])) for error in errors if error["type"] == "extra_forbidden"}
     return [_line(document, error) for error in errors if error["type"] != "missing" or error["loc"] not in meant]
 
@@ -324,8 +322,8 @@ def _line(document: Document, error: ErrorDetails) -> FieldProblem:
 _BOUNDS = {"ge": "from", "le": "up to", "gt": "above", "lt": "below"}
 
 
-def _said(allowed: Allowed | str) -> Allowed | str:
-    """What is allowed, behind what was read."""
+def _with_allowed(allowed: Allowed | str) -> Allowed | str:
+    """What is allowed, after the value that was read."""
     if isinstance(allowed, Allowed):
         return replace(allowed, text=f"allowed: {allowed.text}")
     return f"allowed: {allowed}"
@@ -345,7 +343,7 @@ def _problem(
 
 
 def _shown(read: object) -> str:
-    """What was read, as JSON, and no more of it than helps."""
+    """The value that was read, as JSON, shortened."""
     shown = json.dumps(read, ensure_ascii=False, default=str) if read is not None else "nothing"
     return shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
 

@@ -1,6 +1,6 @@
-"""The measures: one row each, with what an `expect` line and a claim may say of it; orchestrator/analysis/measures.py computes them.
+"""The measures: one row each, with the quantity and direction for expectations and claims; orchestrator/analysis/measures.py computes them.
 
-A bound is written with its unit and kept in the measure's own.
+A bound is written with its unit and kept in the measure's unit.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from longhaul.orchestrator.system.units import (
     parse_size,
 )
 
-# Which way is better: a larger window or a mark is neither good nor bad by itself.
+# Which direction is better: a larger window or a mark is neither good nor bad by itself.
 MORE, NEITHER, LESS = 1, 0, -1
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """`of` is flow, path, either of these, or run; `field` is where the number stands in that part of a result document.
+    """`of` is flow, path, either of these, or run; `field` is the number's place in that part of a result document.
 
-    `quantity` gives the unit: bit/s, seconds, milliseconds, packets, bytes, a share, or a plain number. Only a whole run has what is not `phased`.
+    `quantity` gives the unit: bit/s, seconds, milliseconds, packets, bytes, a share, or a plain number. A measure that is not `phased` covers only whole runs.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Measure:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The keys that lead to the number."""
+        """The keys of the number."""
         return tuple(self.field.split("."))
 
 
@@ -77,7 +77,14 @@ _ROWS = (
     Measure("pdr", "flow", "share", MORE, "pdr", "packets delivered / packets sent"),
     Measure("tpp", "flow", "number", MORE, "tpp", "goodput in Mbit/s x pdr"),
     Measure("share", "flow", "share", NEITHER, "share", "goodput / goodput of all flows"),
-    Measure("rate_error", "flow", "share", LESS, "rate_error", "|goodput - asked| / asked, where a rate was asked for"),
+    Measure(
+        "rate_error",
+        "flow",
+        "share",
+        LESS,
+        "rate_error",
+        "|goodput - requested| / requested, where a rate was requested",
+    ),
     Measure(
         "completion_s",
         "flow",
@@ -116,7 +123,7 @@ _ROWS = (
         "number",
         NEITHER,
         "backoff",
-        "congestion window that a recovery ends with / the one before it began, the mean over recoveries; null where `sample` is longer than a round trip",
+        "congestion window at the end of a recovery / the one before it began, the mean over recoveries; null where `sample` is longer than a round trip",
     ),
     Measure(
         "regrowth_s",
@@ -124,7 +131,7 @@ _ROWS = (
         "seconds",
         NEITHER,
         "regrowth_s",
-        "from the end of a recovery until the congestion window is what it was before, the mean of those that get there",
+        "from the end of a recovery until the congestion window is what it was before, the mean over recoveries after which it is",
     ),
     Measure(
         "utilisation",
@@ -188,7 +195,7 @@ _ROWS = (
         "share",
         MORE,
         "jain",
-        "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are there",
+        "(sum x)^2 / (n sum x^2) of the goodputs of TCP flows without a size, while all of them are active",
     ),
     Measure(
         "goodput_total",
@@ -258,7 +265,7 @@ _ROWS = (
         "seconds",
         LESS,
         "fct_max",
-        "completion_s of the last of the flows with a size, so of a transfer over parallel flows, null until all of them are complete",
+        "completion_s of the last flow with a size, so of a transfer over parallel flows, null until all of them are complete",
         phased=False,
     ),
 )
@@ -276,7 +283,7 @@ _QUANTITIES = {
 
 
 def read_amount(measure: str, written: object) -> float:
-    """A bound in the measure's unit; ValueError says what is allowed."""
+    """A bound in the measure's unit; ValueError states what is allowed."""
     kind = MEASURES[measure].quantity
     if kind in _QUANTITIES:
         parse, scale, allowed = _QUANTITIES[kind]
@@ -292,7 +299,7 @@ def read_amount(measure: str, written: object) -> float:
 
 
 def write_amount(measure: str, bound: float) -> str | float:
-    """A bound as a person would write it; what read_amount gives for that is the bound, to the unit's last step."""
+    """A bound as a user would write it; read_amount of it is the bound, to the unit's last step."""
     kind = MEASURES[measure].quantity
     if kind == "packets":
         return f"{round(bound)} packets"
@@ -303,7 +310,7 @@ def write_amount(measure: str, bound: float) -> str | float:
 
 
 def say_amount(measure: str, value: float) -> str:
-    """What was measured, to six digits and with its unit, beside a bound that has one; of a rate all six, as runs differ in the last."""
+    """A measured value, to six digits, with the unit of its bound; a rate has all six, as runs differ in the last."""
     kind = MEASURES[measure].quantity
     if kind in _FORMS:
         form, scale = _FORMS[kind]

@@ -1,12 +1,12 @@
-"""The experiment as a person writes it: every field of the format, with what it means; still text, nothing resolved.
+"""The experiment as a user writes it: every field of the format, with its meaning; still text, nothing resolved.
 
     Experiment --- path: Path            the bottleneck
                 |- links: Link*          other links of the topology
-                |- flows: Flow*          what uses it
-                |- schedule: Change*     what happens to the path and the flows on the way
-                `- expect: Expected*     the gate
+                |- flows: Flow*          its traffic
+                |- schedule: Change*     changes of the path and the flows during the run
+                `- expect: Expected*     bounds on its measures
 
-Rules that tie fields together are in rules.py, reading and error lines in load.py, numbers in plan/compile.py.
+Rules between fields are in rules.py, reading and error lines in load.py, numbers in plan/compile.py.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from longhaul.orchestrator.spec.fields import (
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
 
 ORDINARY_KERNELS = ("6.12", "6.1")
-# Those that watch themselves: for looking for faults, far too slow for anything else.
+# Debug kernels find faults, and are far too slow for anything else.
 DEBUG_KERNELS = ("6.12-debug",)
 KERNELS = (*ORDINARY_KERNELS, *DEBUG_KERNELS)
 QUEUES = (
@@ -87,7 +87,7 @@ class Burst(Part):
 
 
 class LinkNumbers(Part):
-    """What a schedule may change of a link."""
+    """The numbers of a link that a schedule may change."""
 
     bandwidth: LineRate | None = Field(
         None, description="rate of the link, forward; frames count with their 14 bytes of Ethernet header"
@@ -102,18 +102,18 @@ class LinkNumbers(Part):
     burst: Burst | None = Field(None, description="instead of loss: losses in bursts")
     jitter: Jitter | None = Field(
         None,
-        description="forward delay varies by up to this, uniformly, both ways; order is kept unless reorder is given",
+        description="forward delay varies by up to this, uniformly, in both directions; order is kept unless reorder is given",
     )
     reorder: Share | None = Field(None, description="packets that overtake, by skipping the forward delay")
     duplicate: Share | None = Field(None, description="packets that arrive twice")
-    corrupt: Share | None = Field(None, description="packets with one bit turned over")
+    corrupt: Share | None = Field(None, description="packets with one flipped bit")
     reverse_bandwidth: LineRate | None = Field(
-        None, description="rate of the reverse direction; without it, as the topology says: of most, no limit"
+        None, description="rate of the reverse direction; without it, the topology's: of most, no limit"
     )
 
 
 class PathNumbers(LinkNumbers):
-    """What a schedule may change of the path."""
+    """The numbers of the path that a schedule may change."""
 
     mtu: int | None = Field(
         None, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet of the senders, up to that of the start"
@@ -121,16 +121,16 @@ class PathNumbers(LinkNumbers):
 
 
 class Link(LinkNumbers):
-    """One link of the topology, where it differs from what the topology says; forward is in the order of its name."""
+    """One link of the topology, where it differs from the topology; forward is in the order of its name."""
 
     queue: one_of(*QUEUES) | None = Field(None, description="discipline of its queue; without it, path.queue")  # type: ignore[valid-type]
     mark_at: PacketCount | None = Field(
-        None, description="of a step queue: it marks what finds this many waiting; without it, path.mark_at"
+        None, description="of a step queue: it marks packets that find this many waiting; without it, path.mark_at"
     )
 
 
 class Path(PathNumbers):
-    """The bottleneck, or each of them where the topology has several, and what holds everywhere."""
+    """The bottleneck, or each of them where the topology has several, and settings of all queues."""
 
     buffer: BufferSize = Field(
         "1 BDP", description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
@@ -140,13 +140,13 @@ class Path(PathNumbers):
         False, description="senders ask for ECN, and the forward queues mark instead of dropping where they can"
     )
     mark_at: PacketCount | None = Field(
-        None, description="of a step queue: it marks what finds this many full packets waiting"
+        None, description="of a step queue: it marks packets that find this many full packets waiting"
     )
     mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
 
 
 class OnOff(Part):
-    """UDP that comes in bursts."""
+    """Bursts of UDP."""
 
     rate: Rate = Field(description="rate while on")
     on: Period = Field(description="mean time on, exponential")
@@ -154,7 +154,7 @@ class OnOff(Part):
 
 
 class Web(Part):
-    """Objects one after the other, each on a connection of its own."""
+    """Objects one after the other, each on its own connection."""
 
     mean: Size = Field("100 KB", description="mean size of an object, Pareto")
     shape: float = Field(1.2, gt=1, le=10, description="shape of the Pareto distribution")
@@ -163,14 +163,14 @@ class Web(Part):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What a field makes of a flow: its kind in run.json, its name for people who choose, and a value to begin with."""
+    """A field that determines the kind of a flow: the kind in run.json, its label in menus, and an initial value."""
 
     kind: str
     name: str
     start: Any
 
 
-# The fields of a flow that make it something else than bulk TCP.
+# The fields of a flow that make it something other than bulk TCP.
 TRAFFIC: Mapping[str, Traffic] = {
     "udp": Traffic("udp", "UDP, constant rate", "10 Mbit/s"),
     "on_off": Traffic("udp", "UDP in bursts", {"rate": "10 Mbit/s", "on": "1 s", "off": "1 s"}),
@@ -183,16 +183,16 @@ class Flow(Part):
 
     model_config = ConfigDict(json_schema_extra={"x-traffic": {name: asdict(one) for name, one in TRAFFIC.items()}})
 
-    name: Name = Field(description="what tables, expectations and --set call it")
+    name: Name = Field(description="its name in tables, expectations and --set")
     preset: one_of(*PRESETS) | None = Field(  # type: ignore[valid-type]
         None, description="a study's name for a sender: fills the fields that are not written here"
     )
     cc: str | None = Field(
         None,
-        description="congestion control of the sender; web flows use cubic unless told",
+        description="congestion control of the sender; for web flows cubic by default",
         json_schema_extra={"x-catalogue": "modules"},
     )
-    variant: Name | None = Field(None, description="what a study calls this congestion control")
+    variant: Name | None = Field(None, description="a study's name for this congestion control")
     params: dict[str, ParameterValue] = Field(
         default_factory=dict, description="parameters of the congestion-control module"
     )
@@ -203,26 +203,26 @@ class Flow(Part):
     web: Web | None = Field(None, description="seeded transfers with pauses")
     count: int = Field(1, ge=0, le=1000, description="identical flows, named name-1 to name-n; 0: none in this run")
     spread: Duration | None = Field(None, description="from the start of one of them to the next")
-    start: Duration = Field("0 s", description="when it begins; start_jitter comes on top")
+    start: Duration = Field("0 s", description="when it begins; start_jitter is added")
     stop: Duration | None = Field(None, description="when it ends; without it, the end of the run")
     sender: HostName | None = Field(
         None,
-        description="host that sends, or a pattern as in a* whose matches are dealt out in turn; without it, the topology's pairs in turn",
+        description="host that sends, or a pattern as in a* whose matches are used in turn; without it, the topology's pairs in turn",
     )
     receiver: HostName | None = Field(None, description="host that receives, in the same way")
     size: Size | None = Field(None, description="a transfer of this many bytes")
     tool: one_of(*TOOLS) = Field("lh-flow", description="program that makes the traffic")  # type: ignore[valid-type]
     rtt: RoundTrip | None = Field(
         None,
-        description="base round trip of this flow; what the path is short of it is added behind all that is shared",
+        description="base round trip of this flow; where the path's is shorter, the difference is added behind all shared links",
     )
     sack: Switch = Field(True, description="selective acknowledgements")
-    ecn: Switch | None = Field(None, description="ask for ECN; without it, as path.ecn says")
+    ecn: Switch | None = Field(None, description="ask for ECN; without it, path.ecn")
     recovery: one_of(*RECOVERIES) = Field(  # type: ignore[valid-type]
-        "rack", description="what tells a loss: time (rack) or three duplicate acknowledgements (dupthresh)"
+        "rack", description="how a loss is detected: by time (rack) or by three duplicate acknowledgements (dupthresh)"
     )
     window: WindowSize | None = Field(
-        None, description="window the receiver advertises at most, in whole segments of the MTU less 52 bytes"
+        None, description="largest window that the receiver advertises, in whole segments of the MTU less 52 bytes"
     )
     hystart: Switch | None = Field(None, description="hybrid slow start, where the congestion control has it")
     initial_window: int = Field(10, ge=1, le=1000, description="initial congestion window, packets")
@@ -230,7 +230,7 @@ class Flow(Part):
 
     @property
     def traffic(self) -> list[str]:
-        """The fields of TRAFFIC that are written; rules.py allows one."""
+        """The fields of TRAFFIC that are present; rules.py allows one."""
         return [name for name in TRAFFIC if getattr(self, name) is not None]
 
     @property
@@ -240,16 +240,16 @@ class Flow(Part):
 
     @property
     def names(self) -> list[str]:
-        """The names of the flows that this entry stands for."""
+        """The names of the flows of this entry."""
         return [self.name] if self.count == 1 else [f"{self.name}-{number}" for number in range(1, self.count + 1)]
 
 
 class FlowSettings(Part):
-    """What a schedule may change of a TCP flow, on its live connection."""
+    """The settings of a TCP flow that a schedule may change, on its live connection."""
 
     cc: str | None = Field(
         None,
-        description="congestion control from now on; what the former one left, such as its window, stays",
+        description="congestion control from now on; state of the former one, such as its window, stays",
         json_schema_extra={"x-catalogue": "modules"},
     )
     params: dict[str, ParameterValue] = Field(
@@ -262,7 +262,7 @@ class Change(Part):
 
     at: Duration = Field(description="when; what changes at 0 s is how the run begins")
     path: PathNumbers | None = Field(
-        None, description="the fields that change; a buffer keeps its size unless it is named"
+        None, description="the fields that change; a buffer keeps its size unless it is given"
     )
     links: dict[str, LinkNumbers] = Field(default_factory=dict, description="the same of single links, by name")
     flows: dict[str, FlowSettings] = Field(
@@ -272,19 +272,19 @@ class Change(Part):
 
 
 class Expected(Part):
-    """One line of the gate: bounds on a measure."""
+    """One expectation: bounds on a measure."""
 
     measure: str = Field(description="a measure's name", json_schema_extra={"x-catalogue": "measures"})
-    flow: Name | None = Field(None, description="whose, for a measure of a flow")
-    phase: Name | None = Field(None, description="in which of the phases; without it, in the window")
-    at_least: Amount = Field(None, description="lowest value that will do")
-    at_most: Amount = Field(None, description="highest value that will do")
+    flow: Name | None = Field(None, description="the flow, for a measure of a flow")
+    phase: Name | None = Field(None, description="the phase; without it, the window")
+    at_least: Amount = Field(None, description="lowest allowed value")
+    at_most: Amount = Field(None, description="highest allowed value")
     within: Share | None = Field(None, description="largest deviation, as a share of `of`")
-    of: Amount = Field(None, description="value that `within` is about")
+    of: Amount = Field(None, description="reference value of `within`")
 
 
 class OwnCode(Enum):
-    """Which programs an experiment may bring along: none, sources that were sent to this lab before, or any file of this machine."""
+    """Which user code an experiment may contain: none, sources that were uploaded to this lab before, or any file of this machine."""
 
     NONE = 0
     SENT = 1
@@ -292,7 +292,7 @@ class OwnCode(Enum):
 
 
 class Experiment(Part):
-    """The whole file."""
+    """A whole experiment."""
 
     experiment: Name = Field(description="its name")
     about: str = Field("", description="what it shows, for a reader")
@@ -302,51 +302,51 @@ class Experiment(Part):
         json_schema_extra={"x-catalogue": "topologies"},
     )
     params: dict[str, ParameterValue] = Field(default_factory=dict, description="parameters of the topology")
-    path: Path = Field(default_factory=Path, description="the bottleneck; what is not given is as the topology has it")
+    path: Path = Field(default_factory=Path, description="the bottleneck; other values are the topology's")
     links: dict[str, Link] = Field(
-        default_factory=dict, description="single links of the topology, as in s1-s2: where they differ"
+        default_factory=dict, description="single links of the topology, as in s1-s2, where they differ"
     )
-    flows: list[Flow] = Field(min_length=1, max_length=1000, description="what uses the path")
+    flows: list[Flow] = Field(min_length=1, max_length=1000, description="the traffic")
     modules: list[str] = Field(
         default_factory=list,
         max_length=20,
-        description="congestion controls of your own: folders with a tcp_<name>.c, or tcp_<name>.ko files, from this file's folder on",
+        description="user-supplied congestion controls: folders with a tcp_<name>.c, or tcp_<name>.ko files, relative to this file's folder",
     )
     schedule: list[Change] = Field(default_factory=list, max_length=1000, description="what changes during the run")
     duration: Period = Field(description="length of the run")
-    warmup: Duration | None = Field(None, description="beginning that summaries leave out; traces keep it")
+    warmup: Duration | None = Field(None, description="beginning that measures leave out; traces keep it")
     window: list[Duration] | None = Field(
-        None, min_length=2, max_length=2, description="instead of warmup: from when to when summaries look"
+        None, min_length=2, max_length=2, description="instead of warmup: the part that measures cover, [from, to]"
     )
     phases: dict[Name, list[Duration]] = Field(
         default_factory=dict,
         max_length=20,
-        description="parts of the run by name, each [from, to]: every measure is taken of each of them too",
+        description="parts of the run by name, each [from, to]; each has every measure too",
     )
     repeats: int = Field(1, ge=1, le=1000, description="runs of each point, each with the next seed")
-    aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summed up")  # type: ignore[valid-type]
-    seed: int = Field(1, ge=0, le=2**32 - 1, description="where all randomness of the first repeat comes from")
-    sample: Sample = Field("every-ack", description="how often the trace holds the state of a sender")
+    aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summarised")  # type: ignore[valid-type]
+    seed: int = Field(1, ge=0, le=2**32 - 1, description="source of all randomness of the first repeat")
+    sample: Sample = Field("every-ack", description="how often the trace records the state of a sender")
     kernel: one_of(*KERNELS) = Field("6.12", description="kernel of the sandbox, in quotes")  # type: ignore[valid-type]
     cc_era: one_of(*ERAS) | None = Field(  # type: ignore[valid-type]
-        None, description="defaults of the flows are those of this kernel, in quotes, where they are not written"
+        None, description="kernel whose defaults the flows have where they have no value, in quotes"
     )
     start_jitter: StartJitter = Field(
         "1 RTT",
         description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step",
     )
-    sweep: Sweep = Field(None, description="fields and the values they take: every combination, or a list of points")
+    sweep: Sweep = Field(None, description="fields and their values: every combination, or a list of points")
     expect: list[Expected] = Field(default_factory=list, max_length=1000, description="what must hold for exit code 0")
 
-    # The data this was read from: a point of a sweep is that data with some fields replaced, read again.
+    # The data it was read from: a point of a sweep is that data with some fields replaced, validated again.
     _data: dict[str, Any] = PrivateAttr(default_factory=dict)
-    # Which programs it may bring along, at every point of its sweep too.
+    # Which user code it may contain, at every point of its sweep too.
     _own_code: OwnCode = PrivateAttr(default=OwnCode.ANY)
-    # Points of its sweep that were read when it was loaded, by their JSON: no point is validated twice.
+    # Points of its sweep that were validated when it was loaded, by their JSON: none is validated twice.
     _points: dict[str, Experiment] = PrivateAttr(default_factory=dict)
-    # What `modules` brings along, by name.
+    # The controls in `modules`, by name.
     _own: Mapping[str, CongestionControl] = PrivateAttr(default_factory=dict)
 
     def control(self, name: str | None) -> CongestionControl:
-        """A flow's congestion control by the name written there; web flows may name none. ValueError says what is known."""
+        """A flow's congestion control by its name; web flows may have none. ValueError lists the known ones."""
         return find_control(name or "cubic", self._own)

@@ -1,10 +1,10 @@
-"""Parameters of congestion-control modules: what a person may write for one, and where a module's own source declares them.
+"""Parameters of congestion-control modules: what an experiment may set, and where a module's source declares them.
 
 The project's modules declare each parameter once, in C (kmod/lh_param.h), and this reads that line:
 
     LH_PARAM(ai_cnt, packets, 10, 1, 1000, "segments acknowledged for each step of the closed loop");
 
-Modules of other people say less: `module_param()` gives a name, and a whole number is taken.
+Modules of other authors declare less: `module_param()` gives a name, and a whole number is accepted.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6}
 _SWITCH = {True: 1, False: 0, "on": 1, "off": 0}
 _LARGEST = 2**32 - 1
 
-# Of these, a number alone says too little.
+# Units without which a number is ambiguous.
 _WITH_UNIT = ("packets", "kbit_s", *_MICROSECONDS)
 UNITS = ("switch", "number", "packets", "us", "ms", "s", "kbit_s", "thousandths")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`unit` is one of UNITS; low, high and default are the module's own numbers.
+    """`unit` is one of UNITS; low, high and default are in the module's unit.
 
-    One with a socket option belongs to a flow, every other one to the module and thus to all its flows of a run. A module
-    reads one that is `fixed` when it is loaded, and never again.
+    A parameter with a socket option belongs to a flow, all others to the module and thus to all its flows in a run. A module
+    reads a `fixed` parameter only when it is loaded.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Parameter:
     fixed: bool = False
 
     def read(self, written: object) -> int:
-        """The module's number for what a person wrote; ValueError says what is allowed."""
+        """The module's number for a value in an experiment; ValueError states what is allowed."""
         value = self._number(written)
         if value is None and isinstance(written, int | float) and self.unit in _WITH_UNIT:
             raise ValueError(f"{self.allowed}; the unit is missing, as in {self.show(self.default or self.high)}")
@@ -76,7 +76,7 @@ class Parameter:
         return written if self.unit == "number" and isinstance(written, int) else None
 
     def show(self, value: int) -> str:
-        """The module's number as a person would write it."""
+        """The module's number as a user would write it."""
         if self.unit == "switch":
             return "on" if value else "off"
         if self.unit == "thousandths":
@@ -103,26 +103,26 @@ class Parameter:
 
 
 def declared_parameters(source: Path) -> tuple[Parameter, ...]:
-    """What a module's source, and the headers beside it that it includes, declare."""
+    """The parameters that a module's source, and the headers next to it that it includes, declare."""
     text = _with_headers(source)
     found = [*_declarations(text), *_plain_declarations(text)]
     return tuple({parameter.name: parameter for parameter in reversed(found)}.values())[::-1]
 
 
 def described(source: Path) -> str:
-    """The module's MODULE_DESCRIPTION, or nothing."""
+    """The module's MODULE_DESCRIPTION, or ""."""
     match = re.search(r'MODULE_DESCRIPTION\(\s*"([^"]*)"\s*\)', source.read_text(errors="replace"))
     return match[1] if match else ""
 
 
 def object_parameters(module: bytes) -> tuple[Parameter, ...]:
-    """What a built module tells of its parameters, in the texts of its .modinfo."""
+    """The parameters of a built module, from the texts of its .modinfo."""
     texts = module.split(b"\0")
-    said = dict(text[5:].split(b":", 1) for text in texts if re.match(rb"parm=\w+:", text))
+    descriptions = dict(text[5:].split(b":", 1) for text in texts if re.match(rb"parm=\w+:", text))
     found = []
     for name in (text[9:].partition(b":")[0] for text in texts if re.match(rb"parmtype=\w+:", text)):
-        about = said.get(name, b"").decode(errors="replace")
-        ours = _TOLD.fullmatch(about)
+        about = descriptions.get(name, b"").decode(errors="replace")
+        ours = _LH_PARAM.fullmatch(about)
         if ours:
             text, unit, low, high, default = ours.groups()
             found.append(Parameter(name.decode(), unit, int(default), int(low), int(high), text))
@@ -131,8 +131,8 @@ def object_parameters(module: bytes) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-# As LH_PARAM words it for modinfo.
-_TOLD = re.compile(r"(.*) \[(\w+) (\d+)\.\.(\d+), default (\d+)\]")
+# The form in which LH_PARAM writes it for modinfo.
+_LH_PARAM = re.compile(r"(.*) \[(\w+) (\d+)\.\.(\d+), default (\d+)\]")
 _INCLUDE = re.compile(r'^#include "([\w.-]+)"', re.MULTILINE)
 _DECLARATION = re.compile(
     r"^LH_PARAM\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\"([^\"]*)\"\s*\);", re.MULTILINE
@@ -140,7 +140,7 @@ _DECLARATION = re.compile(
 _SOCKET_DECLARATION = re.compile(
     r"^LH_SOCKET_PARAM\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\"([^\"]*)\"\s*\);", re.MULTILINE
 )
-# Each walks a text once, whatever is in it: a source may be a stranger's.
+# Each pattern takes linear time on any text: a source may be untrusted.
 _STATIC = re.compile(r"^static ([\w ]*)= (\d{1,20})\s*;", re.MULTILINE)
 _ABOUT = re.compile(r'MODULE_PARM_DESC\(\s*(\w+)\s*,\s*"([^"]*)"')
 _PLAIN = re.compile(r"^module_param(?:_named)?\(\s*(\w+)\s*,", re.MULTILINE)
@@ -148,8 +148,8 @@ _PLAIN = re.compile(r"^module_param(?:_named)?\(\s*(\w+)\s*,", re.MULTILINE)
 
 def _with_headers(source: Path) -> str:
     text = source.read_text(errors="replace")
-    beside = [source.parent / name for name in _INCLUDE.findall(text)]
-    return "\n".join([*(header.read_text(errors="replace") for header in beside if header.is_file()), text])
+    headers = [source.parent / name for name in _INCLUDE.findall(text)]
+    return "\n".join([*(header.read_text(errors="replace") for header in headers if header.is_file()), text])
 
 
 def _declarations(text: str) -> Iterator[Parameter]:

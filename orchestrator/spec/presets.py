@@ -1,7 +1,7 @@
-"""Flows by the names that studies gave them, and the defaults of older kernels: fields that an experiment need not spell out.
+"""Flows by the names of published studies, and the defaults of older kernels: fields that an experiment can leave out.
 
-A preset fills the fields of a flow that the experiment leaves out; whatever is written beside it wins, `window: null` for
-example takes a preset's window away. `label` is honest about what a modern kernel runs under the study's name.
+A preset fills the fields of a flow that the experiment leaves out; a field in the experiment takes precedence: `window: null`
+removes a preset's window. `label` states what a modern kernel runs under the study's name.
 
     flows: [{name: a, preset: unpa/vegas}]      is      {name: a, cc: vegas, variant: vegas, params: {alpha: 1 packet, ...}, ...}
 """
@@ -17,14 +17,14 @@ from longhaul.orchestrator.spec.congestion_controls import find_control
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A flow's fields, and how near they come to what the study ran."""
+    """A flow's fields, and how close they are to the study."""
 
     fields: Mapping[str, Any]
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
-# NS-2's senders never have more than 20 packets on the way (window_), begin with two, and know nothing of hybrid slow start.
+# NS-2's senders never have more than 20 packets in flight (window_), begin with two, and have no hybrid slow start.
 _UNPA = {"window": "20 packets", "initial_window": 2, "sack": True, "recovery": "dupthresh"}
 _SAME = "the kernel's, with NS-2's window of 20 packets"
 
@@ -50,7 +50,7 @@ PRESETS: Mapping[str, Preset] = {
     "unpa/westwood": _unpa("westwood"),
     "unpa/highspeed": _unpa("highspeed"),
     "unpa/htcp": _unpa("htcp"),
-    # Its code lifts the limit of the window as it starts (snd_cwnd_clamp = 65535), and NS-2's window_ is nothing else.
+    # Its code lifts the limit of the window as it starts (snd_cwnd_clamp = 65535), and NS-2's window_ is that limit.
     "unpa/hybla": _unpa(
         "hybla", "the kernel's; alone it has no window of 20 packets, as in NS-2", params={"rtt0": "25 ms"}, window=None
     ),
@@ -63,7 +63,7 @@ PRESETS: Mapping[str, Preset] = {
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """What a flow has where the experiment says nothing."""
+    """The defaults of a flow's fields."""
 
     fields: Mapping[str, Any]
     about: str
@@ -72,15 +72,15 @@ class Era:
 ERAS: Mapping[str, Era] = {
     "2.6": Era(
         {"initial_window": 3, "recovery": "dupthresh", "hystart": False},
-        "Linux 2.6.18 to 2.6.26: three segments to begin with (RFC 3390), losses told by three duplicates, no hybrid slow start",
+        "Linux 2.6.18 to 2.6.26: three initial segments (RFC 3390), losses detected by three duplicates, no hybrid slow start",
     ),
 }
 
 
 def spelt_out(data: Mapping[str, Any], udp: Collection[str]) -> dict[str, Any]:
-    """An experiment's data with what presets and its era add to its flows, but for those with a field of `udp`.
+    """An experiment's data with the fields that presets and its era add to its flows, except flows with a field of `udp`.
 
-    What is no flow stays for the check of fields.
+    An entry that is not a flow is left for the check of fields.
     """
     flows = data.get("flows")
     if not isinstance(flows, list):
@@ -105,7 +105,7 @@ def _flow(written: Mapping[str, Any], era: Era | None) -> dict[str, Any]:
 
 
 def _fitting(era: Era, flow: Mapping[str, Any]) -> dict[str, Any]:
-    """The era's fields without hybrid slow start where the congestion control has none or its parameter is given."""
+    """The era's fields, without hybrid slow start where the congestion control has none or its parameter is given."""
     fields = dict(era.fields)
     try:
         hystart = find_control(str(flow.get("cc") or "cubic")).hystart

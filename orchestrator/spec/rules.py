@@ -1,6 +1,6 @@
-"""What ties the fields of an experiment together: each rule yields (where, what was read, what is allowed).
+"""Rules between the fields of an experiment: each rule yields (location, value read, what is allowed).
 
-The rules of a schedule are in schedule_rules.py, which asks this module where a rule is the same.
+The rules of a schedule are in schedule_rules.py, which shares some rules with this module.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from longhaul.orchestrator.system.errors import Allowed, UnknownName, allowed_in
 from longhaul.orchestrator.system.units import parse_duration, parse_share
 from longhaul.topologies import CATALOG
 
-# The field's place, what stands there (None: say nothing about it), and what is allowed.
+# The field's location, its value (None: do not show it), and what is allowed.
 Breach = tuple[Location, object, Allowed | str]
 
 # netem's probabilities are 32 bits wide.
 SMALLEST_SHARE = 2.0**-32
 
-# As many as the trace follows (LH_MAX_FLOWS of kmod/lh_trace.c): of more, nothing would be measured.
+# The trace follows this many (LH_MAX_FLOWS of kmod/lh_trace.c); others would not be measured.
 MOST_FLOWS = 4096
 
 _TCP_FIELDS = (
@@ -44,14 +44,14 @@ _TCP_FIELDS = (
     "rtt",
 )
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
-# A path may lose everything, from its start or for a while.
+# A path may lose all packets, from its start or for a while.
 _BLACKOUTS = ("loss", "reverse_loss")
 
 
 def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator[Breach]:
-    """Every broken rule, in the order of the fields; where `own_topologies` are not taken, they are not offered either."""
+    """Every broken rule, in the order of the fields; without `own_topologies` they are not offered either."""
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
-        # Each of them has a name: there is no end to what the rest would cost.
+        # Each flow has a name: checking the other rules could take very long.
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
         return
     yield from _topology(experiment, own_topologies=own_topologies)
@@ -82,7 +82,7 @@ def _topology(experiment: Experiment, *, own_topologies: bool) -> Iterator[Breac
         return
     for name, read, allowed in parameter_problems(written, experiment.params):
         yield ("params", name), read, allowed
-    # The one topology that is what its path says; every other has numbers of its own.
+    # Only the dumbbell is described by its path alone; every other topology has numbers of its own.
     if written == "dumbbell":
         if "path" not in experiment.model_fields_set and not experiment.params:
             yield ("path",), None, "missing; needed: the bottleneck"
@@ -100,11 +100,11 @@ def _marking(experiment: Experiment) -> Iterator[Breach]:
     places += [(("links", name), link) for name, link in experiment.links.items()]
     for at, one in places:
         if one.queue == "step" and one.mark_at is None and path.mark_at is None:
-            yield (*at, "mark_at"), None, "missing; needed: from how many waiting packets on a step queue marks"
+            yield (*at, "mark_at"), None, "missing; needed: the number of waiting packets from which a step queue marks"
 
 
 def path_breaches(path: LinkNumbers, at: Location) -> Iterator[Breach]:
-    """What is wrong with numbers of a path."""
+    """Broken rules in the numbers of a path."""
     if path.rtt is not None and path.one_way is not None:
         yield (*at, "one_way"), None, "rtt and one_way exclude each other"
     if path.loss is not None and path.burst is not None:
@@ -140,7 +140,7 @@ def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object,
     try:
         control = None if flow.kind == "udp" else experiment.control(flow.cc)
     except ValueError:
-        # Said already, with the known names.
+        # Reported already, with the known names.
         control = None
     yield from refusals(flow, control)
 
@@ -152,16 +152,16 @@ def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breac
         yield (*at, "cc"), flow.cc, error.allowed
         return
     if flow.preset is not None and flow.cc != PRESETS[flow.preset].fields["cc"]:
-        yield (*at, "cc"), flow.cc, f"nothing: {flow.preset} says which"
+        yield (*at, "cc"), flow.cc, f"no other value: {flow.preset} sets it"
     yield from parameter_breaches(control, flow.params, at)
     if flow.hystart is not None and control.hystart is None:
-        yield (*at, "hystart"), None, f"only for cubic and cdg, {control.name} has no hybrid slow start"
+        yield (*at, "hystart"), None, f"only for cubic and cdg: {control.name} has no hybrid slow start"
     if flow.hystart is not None and control.hystart is not None and control.hystart[0] in flow.params:
         yield (*at, "hystart"), None, f"hystart and params.{control.hystart[0]} exclude each other"
 
 
 def parameter_breaches(control: CongestionControl, params: Mapping[str, object], at: Location) -> Iterator[Breach]:
-    """What is wrong with the `params` of a flow."""
+    """Broken rules in the `params` of a flow."""
     known = [parameter.name for parameter in control.parameters]
     for name, written in params.items():
         parameter = control.parameter(name)
@@ -241,9 +241,9 @@ def _expected(expected: Expected, at: Location, names: set[str], phases: Sequenc
         flows = sorted(names)
         yield (*at, "flow"), expected.flow, allowed_instead(f"one of {', '.join(flows)}", expected.flow, flows)
     if expected.phase is not None and not MEASURES[expected.measure].phased:
-        yield (*at, "phase"), expected.phase, f"nothing: {expected.measure} is of the whole run"
+        yield (*at, "phase"), expected.phase, f"no value: {expected.measure} covers the whole run"
     elif expected.phase is not None and expected.phase not in phases:
-        listed = f"one of {', '.join(phases)}" if phases else "nothing: no phases are given"
+        listed = f"one of {', '.join(phases)}" if phases else "no value: the experiment has no phases"
         yield (*at, "phase"), expected.phase, allowed_instead(listed, expected.phase, phases)
     if (expected.within is None) != (expected.of is None):
         yield (

@@ -3,9 +3,9 @@
 A flow's congestion control depends on what was scheduled before:
 
     10 s  bic: {cc: reno}            bic ---> reno
-    20 s  bic: {params: {...}}       judged as reno's
+    20 s  bic: {params: {...}}       checked as reno's
 
-The changes in numbers are in orchestrator/plan/schedule.py.
+The numbers of the changes are computed in orchestrator/plan/schedule.py.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration
 
-# An entry of `flows`, and the names of those flows of it that are meant.
+# An entry of `flows`, and the names of the flows in it that a change addresses.
 Addressed = tuple[Flow, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One flow at one change: `written` is the name by which the experiment calls it there."""
+    """One flow at one change: `written` is its name in the experiment there."""
 
     position: int
     at_us: int
@@ -44,7 +44,7 @@ class Step:
 def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
     """Every broken rule of the schedule."""
     if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
-        # That is said already, and each of them would be looked at.
+        # Reported already; checking each of them would take long.
         return
     addressed = _addressed(experiment)
     sound = True
@@ -97,17 +97,17 @@ def _changed(numbers: LinkNumbers, at: Location) -> Iterator[Breach]:
 def _flow(
     experiment: Experiment, addressed: Mapping[str, Addressed], change: Change, written: str, at: Location
 ) -> Iterator[Breach]:
-    """What can be said of a flow's change without the changes before it."""
+    """Broken rules of a flow's change that do not depend on earlier changes."""
     settings = change.flows[written]
     if written not in addressed:
         known = dict.fromkeys(flow.name for flow, _ in addressed.values())
-        yield at, None, allowed_instead(f"no flow is called so; known: {', '.join(known)}", written, addressed)
+        yield at, None, allowed_instead(f"no flow has this name; known: {', '.join(known)}", written, addressed)
         return
     flow, _ = addressed[written]
     if flow.kind != "tcp":
         yield at, None, f"only for a TCP flow, this one is {flow.kind}"
     elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(change.at):
-        yield at, None, f"{written} ends at {flow.stop}: only a change before that has anything to change"
+        yield at, None, f"{written} ends at {flow.stop}: a change must come before that"
     elif settings.cc is None and not settings.params:
         yield at, None, "one of cc and params is needed"
     elif settings.cc is not None:
@@ -120,13 +120,13 @@ def _flow(
 def _parameters(
     experiment: Experiment, steps: Sequence[Step], controls: Mapping[str, CongestionControl]
 ) -> Iterator[Breach]:
-    """What depends on the congestion control that each flow has by then."""
-    told: set[tuple[str, str]] = set()
+    """Broken rules that depend on the congestion control of each flow at that time."""
+    checked: set[tuple[str, str]] = set()
     given: dict[str, dict[str, str]] = {}
     for step in steps:
-        if (step.written, step.after.name) in told:
+        if (step.written, step.after.name) in checked:
             continue
-        told.add((step.written, step.after.name))
+        checked.add((step.written, step.after.name))
         found = [*_step(step)]
         yield from found
         if not found:
@@ -134,10 +134,10 @@ def _parameters(
             if given.setdefault(step.after.name, params) != params:
                 yield (*step.place, "params"), None, _shared(step.after, "all of them")
     for name, params in given.items():
-        strangers = [flow for flow in _left_alone(experiment, steps) if controls[flow].name == name] if params else []
-        if strangers:
+        others = [flow for flow in _left_alone(experiment, steps) if controls[flow].name == name] if params else []
+        if others:
             step = next(step for step in steps if step.after.name == name)
-            yield (*step.place, "params"), None, _shared(step.after, strangers[0])
+            yield (*step.place, "params"), None, _shared(step.after, others[0])
 
 
 def _step(step: Step) -> Iterator[Breach]:
@@ -146,13 +146,17 @@ def _step(step: Step) -> Iterator[Breach]:
             yield (
                 (*step.place, "cc"),
                 None,
-                f"{control.name} works at both ends of a connection: it can be neither taken nor left in flight",
+                f"{control.name} works at both ends of a connection: a live connection can neither start nor stop using it",
             )
             return
     yield from parameter_breaches(step.after, step.settings.params, step.place)
     for parameter in step.after.parameters:
         if parameter.fixed and parameter.name in step.settings.params:
-            yield (*step.place, "params", parameter.name), None, "fixed once the module is loaded, so not in a schedule"
+            yield (
+                (*step.place, "params", parameter.name),
+                None,
+                "fixed once the module is loaded: not allowed in a schedule",
+            )
 
 
 def _shared(control: CongestionControl, other: str) -> str:
@@ -170,7 +174,7 @@ def _left_alone(experiment: Experiment, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def steps_by_change(experiment: Experiment) -> Iterator[tuple[list[Step], Mapping[str, CongestionControl]]]:
-    """The steps of each change that has any, in the order of time, and the control that each flow has after them."""
+    """The steps of each change that has any, in the order of time, and the control of each flow after them."""
     addressed = _addressed(experiment)
     controls = {
         name: experiment.control(flow.cc) for flow in experiment.flows if flow.kind != "udp" for name in flow.names
@@ -188,19 +192,19 @@ def steps_by_change(experiment: Experiment) -> Iterator[tuple[list[Step], Mappin
 
 
 def changes_in_order(experiment: Experiment) -> list[tuple[int, int, Change]]:
-    """When each change happens, in microseconds, its position in the schedule, and the change."""
+    """The time of each change in microseconds, its position in the schedule, and the change."""
     timed = [(parse_duration(change.at), position, change) for position, change in enumerate(experiment.schedule)]
     return sorted(timed, key=lambda one: one[:2])
 
 
 def _addressed(experiment: Experiment) -> dict[str, Addressed]:
-    """Each name that a schedule may use, with its entry and the flows it means."""
+    """Each name that a schedule may use, with its entry and its flows."""
     names = {name: (flow, [name]) for flow in experiment.flows for name in flow.names}
     return {flow.name: (flow, flow.names) for flow in experiment.flows} | names
 
 
 def _known(experiment: Experiment, flow: Flow) -> bool:
-    """Whether a flow's own congestion control is one; rules.py says so where it is not."""
+    """Whether a flow's congestion control is known; rules.py reports it otherwise."""
     try:
         experiment.control(flow.cc)
     except ValueError:

@@ -13,7 +13,7 @@ from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.yaml_text import locate
 from longhaul.orchestrator.system.errors import Allowed, allowed_instead
 
-# A point says what differs between runs; these name the experiment, or say how its runs are counted and judged.
+# These fields name the experiment, or determine how its runs are counted and evaluated: no point may change them.
 _FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "expect")
 MOST_POINTS = 100_000
 
@@ -22,7 +22,7 @@ Sweep = Mapping[str, list[Any]] | list[dict[str, Any]] | None
 
 
 class UnknownField(KeyError):
-    """A path that leads to no field, and what is allowed instead."""
+    """A path without a field, and what is allowed instead."""
 
     def __init__(self, allowed: Allowed) -> None:
         super().__init__(str(allowed))
@@ -40,7 +40,7 @@ def expand(sweep: Sweep) -> Iterator[Point]:
 
 
 def count_points(sweep: Sweep) -> int:
-    """How many points there are, without making them."""
+    """The number of points, without making them."""
     if isinstance(sweep, list):
         return len(sweep)
     count = 1
@@ -64,9 +64,9 @@ def swept_texts(sweep: Sweep) -> dict[str, list[str]]:
 
 
 def value_text(value: object) -> str:
-    """A value of a sweep as tables show it: of a whole flow, the name that a study or else the kernel has for what it runs.
+    """A value of a sweep as tables show it: of a flow, its variant, preset or congestion control.
 
-    Of a list of flows, each of their names once.
+    Of a list of flows, each of these once.
     """
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -78,7 +78,7 @@ def value_text(value: object) -> str:
 
 
 def alike(sweep: Sweep) -> str | None:
-    """The text of two different points that tables would not tell apart; results of such points would be taken for repeats."""
+    """The text of two different points that look the same in tables; their results would be taken for repeats."""
     if not isinstance(sweep, list):
         values = {path: [value_text(value) for value in listed] for path, listed in (sweep or {}).items()}
         counted = ((path, Counter(texts)) for path, texts in values.items())
@@ -94,21 +94,21 @@ def alike(sweep: Sweep) -> str | None:
 
 
 def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> None:
-    """KeyError unless the path leads to a field of the format: an UnknownField says what is known."""
+    """KeyError unless the path leads to a field of the format; an UnknownField lists the known ones."""
     parts = path.split(".")
     if swept and parts[0] in _FIXED:
-        raise KeyError(f"{path}: not a field that runs of a sweep may differ in")
+        raise KeyError(f"{path}: not a field that may differ between runs of a sweep")
     place: Any = Experiment
     for depth, key in enumerate(locate(data, path)):
         known = part_of(place)
         if isinstance(key, str) and known is not None and key not in known.model_fields:
-            said = f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}"
-            raise UnknownField(allowed_instead(said, key, known.model_fields))
+            known_text = f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}"
+            raise UnknownField(allowed_instead(known_text, key, known.model_fields))
         place = below(place, key)
 
 
 def part_of(place: Any) -> type[BaseModel] | None:
-    """The part that stands at a place of this type, by itself, optionally or in a list; None for values and mappings by name."""
+    """The model at a place of this type, directly, optionally or in a list; None for values and mappings by name."""
     if isinstance(place, type) and issubclass(place, BaseModel):
         return place
     if get_origin(place) is dict:
@@ -117,7 +117,7 @@ def part_of(place: Any) -> type[BaseModel] | None:
 
 
 def below(place: Any, key: str | int) -> Any:
-    """The type of what stands below a key; None where anything may."""
+    """The type below a key; None where any is allowed."""
     if isinstance(key, int):
         return place
     if get_origin(place) is dict:

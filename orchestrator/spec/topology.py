@@ -1,11 +1,11 @@
-"""Which graph an experiment runs on: a name of the catalogue or a person's own `file.py:Class`, with its parameters, becomes a Graph.
+"""The graph of an experiment: a name of the catalogue or a user's `file.py:Class`, with its parameters, becomes a Graph.
 
-A Topo is code, and Mininet a package of the system's own Python: the class is built there, in a process of its own with limits on time and
-memory, and says in JSON what it built (topologies/as_json.py). A person's own file is run confined, and sees the Python files beside it, which it
-may import, and nothing else of this machine; only the graph comes back. The same class with the same parameters is built once a process, a class of
-the catalogue once a cache:
+A Topo is code, and Mininet a package of the system's Python: a separate process with limits on time and memory builds the class
+and prints its graph as JSON (topologies/as_json.py). A user's file runs confined, and sees the Python files next to it, which it
+may import, and nothing else of this machine; only the graph comes back. The same class with the same parameters is built once per process, a class of
+the catalogue once per cache:
 
-    <cache>/graphs/<hash of the folder topologies, class and parameters>.json     what as_json.py said
+    <cache>/graphs/<hash of the folder topologies, class and parameters>.json     the output of as_json.py
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _FOLDER = Path(topologies.__file__).resolve().parent
 # The Python that has the system's packages.
 _PYTHON = "/usr/bin/python3"
 _LONGEST_S = 60
-# Of text: twenty thousand links.
+# Of text: 20 000 links.
 _MOST_BYTES = 4 * 2**20
 # Python, with its threads.
 _LIMITS = Limits(cpu_s=20, file_bytes=_MOST_BYTES, processes=8, memory_bytes=512 * 2**20)
-# More files beside a person's own are not what it imports.
-_MOST_BESIDE = 100
-# What a missing Mininet looks like from here.
+# A topology's file does not import more than this.
+_MOST_OTHERS = 100
+# The error of as_json.py where Mininet is missing.
 _NO_MININET = "No module named 'mininet"
 
 
 def own_topology(written: str) -> tuple[Path, str] | None:
-    """The file and the class of a person's own topology, as in ./lab.py:Lab; None for a name."""
+    """The file and the class of a user's topology, as in ./lab.py:Lab; None for a name."""
     file, colon, name = written.rpartition(":")
     return (Path(file), name) if colon and file.endswith(".py") and name.isidentifier() else None
 
 
 def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[tuple[str, object, Allowed | str]]:
-    """(parameter, what was read, what is allowed) for each that a topology of the catalogue does not take."""
+    """(parameter, value read, what is allowed) for each that a topology of the catalogue does not accept."""
     topology = CATALOG.get(written)
     for name, value in params.items() if topology else ():
         assert topology is not None
@@ -68,7 +68,7 @@ def parameter_problems(written: str, params: Mapping[str, object]) -> Iterator[t
 
 
 def read_parameter(parameter: TopologyParameter, written: object) -> float:
-    """The number that the class takes, of text with a unit; ValueError says what is allowed."""
+    """The number for the class, from text with a unit; ValueError states what is allowed."""
     allowed = f"{_NOUNS[parameter.kind]} from {show(parameter, parameter.low)} to {show(parameter, parameter.high)}"
     try:
         number = float(_read(parameter, written))
@@ -109,12 +109,12 @@ def show(parameter: TopologyParameter, value: float | None) -> str:
             return f"{value:g}"
 
 
-_NOT_ITS_GRAPH = "what came out is not the graph of a Topo"
-_PRINTS_NOTHING = "it must print nothing itself: its graph is read from what is printed"
+_NOT_ITS_GRAPH = "its output is not the graph of a Topo"
+_PRINTS_NOTHING = "it must print nothing itself: its graph is read from the output"
 
 
 def build_graph(written: str, params: Mapping[str, object]) -> Graph:
-    """The graph of a topology with these parameters; PlanError where its class fails or asks for what no run could honour."""
+    """The graph of a topology with these parameters; PlanError if its class fails or has options that no run supports."""
     if own := own_topology(written):
         file, name = own
         return _built(written, file, name, json.dumps(params, sort_keys=True), _stamp(written, file))
@@ -127,29 +127,27 @@ def build_graph(written: str, params: Mapping[str, object]) -> Graph:
 
 
 def _stamp(written: str, file: Path) -> tuple[int, int]:
-    """What changes when the file does."""
+    """The time and size of a file, which change with it."""
     try:
         info = file.stat()
     except OSError as error:
-        raise PlanError(
-            "building topology", written, error.strerror or str(error), "name a file that is there"
-        ) from None
+        raise PlanError("building topology", written, error.strerror or str(error), "name an existing file") from None
     return info.st_mtime_ns, info.st_size
 
 
 @lru_cache(maxsize=256)
 def _built(written: str, file: Path, name: str, params: str, stamp: tuple[int, int] | None = None) -> Graph:
-    """`stamp` belongs to a person's own file, which may change while this process goes on."""
+    """`stamp` belongs to a user's file, which may change while this process is running."""
     attempting = "building topology"
-    answer = _ask_once(file, name, params) if stamp is None else _ask_stranger(file.resolve(), name, params)
+    answer = _ask_once(file, name, params) if stamp is None else _ask_confined(file.resolve(), name, params)
     if answer.output is None:
         if _NO_MININET in answer.problem:
             raise PlanError(attempting, written, "the package mininet is missing", "run `make packages`")
-        raise PlanError(attempting, written, answer.problem, f"it was given {params}")
+        raise PlanError(attempting, written, answer.problem, f"its parameters were {params}")
     try:
         return Graph.read(_printed(answer.output))
     except RecursionError:
-        raise PlanError(attempting, written, "what it printed is nested too deeply") from None
+        raise PlanError(attempting, written, "its output is nested too deeply") from None
     except (AttributeError, LookupError, TypeError):
         raise PlanError(attempting, written, _NOT_ITS_GRAPH, _PRINTS_NOTHING) from None
     except (ArithmeticError, ValueError) as error:
@@ -157,11 +155,9 @@ def _built(written: str, file: Path, name: str, params: str, stamp: tuple[int, i
 
 
 def _printed(output: bytes) -> dict[str, Any]:
-    """What a class is as plain data; ValueError where it printed something else, or nothing."""
+    """A class's graph as plain data; ValueError if it printed something else, or nothing."""
     if not output.strip():
-        raise ValueError(
-            "it ended before its graph was there: a file with a Topo must not end the program that reads it"
-        )
+        raise ValueError("it ended without a graph: a file with a Topo must not end the program that reads it")
     try:
         data = json.loads(output)
     except ValueError:
@@ -172,25 +168,25 @@ def _printed(output: bytes) -> dict[str, Any]:
 
 
 def _ask_once(file: Path, name: str, params: str) -> Answer:
-    """What a class of the catalogue says, from the cache if it was asked before: asking takes a third of what happens before a guest starts."""
+    """The graph of a class of the catalogue, from the cache if it was built before: building takes a third of the time before a guest starts."""
     words = "\n".join((_catalogue_hash(), file.name, name, params))
     kept = load_settings().cache / "graphs" / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.json"
     with contextlib.suppress(OSError):
         return Answer(kept.read_bytes())
     answer = _ask(file, name, params)
     if answer.output is not None:
-        # A cache that cannot be written costs time, and nothing else.
+        # A cache that cannot be written only costs time.
         with contextlib.suppress(OSError):
             kept.parent.mkdir(parents=True, exist_ok=True)
-            beside = kept.with_name(f".{kept.name}.{os.getpid()}.{threading.get_ident()}")
-            beside.write_bytes(answer.output)
-            beside.replace(kept)
+            new = kept.with_name(f".{kept.name}.{os.getpid()}.{threading.get_ident()}")
+            new.write_bytes(answer.output)
+            new.replace(kept)
     return answer
 
 
 @cache
 def _catalogue_hash() -> str:
-    """A hash of the project's topologies and of what asks them."""
+    """A hash of the project's topologies and of the code that runs them."""
     code = hashlib.sha256()
     for file in sorted(_FOLDER.glob("*.py")):
         code.update(file.read_bytes())
@@ -198,20 +194,20 @@ def _catalogue_hash() -> str:
 
 
 def _ask(file: Path, name: str, params: str) -> Answer:
-    """What the project's own files, or those of a person who switched confinement off, say."""
+    """The graph from a file of the project, or of a user who switched confinement off."""
     words = [*replace(_LIMITS, processes=None).words(), _PYTHON, "-I", str(_FOLDER / "as_json.py"), str(file), name]
     return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
 
 
-def _ask_stranger(file: Path, name: str, params: str) -> Answer:
+def _ask_confined(file: Path, name: str, params: str) -> Answer:
     settings = load_settings()
     if not settings.confinement:
         return _ask(file, name, params)
-    beside = sorted(one for one in file.parent.glob("*.py") if one.is_file() and not one.is_symlink() and one != file)
+    others = sorted(one for one in file.parent.glob("*.py") if one.is_file() and not one.is_symlink() and one != file)
     view = View(
         reads={
             "/as_json.py": _FOLDER / "as_json.py",
-            **{f"/topology/{one.name}": one for one in [file, *beside[:_MOST_BESIDE]]},
+            **{f"/topology/{one.name}": one for one in [file, *others[:_MOST_OTHERS]]},
         },
         environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
         folder="/topology",

@@ -1,6 +1,6 @@
 """A trial of each congestion control: a short experiment that loads its module, loses some of its packets and changes the path.
 
-What it does there is no result; that it gets through, in a kernel that has nothing to complain about, is.
+The trial succeeds if the run ends in a kernel that reports no fault; its numbers are not a result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longhaul.orchestrator.system.errors import SpecError
 
 
 def trials(paths: Sequence[str], kernel: str) -> Iterator[tuple[str, Experiment]]:
-    """One of every control in these folders and objects, or of every known one; SpecError for a path that holds none."""
+    """A trial of each control in these folders and objects, or of each known one; SpecError for a path without a control."""
     if not paths:
         for name in CONGESTION_CONTROLS:
             yield name, trial_of(name, kernel)
@@ -36,7 +36,7 @@ def trial_of(control: str, kernel: str) -> Experiment:
 
 
 def trial_name(control: str) -> str:
-    """What its trial is called."""
+    """The name of its trial."""
     return f"trial-{control.replace('_', '-')}"
 
 

@@ -1,11 +1,11 @@
-"""Kernel modules that people bring along: a folder with their tcp_<name>.c, or a tcp_<name>.ko that is already built.
+"""User-supplied kernel modules: a folder with a tcp_<name>.c, or a built tcp_<name>.ko.
 
     modules: [./mymodule]  -->  CongestionControl "mymodule", known by the hash of its content  -->  $LONGHAUL_CACHE/own/<hash>/
-    modules: ["sha256:<hash>"]  <-----------------------------  what is there already, as experiments name it that were sent
+    modules: ["sha256:<hash>"]  <-----------------------------  the copy that is there already, as uploaded experiments name it
 
-The copy in the cache is what gets built and run, so that a run stays repeatable when the folder has changed or is gone.
-It is built confined (build_user_modules.py) and loaded into guests behind a fence (backends/fence.py). Links are refused, since what they lead to
-need not be the source's, and so are file names that make or a shell could read as more than a name. Names of the kernel's and the project's own congestion controls are refused.
+The copy in the cache is built and run, so that a run stays repeatable when the folder has changed or is gone.
+It is built confined (build_user_modules.py) and loaded into guests behind a fence (backends/fence.py). Refused are links, whose targets may belong to
+another owner; file names that make or a shell could read as more than a name; and the names of the kernel's and the project's congestion controls.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _REFERENCE = re.compile(r"sha256:([0-9a-f]{32})")
 
 
 def is_reference(written: str) -> bool:
-    """Whether an entry of `modules` names a content, and no place."""
+    """Whether an entry of `modules` is a hash, and not a path."""
     return written.startswith("sha256:")
 
 
 def reference(source: str) -> str:
-    """How an experiment names the content with this hash."""
+    """The entry of `modules` for the content with this hash."""
     return f"sha256:{source}"
 
 
 def place_of(written: str, cache: Path) -> Path:
-    """Where what an entry of `modules` names is; ValueError says what is needed instead."""
+    """The path of an entry of `modules`; ValueError states what is needed instead."""
     if not is_reference(written):
         return Path(written)
     match = _REFERENCE.fullmatch(written)
@@ -47,12 +47,12 @@ def place_of(written: str, cache: Path) -> Path:
         raise ValueError("sha256: and 32 hexadecimal digits")
     place = cache / "own" / match[1]
     if not place.is_dir():
-        raise ValueError("a module that was sent here before")
+        raise ValueError("a module that was uploaded here before")
     return place
 
 
 def own_controls(path: Path) -> list[CongestionControl]:
-    """The congestion controls in one entry of `modules`; ValueError says what is needed instead."""
+    """The congestion controls in one entry of `modules`; ValueError states what is needed instead."""
     files = content_files(path)
     modules = [file for file in files if file.suffix == ".ko" or (file.name.startswith("tcp_") and file.suffix == ".c")]
     if not modules:
@@ -62,7 +62,7 @@ def own_controls(path: Path) -> list[CongestionControl]:
 
 
 def adopt(paths: Sequence[Path], cache: Path) -> list[str]:
-    """Copy them into the cache; the hashes of their content, under which they lie there."""
+    """Copy them into the cache; the hashes of their content, which are their names there."""
     sources = []
     for path in paths:
         files = content_files(path)
@@ -75,20 +75,20 @@ def adopt(paths: Sequence[Path], cache: Path) -> list[str]:
             copy.mkdir()
             for file in files:
                 shutil.copyfile(file, copy / file.name)
-            # Somebody else may have been quicker with the same content.
+            # Another process may have been quicker with the same content.
             if not target.is_dir():
                 copy.rename(target)
     return sources
 
 
 def own_name(stem: str) -> str | None:
-    """The control in a file with this name, without its ending; None where that is no name of one."""
+    """The control in a file with this name (without its ending); None if it is not the name of one."""
     match = _NAME.fullmatch(stem)
     return match[1] if match else None
 
 
 def clashing(controls: Sequence[CongestionControl]) -> str | None:
-    """What is wrong with their names together, if anything."""
+    """The problem with their names, or None."""
     seen: set[str] = set()
     for control in controls:
         if control.name in CONGESTION_CONTROLS or control.name in ALIASES:
@@ -100,20 +100,22 @@ def clashing(controls: Sequence[CongestionControl]) -> str | None:
 
 
 def by_name(controls: Sequence[CongestionControl]) -> Mapping[str, CongestionControl]:
-    """The controls as an experiment finds them."""
+    """The controls by name."""
     return {control.name: control for control in controls}
 
 
 def _control(file: Path, source: str) -> CongestionControl:
     name = own_name(file.stem)
     if name is None:
-        raise ValueError(f"names like tcp_mine, up to 15 small letters, digits and underscores; {file.name} is not")
+        raise ValueError(
+            f"names like tcp_mine, up to 15 lower-case letters, digits and underscores; {file.name} is not"
+        )
     text = file.suffix == ".c"
     return CongestionControl(
         name,
         (described(file) if text else "") or f"from {file.name}",
         parameters=declared_parameters(file) if text else object_parameters(file.read_bytes()),
-        # Nothing is known of its law.
+        # Its law is unknown.
         loss_based=False,
         source=source,
     )
@@ -143,16 +145,16 @@ def _check_file(file: Path) -> None:
     if not is_plain_name(file.name):
         raise ValueError(f"file names of letters, digits and _ . -, up to 64 of them; {file.name!r} is not")
     if file.is_symlink() or not file.is_file():
-        raise ValueError(f"plain files; {file.name} is a link, or none")
+        raise ValueError(f"plain files; {file.name} is a link or not a file")
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether make and a shell can read no more than a file's name in it."""
+    """Whether make and a shell can read it only as a file's name."""
     return _FILE_NAME.fullmatch(name) is not None
 
 
 def content_hash(files: Sequence[Path]) -> str:
-    """What a content is known by."""
+    """The hash of a content."""
     digest = hashlib.sha256()
     for file in files:
         content = file.read_bytes()

@@ -1,8 +1,8 @@
-"""An experiment's text as plain data, with the line each field stands on; what the fields mean is model.py's business.
+"""An experiment's text as plain data, with the line of each field; model.py defines the fields.
 
-Only the harmless part of YAML is read (JSON is part of it): mappings, lists and scalars. Tags, anchors, repeated keys and
-oversized files are refused; a number in a spelling with two readings (010, 1:30, 1_000) stays text, so that the field it
-stands in refuses it. A field path joins names with dots; an item of a list is addressed by its `name`, or by its position.
+Only harmless YAML is read (JSON is part of it): mappings, lists and scalars. Tags, anchors, repeated keys and
+oversized files are refused; a number in a spelling with two readings (010, 1:30, 1_000) stays text, so that its field
+refuses it. A field path joins names with dots; an item of a list is addressed by its `name`, or by its position.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*([eE][+-]?[0-9]{1,2})?")
 _TRUE = ("true", "yes", "on")
-# What no database, XML file or terminal takes for text: control characters, halves of a pair, what is no character.
+# Characters that no database, XML file or terminal takes for text: control characters, halves of a pair, non-characters.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-# And what makes text look other than it is: the second set of control characters, and those that turn the direction in which the rest of
-# a line is shown (U+202A to U+202E, U+2066 to U+2069).
+# Characters that make text look different: the second set of control characters, and those that turn the direction of the rest of
+# a line (U+202A to U+202E, U+2066 to U+2069).
 _MISLEADING = re.compile("[\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`subject` is how errors call it; `lines` knows the fields that were read from a file, `folder` where that lies."""
+    """`subject` is its name in errors; `lines` has the fields that were read from a file, `folder` is that file's."""
 
     subject: str
     data: dict[str, Any]
@@ -97,7 +97,7 @@ def change_document(document: Document, changes: Sequence[str]) -> Document:
 
 
 def put(data: dict[str, Any], path: str, value: object) -> None:
-    """Set the field at a path, making the mappings on the way; KeyError where a list has no such item."""
+    """Set the field at a path, making missing mappings; KeyError if a list has no such item."""
     *way, last = locate(data, path)
     place: Any = data
     for key in way:
@@ -123,12 +123,12 @@ def locate(data: Mapping[str, Any], path: str) -> Location:
 
 
 def unreadable(value: object) -> bool:
-    """Whether a text of an experiment, or any text in its plain data, holds what is no text or makes it look other than it is."""
+    """Whether a text, or any text in plain data, contains characters that are not text or make it look different."""
     return _holds(value, _NO_TEXT) or _holds(value, _MISLEADING)
 
 
 def no_text(value: object) -> bool:
-    """Whether a text, or any text in plain data, holds what is no text."""
+    """Whether a text, or any text in plain data, contains characters that are not text."""
     return _holds(value, _NO_TEXT)
 
 
@@ -141,7 +141,7 @@ def _holds(value: object, signs: re.Pattern[str]) -> bool:
 
 
 def path_of(data: object, location: Location) -> str:
-    """A location as people write it: flows.app.cc."""
+    """A location as users write it: flows.app.cc."""
     parts: list[str] = []
     place: Any = data
     for key in location:
@@ -185,7 +185,7 @@ def _compose(subject: str, text: str, lines: dict[Location, int], problems: list
 
 
 def _check_depth(subject: str, text: str) -> None:
-    """The composer calls itself for every level, in C, where nothing stops it but the end of the stack."""
+    """PyYAML's composer recurses for every level, in C, limited only by the stack."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -226,12 +226,12 @@ class _Reader:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                self._refuse(line, "the name of a field is a word")
+                self._refuse(line, "the name of a field must be one word")
                 continue
-            # The text, not what YAML takes it for: `on`, `off`, `no` and 5 are good names of fields.
+            # The text, not YAML's type: `on`, `off`, `no` and 5 are valid names of fields.
             key = str(key_node.value)
             if unreadable(key):
-                self._refuse(line, "control characters are no text")
+                self._refuse(line, "control characters are not allowed")
                 continue
             if key in data:
                 self._refuse(line, f"{'.'.join(map(str, (*location, key)))}: given twice")
@@ -243,7 +243,7 @@ class _Reader:
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         text, kind = str(node.value), node.tag.removeprefix(_TAG)
         if unreadable(text):
-            self._refuse(node.start_mark.line + 1, "control characters are no text")
+            self._refuse(node.start_mark.line + 1, "control characters are not allowed")
             return None
         if kind == "null":
             return None

@@ -83,7 +83,7 @@ def test_what_somebody_else_put_there_stays(bench: Bench) -> None:
 def test_a_host_that_the_policy_does_not_name_is_not_touched(bench: Bench, tmp_path: Path) -> None:
     said = bench.hosts("deploy", inventory=bench.inventory(tmp_path, stranger={"ansible_host": _NOBODY}))
     assert said.code == 2
-    assert "choosing the host stranger: the operator's policy has no host of that name" in said.messages
+    assert "choosing the host stranger: the operator's host policy has no host of that name" in said.messages
     bench.assert_as_found("alpha", "beta")
 
 

@@ -26,7 +26,7 @@ _ATTEMPT = "writing a module called"
 class NewModuleOptions:
     """The options of `longhaul new-module`."""
 
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: small letters, digits and underscores.")]
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: lower-case letters, digits and underscores.")]
     folder: Annotated[
         Path | None, typer.Option("--folder", metavar="FOLDER", help="Where to write it; ./NAME by default.")
     ] = None
@@ -41,7 +41,7 @@ def new_module(options: NewModuleOptions) -> None:
 
     name, folder = options.name, options.folder or Path(options.name)
     if own_name(f"tcp_{name}") is None:
-        hint = "up to 15 small letters, digits and underscores, a letter first, as in mine"
+        hint = "up to 15 lower-case letters, digits and underscores, a letter first, as in mine"
         raise PlanError(_ATTEMPT, repr(name), "it is no name of a congestion control", hint)
     if (taken := clashing([CongestionControl(name, "")])) is not None:
         raise PlanError(_ATTEMPT, name, "the name is taken", f"needed: {taken.split(',')[0]}")

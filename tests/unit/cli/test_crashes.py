@@ -171,7 +171,7 @@ def test_no_text_turns_the_direction_of_a_terminal(tmp_path: Path) -> None:
     file.write_text(json.dumps(written | {"about": "abc \u202e fed"}, ensure_ascii=False))
     done = longhaul("plan", str(file), home=tmp_path / "home")
     assert done.returncode == 2
-    assert "control characters are no text" in done.stderr
+    assert "control characters are not allowed" in done.stderr
     done = longhaul("plan", "quick", "--set", "path.\u202ertt=1 ms", home=tmp_path / "home")
     assert done.returncode == 2
     assert "\u202e" not in done.stderr

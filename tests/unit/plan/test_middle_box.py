@@ -71,7 +71,7 @@ def test_without_one_nothing_is_emulated() -> None:
     [
         (NARROW, ("hk", "london", "chicago"), "the policy names no device of it towards"),
         (NARROW, ("hk", "chicago", "london"), "the policy names no device of it towards"),
-        (NARROW, ("hk", "nobody", "chicago"), "the operator's policy has no host of that name"),
+        (NARROW, ("hk", "nobody", "chicago"), "the operator's host policy has no host of that name"),
         (NARROW, ("hk", "box", "hk"), "two hosts are needed"),
         ({**NARROW, "duration": "2 min"}, (), "120 s are longer than the 60 s of a run on box"),
         ({**NARROW, "topology": "parking_lot"}, (), "flows pass several queues"),
@@ -99,7 +99,7 @@ def test_what_a_host_is_told_of_emulation_and_silence() -> None:
     assert limits_of(policy, "hk")["emulates"] == []
     assert limits_of(policy, "hk")["silence_us"] == 12_000_000
     assert limits_of(Policy.model_validate(POLICY), "hk")["silence_us"] == 30_000_000
-    assert policy.ends_within == "what runs there ends within 12 s"
+    assert policy.ends_within == "its run ends within 12 s"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_what_a_host_is_told_of_emulation_and_silence() -> None:
     [
         ({"silence": "31 s"}, "silence: from 10 s to 30 s"),
         ({"silence": "9 s"}, "silence: from 10 s to 30 s"),
-        ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"nobody": "eth1"}}}}, "no other host is called nobody"),
-        ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"box": "eth1"}}}}, "no other host is called box"),
+        ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"nobody": "eth1"}}}}, "no other host has the name nobody"),
+        ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"box": "eth1"}}}}, "no other host has the name box"),
         ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"hk": "../x"}}}}, "emulates.hk"),
     ],
 )  # fmt: skip

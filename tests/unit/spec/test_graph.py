@@ -60,20 +60,20 @@ def test_a_way_leads_over_switches_and_routers_but_never_over_an_end_host(tmp_pa
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        (TWO + 'self.addLink("h1", "s1", speedup=4)', "link h1-s1: speedup cannot be honoured"),
-        (TWO + 'self.addLink("h1", "s1", use_hfsc=True)', "link h1-s1: use_hfsc cannot be honoured"),
+        (TWO + 'self.addLink("h1", "s1", speedup=4)', "link h1-s1: speedup is not supported"),
+        (TWO + 'self.addLink("h1", "s1", use_hfsc=True)', "link h1-s1: use_hfsc is not supported"),
         (TWO + 'self.addLink("h1", "s1", delay="5 parsecs")', "delay '5 parsecs'"),
         (TWO + 'self.addLink("h1", "s1", bw="fast")', "bw 'fast'"),
         (TWO + 'self.addLink("h1", "s1", loss=120)', "loss 120"),
         (TWO + 'self.addLink("h1", "s1"); self.addLink("h1", "s1")', "two links between h1 and s1"),
-        ('self.addHost("h1", cls=CPULimitedHost, cpu=.5)', "node h1: its class CPULimitedHost cannot be honoured"),
-        ('self.addHost("h1", cores=1)', "node h1: cores cannot be honoured"),
+        ('self.addHost("h1", cls=CPULimitedHost, cpu=.5)', "node h1: its class CPULimitedHost is not supported"),
+        ('self.addHost("h1", cores=1)', "node h1: cores is not supported"),
         ('self.addHost("h 1")', "node 'h 1': a name"),
         (
             '[self.addSwitch(f"s{i}") for i in range(3)]; [self.addLink(f"s{i}", f"s{(i+1)%3}") for i in range(3)]',
             "switches s0, s1, s2 form a loop",
         ),
-        (TWO + 'self.addLink("h1", "s1"); self.pairs = [("h1", "h9")]', "h9, of pairs or bottlenecks, is no node"),
+        (TWO + 'self.addLink("h1", "s1"); self.pairs = [("h1", "h9")]', "h9, of pairs or bottlenecks, is not a node"),
         (TWO + 'self.addLink("h1", "s1"); self.pairs = [("h1", "s1")]', "s1, of pairs, is a switch"),
         (TWO + 'self.addLink("h1", "s1"); self.bottlenecks = [("s1", "h2")]', "no link joins s1 and h2"),
         (TWO + 'self.addLink("h1", "s1", medium="smoke", bw=1)', "medium 'smoke'"),
@@ -93,10 +93,10 @@ def test_what_cannot_be_honoured_is_refused_by_name(tmp_path: Path, body: str, n
     [
         (TWO + 'self.addLink("h1", "s1", delay="1e400s")', "link h1-s1: delay '1e400s': a time as in 10ms is needed, of at most an hour"),
         (TWO + 'self.addLink("h1", "s1", jitter="4e9us")', "jitter '4e9us': a time as in 10ms is needed, of at most an hour"),
-        ('import os; os.write(1, b"{}"); os._exit(0)', "what came out is not the graph of a Topo; it must print nothing itself"),
-        ('import os; os.write(1, b"[1]"); os._exit(0)', "what came out is not the graph of a Topo; it must print nothing itself"),
-        ('import os; os.write(1, b"hello ")', "what came out is not the graph of a Topo; it must print nothing itself"),
-        ("import os; os._exit(0)", "it ended before its graph was there: a file with a Topo must not end the program"),
+        ('import os; os.write(1, b"{}"); os._exit(0)', "its output is not the graph of a Topo; it must print nothing itself"),
+        ('import os; os.write(1, b"[1]"); os._exit(0)', "its output is not the graph of a Topo; it must print nothing itself"),
+        ('import os; os.write(1, b"hello ")', "its output is not the graph of a Topo; it must print nothing itself"),
+        ("import os; os._exit(0)", "it ended without a graph: a file with a Topo must not end the program"),
     ],
 )  # fmt: skip
 def test_what_is_no_graph_is_refused_in_a_sentence(tmp_path: Path, body: str, said: str) -> None:

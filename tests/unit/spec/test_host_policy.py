@@ -1,4 +1,4 @@
-"""The operator's policy of hosts: read strictly, held to when a run is planned, and the same on each host."""
+"""The operator's host policy: read strictly, enforced when a run is planned, and the same on each host."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tests.support.host_policy import lab as lab
         ({"hosts": {"hk": {**HOST, "ports": "22-80"}}}, "a range from 1024 to 65535"),
         ({"hosts": {"hk": {**HOST, "ports": "10001-10000"}}}, "a range"),
         ({"hosts": {"hk": {**HOST, "speed": "fast"}}}, "speed"),
-        ({"hosts": {"HK": HOST}}, "is no name of a host"),
+        ({"hosts": {"HK": HOST}}, "is not a host's name"),
         ({"hosts": {"hk": {**HOST, "ssh": {"address": "-oProxyCommand=x"}}}}, "ssh.address"),
         ({"hosts": {"hk": {**HOST, "ssh": {"address": "h", "user": "root;x"}}}}, "ssh.user"),
         ({"hosts": {"hk": {**HOST, "traffic": {"address": "10.1.0.2", "device": "../x"}}}}, "device"),
         ({"hosts": {"hk": HOST, "two": HOST}, "paths": []}, "same address"),
-        ({"paths": [{"between": ["hk", "nowhere"]}]}, "no host is called nowhere"),
-        ({"paths": [{"between": ["hk", "hk"]}]}, "no new pair"),
-        ({"paths": [*POLICY["paths"], {"between": ["chicago", "hk"]}]}, "no new pair"),
+        ({"paths": [{"between": ["hk", "nowhere"]}]}, "no host has the name nowhere"),
+        ({"paths": [{"between": ["hk", "hk"]}]}, "not a new pair"),
+        ({"paths": [*POLICY["paths"], {"between": ["chicago", "hk"]}]}, "not a new pair"),
         ({"hosts": {"hk": {**HOST, "maintenance": [{"weekly": "Sunday 2"}]}}, "paths": []}, "a day and a time"),
         ({"hosts": {"hk": {**HOST, "maintenance": [{"from": "2031-01-02"}]}}, "paths": []}, "either `weekly`"),
         ({"hosts": {"hk": {**HOST, "maintenance": [{"from": "2031-01-02", "until": "2031-01-01"}]}}, "paths": []}, "later"),
@@ -173,7 +173,7 @@ def test_a_run_that_was_planned_before_is_held_to_the_policy_of_today() -> None:
 
 def test_without_a_policy_there_are_no_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGHAUL_HOSTS", str(tmp_path / "none.yml"))
-    with pytest.raises(PlanError, match="there is no policy of hosts"):
+    with pytest.raises(PlanError, match="there is no host policy"):
         planned(SPEC)
     with pytest.raises(PlanError, match="none is named"):
         compile_plan(parse_experiment(SPEC), backend="hosts")

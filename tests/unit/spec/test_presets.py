@@ -78,7 +78,7 @@ def test_a_sweep_goes_through_presets() -> None:
     ("flow", "line"),
     [
         ({"preset": "unpa/renno"}, "flows.a.preset: read .*one of unpa/reno"),
-        ({"preset": "unpa/vegas", "cc": "reno"}, "flows.a.cc: read .*unpa/vegas says which"),
+        ({"preset": "unpa/vegas", "cc": "reno"}, "flows.a.cc: read .*unpa/vegas sets it"),
         ({"preset": "unpa/vegas", "udp": "1 Mbit/s"}, "flows.a.preset: only for a TCP flow"),
     ],
 )
