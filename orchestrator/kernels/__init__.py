@@ -1,1 +1,1 @@
-"""Guest kernels, and what is loaded into them."""
+"""Guest kernels, and the modules that they load."""

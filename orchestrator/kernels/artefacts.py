@@ -1,9 +1,9 @@
-"""What guests are made of, by the hash of its content: kernels, agent, modules, wherever a run is carried out.
+"""The parts of guests, by the hash of their content: kernels, agent, modules, on every machine that runs them.
 
-    <cache>/artefacts/<sha256>      a file that came from elsewhere, or was found in this cache under its own name
-    <cache>/sets/<hash>/            the files of one kind of run under the names that a cache has for them, as hard links
+    <cache>/artefacts/<sha256>      a file from another machine, or one found in this cache under its own name
+    <cache>/sets/<hash>/            the files of one kind of run under their names in a cache, as hard links
 
-A file is believed when its content has the hash that it was asked for by: on arrival, and once more by every process
+A file is used only if its content has the requested hash: checked on arrival, and once more by every process
 that uses it.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from longhaul.orchestrator.system.errors import BackendError, remedy
 from longhaul.orchestrator.system.locks import making
 
-# Where a cache has files that a run may need; the trees that modules are built against are not among them.
+# The places of files in a cache that a run may need, without the trees that modules are built against.
 _OWN = (
     "kernels/[!.]*/linux",
     "kernels/[!.]*/manifest.json",
@@ -32,7 +32,7 @@ _OWN = (
 
 
 def hashes(files: Mapping[str, Path]) -> dict[str, str]:
-    """The content of each file as 64 letters."""
+    """The hash of each file's content, as 64 digits."""
     return {name: _hash(file, *_stamp(file)) for name, file in files.items()}
 
 
@@ -58,7 +58,7 @@ class Artefacts:
         self._laying_out = threading.Lock()
 
     def lacking(self, wanted: Mapping[str, str]) -> list[str]:
-        """Which contents are nowhere in this cache; what it has under other names is taken from there."""
+        """The hashes that are not in this cache; files that it has under other names are copied from there."""
         with self._laying_out:
             missing = [sha256 for sha256 in dict.fromkeys(wanted.values()) if not self._has(sha256)]
             if missing:
@@ -69,17 +69,17 @@ class Artefacts:
             return [sha256 for sha256 in missing if not self._has(sha256)]
 
     def receive(self, sha256: str, content: bytes) -> None:
-        """Take in a file that came from elsewhere."""
+        """Store a file from another machine."""
         found = hashlib.sha256(content).hexdigest()
         if found != sha256:
-            what = f"what came has the hash {found[:12]}"
+            what = f"the received content has the hash {found[:12]}"
             raise BackendError(
-                "receiving artefact", sha256[:12], what, "it was changed on its way; see docs/cluster.md"
+                "receiving artefact", sha256[:12], what, "it was changed in transit; see docs/cluster.md"
             )
         self._put(sha256, content)
 
     def retain(self, file: Path) -> None:
-        """Keep what a file of this machine holds, also when another is built in its place."""
+        """Keep the content of a file of this machine, also after another is built in its place."""
         sha256 = _hash(file, *_stamp(file))
         if not (self._folder / sha256).is_file():
             self._put(sha256, file.read_bytes())
@@ -102,7 +102,7 @@ class Artefacts:
         return target
 
     def _is_laid_out(self, target: Path, wanted: Mapping[str, str]) -> bool:
-        """A set that links to what was replaced since is none."""
+        """Whether a set is complete; one with links to files that were replaced since is not."""
         try:
             return all((target / name).samefile(self._folder / sha256) for name, sha256 in wanted.items())
         except FileNotFoundError:
@@ -123,12 +123,12 @@ class Artefacts:
     def _put(self, sha256: str, content: bytes) -> None:
         try:
             with making(self._folder) as folder:
-                # Another process of this cache may have been quicker, and may be using what it got.
+                # Another process of this cache may have been quicker, and may be using its file.
                 if self._has(sha256):
                     return
                 new = folder / sha256
                 new.write_bytes(content)
-                # Kernel and agent are started, by whoever's worker this is.
+                # Kernel and agent are executed, by the user of this worker.
                 new.chmod(0o755)
                 new.replace(self._folder / sha256)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Builds what the sandbox runs: kernel and modules, through the scripts of kmod/sandbox, into the cache; and the agent, by its Makefile."""
+"""Build the parts of the sandbox: kernel and modules, through the scripts of kmod/sandbox, into the cache; and the agent, by its Makefile."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def known_kernels() -> list[str]:
 
 
 def build_kernel(version: str) -> str:
-    """The folder of that kernel in the cache, built if it is not there."""
+    """The folder of that kernel in the cache, built if it is missing."""
     return _build("build.sh", version, "building the sandbox kernel")
 
 
 def build_modules(version: str) -> str:
-    """The folder of the project's modules for that kernel in the cache, built if they are not there."""
+    """The folder of the project's modules for that kernel in the cache, built if it is missing."""
     return _build("build-modules.sh", version, "building the kernel modules")
 
 
 def build_agent() -> str:
-    """The agent, built where this installation looks for it unless it is there."""
+    """The agent, built in the place where this installation looks for it if it is missing."""
     AGENT.parent.mkdir(parents=True, exist_ok=True)
     with locked(AGENT.parent / ".lock"):
         words = [
@@ -46,7 +46,7 @@ def build_agent() -> str:
             f"--jobs={load_settings().jobs}",
             "--directory",
             str(AGENT_SOURCES),
-            # make takes a folder with a space in its path for two.
+            # make takes a path with a space for two.
             f"BUILD={os.path.relpath(AGENT.parent, AGENT_SOURCES)}",
         ]
         run_script(words, "building the agent")
@@ -54,7 +54,7 @@ def build_agent() -> str:
 
 
 def build_folder(version: str, folder: Path) -> str:
-    """The folder of the objects of sources that somebody brought along; PlanError after the compiler's words."""
+    """The folder of the objects of user-supplied sources; PlanError after the compiler's messages."""
     settings = load_settings()
     try:
         own_controls(folder)
@@ -65,7 +65,7 @@ def build_folder(version: str, folder: Path) -> str:
 
 
 def own_module(settings: Settings, version: str, source: str, name: str) -> Path:
-    """The object of a module that was brought along (user_modules.py), built for that kernel if it came as source."""
+    """The object of a user-supplied module (user_modules.py), built for that kernel if it is source."""
     folder = settings.cache / "own" / source
     if not folder.is_dir():
         raise BackendError(
@@ -74,29 +74,29 @@ def own_module(settings: Settings, version: str, source: str, name: str) -> Path
             f"its copy {source} is not in the cache",
             "run its experiment from the file again",
         )
-    brought = folder / f"{name}.ko"
-    if not brought.is_file():
+    supplied = folder / f"{name}.ko"
+    if not supplied.is_file():
         return build_objects(settings, version, source) / f"{name}.ko"
     needed = _vermagic(settings.modules(version) / "lh_trace.ko")
-    has = _vermagic(brought)
+    has = _vermagic(supplied)
     if has != needed:
         raise PlanError(
             "loading the module",
-            brought.name,
-            f"it is built for {has or 'no kernel that it names'}, the guest's is {needed}",
-            "bring its source along instead, or build it for the guest's kernel (docs/kernel-modules.md)",
+            supplied.name,
+            f"it is built for {has or 'an unnamed kernel'}, the guest's is {needed}",
+            "supply its source instead, or build it for the guest's kernel (docs/kernel-modules.md)",
         )
-    return brought
+    return supplied
 
 
 def _vermagic(module: Path) -> str:
-    """The kernel that a module says it is for."""
-    said = re.search(rb"\0vermagic=([^\0]*)\0", module.read_bytes())
-    return said[1].decode(errors="replace").strip() if said else ""
+    """The kernel that a module was built for."""
+    match = re.search(rb"\0vermagic=([^\0]*)\0", module.read_bytes())
+    return match[1].decode(errors="replace").strip() if match else ""
 
 
 def built_kernels(settings: Settings) -> list[dict[str, Any]]:
-    """One row a known kernel: its manifest if it is built."""
+    """One row per known kernel: its manifest if it is built."""
     rows = []
     for version in known_kernels():
         folder = settings.kernel(version)
@@ -109,7 +109,7 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
 
 
 def built_modules(settings: Settings) -> list[dict[str, Any]]:
-    """One row a congestion control: whose it is, and whether each known kernel can run it."""
+    """One row per congestion control: its origin, and whether each known kernel can run it."""
     rows = []
     for name, control in CONGESTION_CONTROLS.items():
         states = {}

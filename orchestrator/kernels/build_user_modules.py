@@ -1,12 +1,12 @@
-"""Objects of modules that people bring along: their sources compiled against a guest's kernel, confined.
+"""Compile user-supplied modules against a guest's kernel, confined.
 
     $LONGHAUL_CACHE/own/<source>/*.c  -->  kmod/sandbox/build-modules.sh, confined  -->  $LONGHAUL_CACHE/modules/own-<hash>/tcp_<name>.ko
 
-The compiler sees the kernel's tree, the project's headers and the source, and writes to a folder in memory. What comes back is an archive
-on its output, of which the expected objects are taken, and its words. There is no file of this machine that it could include.
+The compiler sees the kernel's tree, the project's headers and the source, and writes to a folder in memory. Its output is an archive,
+of which the expected objects are taken, and its messages. It can include no other file of this machine.
 
-Which line of source a place in an object is, is found in the same way: compiled again with debugging information, which leaves the code
-as it is, and looked up in there. Only text comes back.
+The source line of a place in an object is found in the same way: the source is compiled again with debugging information, which leaves
+the code as it is, and the place is looked up there. Only text comes back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_S = 180
 _MOST_BYTES = 64 * 2**20
 _LIMITS = Limits(cpu_s=120, file_bytes=_MOST_BYTES, processes=64, memory_bytes=2**30)
 _SCRATCH_BYTES = 256 * 2**20
-# Of the confined, where compilers look for it.
+# Inside the confinement, where compilers look for it.
 _TEMPORARY = "/tmp"  # noqa: S108
 _MOST_LINES = 200
 _LONGEST_NAME = 128
@@ -45,7 +45,7 @@ _FIND_IN_OBJECTS = 'folder=$3 find=$4; shift 4; exec bash "$find" "$folder" "$@"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the code: so many bytes behind the beginning of a function; without a module, in the kernel itself."""
+    """A place in the code: an offset in bytes from the beginning of a function; without a module, in the kernel itself."""
 
     module: str
     function: str
@@ -53,7 +53,7 @@ class Place:
 
 
 def build_objects(settings: Settings, version: str, source: str) -> Path:
-    """The folder of the objects of a source in the cache for that kernel, compiled if they are not there; PlanError with the compiler's words."""
+    """The folder of a source's objects in the cache for that kernel, compiled if it is missing; PlanError with the compiler's message."""
     folder = settings.cache / "own" / source
     kernel = settings.kernel(version)
     if not (kernel / "manifest.json").is_file():
@@ -66,7 +66,7 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
         return target
     expected = [f"{file.stem}.ko" for file in sorted(folder.glob("tcp_*.c"))]
     subject = f"{', '.join(name.removesuffix('.ko') for name in expected)} for {version}"
-    answer = _ask(settings, version, folder, kernel.resolve(), _BUILD)
+    answer = _run(settings, version, folder, kernel.resolve(), _BUILD)
     for line in answer.messages.splitlines()[:_MOST_LINES]:
         print(line, file=sys.stderr)
     if answer.output is None:
@@ -76,7 +76,7 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
         made.mkdir()
         for name, content in _objects(answer.output, expected, subject):
             (made / name).write_bytes(content)
-        # Somebody else may have been quicker with the same source.
+        # Another process may have been quicker with the same source.
         if not target.is_dir():
             made.rename(target)
     return target
@@ -85,34 +85,34 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
 def find_lines(
     settings: Settings, version: str, source: str, places: Sequence[Place]
 ) -> dict[Place, list[tuple[str, str]]]:
-    """Of each place in the objects of a source: (function, file:line), the innermost of what was compiled into one another first."""
+    """(function, file:line) of each place in the objects of a source, with the innermost inlined function first."""
     folder = settings.cache / "own" / source
-    brought = any(folder.glob("*.ko"))
-    asked = [word for place in places for word in (place.module, place.function, str(place.offset))]
-    shell = _FIND_IN_OBJECTS if brought else _FIND
-    answer = _ask(settings, version, folder, settings.kernel(version).resolve(), shell, [_FIND_LINES, *asked])
+    supplied = any(folder.glob("*.ko"))
+    arguments = [word for place in places for word in (place.module, place.function, str(place.offset))]
+    shell = _FIND_IN_OBJECTS if supplied else _FIND
+    answer = _run(settings, version, folder, settings.kernel(version).resolve(), shell, [_FIND_LINES, *arguments])
     found = (answer.output or b"").decode(errors="replace").split("\n\n")
     lines = {place: [*_pairs(text.split())] for place, text in zip(places, found, strict=False)}
     return {place: pairs for place, pairs in lines.items() if pairs}
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(function, file:line) of what addr2line says, which is "??" and "?" where it does not know."""
+    """(function, file:line) from the output of addr2line, which prints "??" and "?" for unknown places."""
     for function, line in zip(words[::2], words[1::2], strict=False):
         if not function.startswith("?") and "?" not in line and (match := _LINE.match(line)):
             yield function[:_LONGEST_NAME], match[0]
 
 
 def _key(kernel: Path, source: str) -> str:
-    """All that the objects depend on."""
+    """A hash of all that the objects depend on."""
     digest = hashlib.sha256(source.encode())
     for file in (kernel / "manifest.json", KMOD / _SCRIPT, KMOD / "Kbuild", *sorted(KMOD.glob("*.h"))):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:32]
 
 
-def _ask(settings: Settings, version: str, folder: Path, kernel: Path, shell: str, more: Sequence[str] = ()) -> Answer:
-    """What a shell says that is given the script, the kernel's version, the source, and maybe another script and its words."""
+def _run(settings: Settings, version: str, folder: Path, kernel: Path, shell: str, more: Sequence[str] = ()) -> Answer:
+    """The output of a shell with the script, the kernel's version, the source, and maybe another script and its arguments."""
 
     def words(kmod: str, source: str) -> list[str]:
         script = [f"{kmod}/{more[0]}", *more[1:]] if more else []
@@ -132,23 +132,23 @@ def _ask(settings: Settings, version: str, folder: Path, kernel: Path, shell: st
 
 
 def _first_error(answer: Answer) -> str:
-    """The compiler's first complaint, or why it said nothing."""
+    """The compiler's first error, or why it printed none."""
     errors = [line.strip() for line in answer.messages.splitlines() if "error:" in line]
     return errors[0][:300] if errors else answer.problem
 
 
 def _objects(archive: bytes, expected: list[str], subject: str) -> Iterator[tuple[str, bytes]]:
-    """Of what came back, the files that were asked for; nothing is unpacked."""
+    """The expected files of an archive; nothing is unpacked."""
     wanted = set(expected)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as members:
             for member in members:
-                # A sparse file would be larger here than what came back.
+                # A sparse file would be larger here than the archive.
                 plain = member.type == tarfile.REGTYPE and not member.issparse()
                 if plain and member.name in wanted and (content := members.extractfile(member)):
                     wanted.remove(member.name)
                     yield member.name, content.read(_MOST_BYTES)
     except (tarfile.TarError, EOFError, ValueError) as error:
-        raise PlanError("building the module", subject, f"what came back is no archive: {error}") from error
+        raise PlanError("building the module", subject, f"the compiler's output is not an archive: {error}") from error
     if wanted:
-        raise PlanError("building the module", subject, f"no {min(wanted)} came back", "see the words above")
+        raise PlanError("building the module", subject, f"the output has no {min(wanted)}", "see the messages above")

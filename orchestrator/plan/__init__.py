@@ -1,1 +1,1 @@
-"""What will run: an experiment compiled into runs of whole numbers."""
+"""Plans: an experiment compiled into runs of whole numbers."""

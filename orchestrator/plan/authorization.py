@@ -1,6 +1,6 @@
-"""What of a run goes beyond the operator's policy, in sentences: asked when it is planned, and again when it is carried out.
+"""Where a run exceeds the operator's host policy, in sentences: checked when it is planned, and again when it runs.
 
-The agents on the hosts hold to the same limits by themselves; here it is said early, and all of it at once.
+The agents on the hosts enforce the same limits; this check reports all violations early and at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from longhaul.orchestrator.system.units import format_duration, format_rate, for
 
 
 def not_allowed(policy: Policy, run: Run) -> Iterator[str]:
-    """One sentence for each thing that is not allowed; PlanError where a host is not known at all."""
+    """One sentence for each violation; PlanError for an unknown host."""
     for host in run.hosts:
         allowed = policy.host(host.node)
         if (host.address, host.device) != (allowed.traffic.address, allowed.traffic.device):
@@ -31,7 +31,7 @@ def not_allowed(policy: Policy, run: Run) -> Iterator[str]:
 
 
 def asked_bps(run: Run, flow: Flow) -> int:
-    """The most that a flow asks for, in frames; 0 where it takes what it gets."""
+    """The most that a flow requests, in frames; 0 if it has no rate."""
     if flow.kind == "udp":
         return flow.rate_bps
     most = max(bps for _, _, bps in run.pacing_rates(flow))
@@ -46,14 +46,14 @@ def _rates(policy: Policy, run: Run, host: PlacedHost) -> Iterator[str]:
     cap_bps = policy.host(host.node).rate_bps
     asked = [asked_bps(run, flow) for flow in _sent_by(run, host)]
     if sum(asked) > cap_bps or (sum(asked) == cap_bps and 0 in asked):
-        yield f"flows from {host.node} ask for {format_rate(sum(asked))}, headers included, {format_rate(cap_bps)} are allowed"
+        yield f"flows from {host.node} ask for {format_rate(sum(asked))}, headers included; {format_rate(cap_bps)} are allowed"
 
 
 def _volumes(policy: Policy, run: Run, host: PlacedHost) -> Iterator[str]:
     allowed = policy.host(host.node)
     sizes = sum(flow.bytes or 0 for flow in _sent_by(run, host))
     if sizes > allowed.run_bytes:
-        yield f"flows from {host.node} are {format_size(sizes)}, a run may send {format_size(allowed.run_bytes)}"
+        yield f"flows from {host.node} are {format_size(sizes)}; a run may send {format_size(allowed.run_bytes)}"
 
 
 def _flow(policy: Policy, run: Run, flow: Flow) -> Iterator[str]:
@@ -70,9 +70,9 @@ def _flow(policy: Policy, run: Run, flow: Flow) -> Iterator[str]:
         known = yielding()
         for control in dict.fromkeys(one for one in controls if one and one not in known):
             name = control if control in CONGESTION_CONTROLS else f"the control {control}"
-            yield f"{flow.name}: {name} gives way to nobody, and the path from {flow.from_node} to {flow.to_node} is not provisioned"
+            yield f"{flow.name}: {name} does not give way to other flows, and the path from {flow.from_node} to {flow.to_node} is not provisioned"
         if flow.kind == "udp":
-            yield f"{flow.name}: UDP gives way to nobody, and the path from {flow.from_node} to {flow.to_node} is not provisioned"
+            yield f"{flow.name}: UDP does not give way to other flows, and the path from {flow.from_node} to {flow.to_node} is not provisioned"
 
 
 def _box(policy: Policy, run: Run, box: MiddleBox) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _box(policy: Policy, run: Run, box: MiddleBox) -> Iterator[str]:
         yield f"{format_duration(run.duration_us)} are longer than the {format_duration(allowed.longest_us)} of a run on {box.host.node}"
     for end in box.ends:
         if end.dev not in allowed.emulates.values():
-            yield f"nothing may be emulated on {end.dev} of {box.host.node}"
+            yield f"the policy allows no emulation on {end.dev} of {box.host.node}"
 
 
 def _lab(policy: Policy, run: Run) -> Iterator[str]:
@@ -90,4 +90,4 @@ def _lab(policy: Policy, run: Run) -> Iterator[str]:
         return
     caps = {host.node: policy.host(host.node).rate_bps for host in run.hosts if _sent_by(run, host)}
     if (most := sum(caps.values())) > policy.rate_bps:
-        yield f"{', '.join(caps)} may send {format_rate(most)} together, the lab {format_rate(policy.rate_bps)}"
+        yield f"{', '.join(caps)} may send {format_rate(most)} together; the lab may send {format_rate(policy.rate_bps)}"

@@ -1,9 +1,9 @@
-"""An experiment becomes Runs: every default resolved, every seed drawn, text turned into integers; the run id is their hash.
+"""Compile an experiment into Runs: every default resolved, every seed drawn, text turned into integers; the run id is their hash.
 
     placement.py  graph, and the hosts of the flows       qdisc_layout.py    which device does what, by which qdiscs
     link_parameters.py       the path in numbers, state by state     network.py  nodes, wires, addresses, routes
 
-Nothing after this module reads the experiment's text again.
+No module after this one reads the experiment's text again.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
 _FIRST_PORT = 10_000
-# Below those that the kernel chooses by itself.
+# Below the ports that the kernel chooses by itself.
 _FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # As many queues as the probe follows.
 MOST_FOLLOWED = 64
-# What a way without any rate is taken to carry, where buffers are made for it.
+# The rate assumed for a path without any, to size buffers.
 _FASTEST_BPS = 10**11
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs in order, each point's repeats together; `lint` says what is odd without being wrong, `graph` is the first run's, with its numbers."""
+    """The runs in order, each point's repeats together; `lint` has notes on odd values, `graph` is the first run's, with its numbers."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
@@ -94,7 +94,7 @@ def compile_plan(
     clock: str | None = None,
     hosts: Sequence[str] = (),
 ) -> Plan:
-    """Every run of an experiment; SpecError for a point of the sweep that does not hold together, PlanError."""
+    """Every run of an experiment; SpecError for an invalid point of the sweep, PlanError."""
     venue = choose_venue(backend, where, clock, hosts)
     places = _places(venue)
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
@@ -111,7 +111,7 @@ def compile_plan(
     notes: dict[str, list[str]] = {}
     for point in expand(experiment.sweep):
         here, text = at_point(experiment, point), point_texts(point)
-        told = ", ".join(f"{path}={value}" for path, value in text.items())
+        named = ", ".join(f"{path}={value}" for path, value in text.items())
         try:
             placement = place_flows(here)
             path = resolve_path(here, placement, path_changes(here))
@@ -120,19 +120,19 @@ def compile_plan(
                 runs.append(places.place(run, placement, here) if places else run)
         except PlanError as error:
             raise PlanError(
-                "compiling", f"{experiment.experiment} at {told}" if told else error.subject, error.what, error.hint
+                "compiling", f"{experiment.experiment} at {named}" if named else error.subject, error.what, error.hint
             ) from None
         drawn = drawn or path.states[0].drawn_on(placement.graph)
         for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
-            notes.setdefault(note, []).append(told)
+            notes.setdefault(note, []).append(named)
     cache = load_settings().cache
     adopt([place_of(path, cache) for path in experiment.modules], cache)
     assert drawn is not None, "a sweep has a point"
-    return Plan(experiment, tuple(runs), tuple(_summed_up(note, places) for note, places in notes.items()), drawn)
+    return Plan(experiment, tuple(runs), tuple(_with_points(note, places) for note, places in notes.items()), drawn)
 
 
 def _places(venue: Venue) -> Places | None:
-    """Where runs on real hosts are placed; the policy of hosts is loaded for nobody else."""
+    """The hosts of runs on real hosts; only for those is the host policy loaded."""
     if not venue.hosts:
         return None
     from longhaul.orchestrator.plan.place_on_hosts import Places
@@ -141,7 +141,7 @@ def _places(venue: Venue) -> Places | None:
     return Places(load_policy(load_settings()), venue.hosts)
 
 
-def _summed_up(note: str, places: Sequence[str]) -> str:
+def _with_points(note: str, places: Sequence[str]) -> str:
     if not places[0]:
         return note
     return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
@@ -261,7 +261,7 @@ def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
 
 
 def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
-    """The fields of a Flow that only its tool has; iperf3's control connection is told from its data by the port."""
+    """The fields of a Flow that only its tool has; the client's port distinguishes iperf3's data from its control connection."""
     if written.tool != IPERF3:
         return {}
     return {
@@ -272,7 +272,7 @@ def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
 
 
 def _pipe(experiment: Experiment, placement: Placement, path: Path) -> Pipe:
-    """The most that any flow's way and the queues on it hold, at any time, and what a flow was asked to have on its way."""
+    """The most packets that any flow's path and its queues contain, at any time, and that a flow is requested to have in flight."""
     asked_packets, asked_bps = _asked(experiment, placement)
     packets = asked_packets // 2
     for state in path.states:
@@ -290,7 +290,7 @@ def _pipe(experiment: Experiment, placement: Placement, path: Path) -> Pipe:
 
 
 def _asked(experiment: Experiment, placement: Placement) -> tuple[int, int]:
-    """The largest window that the experiment names, the first one of a connection or a constant one, and the largest rate."""
+    """The largest window of the experiment, the first one of a connection or a constant one, and the largest rate."""
     packets, bps = max((options.initial_window for options in placement.options.values()), default=0), 0
     for flow in experiment.flows:
         if flow.kind != "udp":
@@ -317,7 +317,7 @@ def _nodes(network: Network, placement: Placement, pipe: Pipe, tcp_flows: int) -
 
 
 def _queue_modules(network: Network) -> Iterator[Module]:
-    """Those of kinds of queue that the kernel does not have itself."""
+    """Modules of kinds of queue that the kernel does not have."""
     if any(qdisc.kind == DCF for wire in network.wires for end in wire.ends for qdisc in end.qdiscs):
         yield Module(DCF_MODULE, {})
 
@@ -353,7 +353,7 @@ def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
 
 
 def _meaning(experiment: Experiment, placement: Placement, path: Path) -> Meaning:
-    """What the first bottleneck is, and the round trip of the first flow that crosses it."""
+    """The values of the first bottleneck, and the round trip of the first flow that crosses it."""
     mtu, state = experiment.path.mtu, path.states[0]
     lane = state.lanes[path.bottlenecks[0]]
     journey = next((one for one in placement.journeys if path.bottlenecks[0] in one.forward), placement.journeys[0])

@@ -1,4 +1,4 @@
-"""What a run will cost before it is started: packets and wall time, from the plan alone."""
+"""The cost of a run before it starts: packets and wall time, from the plan alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from longhaul.orchestrator.spec.model import DEBUG_KERNELS
 # Measured on one core of a 2-core x86-64 machine: a data packet with its share of an acknowledgement, and a guest's boot.
 _WALL_US_PER_PACKET = 3.0
 _WALL_US_PER_GUEST = 150_000.0
-# What Mininet takes to build a net in a guest; by the real clock its programs run at their own pace.
+# Time for Mininet to build a net in a guest; in real time its programs run at their own speed.
 _WALL_US_PER_NET = {"virtual": 3_000_000.0, "real": 6_000_000.0}
 # Starting the two programs of a flow of iperf3.
 _WALL_US_PER_IPERF3 = 100_000.0
-# What a kernel takes longer that watches itself.
+# Slowdown of a debug kernel.
 _DEBUG_FACTOR = 20.0
 
 
@@ -24,7 +24,7 @@ def packets_per_second(run: Run) -> float:
 
 
 def data_packets(run: Run) -> int:
-    """At most this many data packets cross the bottleneck: its rate while any flow is active, or all that is to be sent."""
+    """The most data packets that cross the bottleneck: its rate while any flow is active, or all that flows send."""
     headers_bytes = run.meaning.frame_bytes - run.meaning.mtu
     capacity = sum(
         bps * _active_us(run.flows, begin_us, end_us, run.duration_us) / (8_000_000 * (run.least_mtu + headers_bytes))

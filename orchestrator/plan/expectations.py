@@ -1,4 +1,4 @@
-"""An `expect` line in numbers: the bounds that a measure has to keep, in the measure's own unit."""
+"""An `expect` line in numbers: the bounds of a measure, in the measure's unit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The kernel modules of a run and what is set in them: which the guest loads, with which parameters, and what goes to sockets.
+"""The kernel modules of a run: which the guest loads, with which parameters; and which parameters are socket options.
 
-A parameter with a socket option belongs to a flow. Every other one belongs to its module and so to all the module's flows of
-a run: two that ask for different values are refused.
+A parameter with a socket option belongs to a flow. All others belong to their module and so to all the module's flows in
+a run: two flows with different values are refused.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from longhaul.orchestrator.spec.congestion_controls import CongestionControl, mo
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.errors import PlanError
 
-# A window in packets that a control keeps whatever happens: lhfixed's.
+# lhfixed's constant window, in packets.
 WINDOW_PARAMETER = "cwnd"
 
 
 def loaded_modules(experiment: Experiment, later: Iterable[CongestionControl]) -> tuple[Module, ...]:
-    """What the guest loads, in order: the flows' own controls, then those that a schedule switches to."""
+    """The modules that the guest loads, in order: those of the flows' own controls, then those that a schedule switches to."""
     first: dict[str, tuple[str, dict[str, str]]] = {}
     modules: dict[str, Module] = {}
     for flow in experiment.flows:

@@ -1,13 +1,13 @@
 """The path in numbers: what each direction of each link does to packets, at the start and after each scheduled change.
 
-A lane's numbers come from three places, the later before the earlier: the topology, `path` (for every bottleneck of the topology), `links`
+A lane's numbers come from three places, later ones taking precedence: the topology, `path` (for every bottleneck of the topology), `links`
 (for one link). Forward is the direction in which a bottleneck, or the name of a link, is written.
 
     forward    delay, jitter, loss, ... then the rate and its queue
-    reverse    delay and loss; a rate only where one is given
+    reverse    delay and loss; a rate only if one is given
 
-Without `one_way`, forward is half of the round trip; of a bottleneck that flows with round trips of their own share, it is half of the
-smallest, so that what they have more can be added where nothing is shared.
+Without `one_way`, forward is half of the round trip; on a bottleneck shared by flows with their own round trips, it is half of the
+smallest, so that the rest can be added where the path is not shared.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REVERSE_QUEUE_PACKETS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Waiting room; `in_bytes` where it was written in bytes or time."""
+    """A buffer; `in_bytes` if it was written in bytes or time."""
 
     text: str
     packets: int
@@ -54,7 +54,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class LaneState:
-    """One direction of a link between two scheduled changes; what has a rate has a buffer."""
+    """One direction of a link between two scheduled changes; a lane with a rate has a buffer."""
 
     impairment: Impairment
     rate_bps: int | None = None
@@ -65,7 +65,7 @@ class LaneState:
     medium: str | None = None
 
     def carriage(self) -> Carriage:
-        """What of it a topology could say; a chance to the digits in which people write one."""
+        """The values that a topology can have; a probability in as many digits as people write."""
         impairment = self.impairment
         return Carriage(
             rate_bps=self.rate_bps,
@@ -79,28 +79,28 @@ class LaneState:
 
 @dataclass(frozen=True, slots=True)
 class PathState:
-    """Every lane; `mtu` is what senders may send now, `frame_bytes` the largest frame that queues are made for, the start's."""
+    """Every lane; `mtu` is that of the senders now, `frame_bytes` the largest frame that queues are made for, the start's."""
 
     lanes: Mapping[Lane, LaneState]
     mtu: int
     frame_bytes: int
 
     def delay_us(self, lanes: Iterable[Lane]) -> int:
-        """Propagation over these, one after the other."""
+        """Propagation delay over these lanes, one after the other."""
         return sum(self.lanes[lane].impairment.delay_us for lane in lanes)
 
     def rtt_us(self, journey: Journey) -> int:
-        """Base round trip, without what a flow adds for one of its own."""
+        """Base round trip, without the delay added for a flow's own."""
         return self.delay_us(journey.forward) + self.delay_us(journey.back)
 
     def drawn_on(self, graph: Graph) -> Graph:
-        """The graph with these numbers in place of its topology's."""
+        """The graph with these numbers instead of its topology's."""
         return replace(graph, lanes={lane: self.lanes[lane].carriage() for lane in graph.lanes})
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The state at the start and after each of the `moments`, and the lanes that `path` is about."""
+    """The state at the start and after each of the `moments`, and the lanes that `path` describes."""
 
     states: Sequence[PathState]
     moments: Sequence[Moment]
@@ -108,7 +108,7 @@ class Path:
 
 
 def resolve_path(experiment: Experiment, placement: Placement, moments: Sequence[Moment]) -> Path:
-    """Everything written about the path, in numbers. What changes at 0 s is how the path begins: no packet meets what was before."""
+    """The path in numbers. Changes at 0 s are part of the start: no packet meets the state before."""
     reading = _Reading(experiment, placement)
     states = reading.states(moments)
     first = sum(moment.at_us == 0 for moment in moments)
@@ -116,16 +116,16 @@ def resolve_path(experiment: Experiment, placement: Placement, moments: Sequence
 
 
 def named_lane(graph: Graph, name: str) -> Lane:
-    """The forward lane of a link by its name; PlanError with the names that there are."""
+    """The forward lane of a link by its name; PlanError with the known names."""
     lane = graph.lane_of(name)
     if lane is None:
         known = ", ".join("-".join(one) for one in graph.links[:20])
-        raise PlanError("compiling", f"links.{name}", "no link of the topology is called so", f"links: {known}")
+        raise PlanError("compiling", f"links.{name}", "no link of the topology has this name", f"links: {known}")
     return lane
 
 
 class _Reading:
-    """The numbers of one experiment, followed through its schedule."""
+    """The numbers of one experiment, through its schedule."""
 
     def __init__(self, experiment: Experiment, placement: Placement) -> None:
         self._experiment, self._graph, self._journeys = experiment, placement.graph, placement.journeys
@@ -135,12 +135,12 @@ class _Reading:
         self._marks = {named_lane(self._graph, name): link.mark_at for name, link in experiment.links.items()}
         self.bottlenecks = self._graph.bottlenecks or self._slowest()
         self._written: dict[Lane, LinkNumbers] = {}
-        # Whose words a lane's numbers are, for errors.
+        # The field of a lane's numbers, for errors.
         self._subjects: dict[Lane, str] = {}
         self._buffers: dict[Lane, Buffer] = {}
 
     def _slowest(self) -> tuple[Lane, ...]:
-        """Where a topology names no bottleneck: the lowest rate on the first flow's way, or its first link."""
+        """For a topology without a bottleneck: the lowest rate on the first flow's path, or its first link."""
         forward = self._journeys[0].forward
         rates = {lane: self._graph.lanes[lane].rate_bps for lane in forward}
         limited = [lane for lane in forward if rates[lane]]
@@ -160,7 +160,7 @@ class _Reading:
         return states
 
     def _merge(self, path: LinkNumbers | None, links: Mapping[str, LinkNumbers], *, strict: bool = False) -> list[Lane]:
-        """Take in what is newly written; the lanes whose buffers were named."""
+        """Merge new values; the lanes whose buffers were given."""
         named: list[Lane] = []
         written = [(lane, path, "path") for lane in self.bottlenecks] if path is not None else []
         for name, numbers in links.items():
@@ -168,7 +168,7 @@ class _Reading:
             backward = (lane[1], lane[0])
             if backward in self.bottlenecks or (backward in self._written and not strict):
                 what = f"forward is from {backward[0]} to {backward[1]} on this link"
-                raise PlanError("compiling", f"links.{name}", what, f"call it {'-'.join(backward)}")
+                raise PlanError("compiling", f"links.{name}", what, f"write it as {'-'.join(backward)}")
             written.append((lane, numbers, f"links.{name}"))
         for lane, numbers, subject in written:
             self._written[lane] = _merged(self._written.get(lane), numbers)
@@ -231,7 +231,7 @@ class _Reading:
         return replace(one, buffer=self._buffers[lane])
 
     def _buffer(self, state: PathState, lane: Lane, rate_bps: int) -> Buffer:
-        """As written; else as the topology has it; else 1 BDP, or room for acknowledgements where those alone pass."""
+        """As written; else the topology's; else 1 BDP, or room for acknowledgements on a lane that only they use."""
         written = self._written[lane].buffer if lane in self._written else None
         carriage = self._graph.lanes[lane]
         if written is None and carriage.queue_packets is not None:
@@ -245,7 +245,7 @@ class _Reading:
 
 def _merged(before: LinkNumbers | None, new: LinkNumbers) -> LinkNumbers:
     written = {name: getattr(new, name) for name in LinkNumbers.model_fields if getattr(new, name) is not None}
-    # Of these, the one that is written takes the other's place.
+    # A new value replaces its alternative.
     replaced = {other: None for name, other in _ALTERNATIVES.items() if name in written}
     return (before or LinkNumbers()).model_copy(update=written | replaced)
 
@@ -279,7 +279,7 @@ def _impairment(numbers: LinkNumbers, carriage: Carriage, forward_us: int, subje
     jitter_us = parse_duration(numbers.jitter) if numbers.jitter is not None else carriage.jitter_us
     if jitter_us > forward_us:
         what = f"{jitter_us} us is more than the forward delay, {forward_us} us"
-        raise PlanError("resolving", f"{subject}.jitter", what, "no packet can arrive before it was sent")
+        raise PlanError("resolving", f"{subject}.jitter", what, "give a jitter of at most the forward delay")
     reorder = share_2p32(parse_share(numbers.reorder or 0))
     if reorder and not forward_us:
         raise PlanError(

@@ -1,4 +1,4 @@
-"""What is odd about a run without being wrong: one sentence each, with the number that makes it odd and the field to change."""
+"""Notes on a run that is valid but odd: one sentence each, with the number that makes it odd and the field to change."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_C
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size, parse_share
 
-# A tenth of a BDP starves most controls, sixteen are nothing but standing queue.
+# A tenth of a BDP starves most controls; with sixteen, most of the delay is standing queue.
 _LEAST_BDP, _MOST_BDP = 0.1, 16
 _LEAST_RTT_US = 1000
 _LONG_WALL_S = 600
-# More long flows than these keep each other out of step, and any one matters little.
+# More long flows than this desynchronise each other, and a single one matters little.
 _MOST_IN_PHASE = 8
-# After so many losses a window has forgotten where slow start left it.
+# After so many losses a window no longer depends on where slow start left it.
 _SETTLING_LOSSES = 5
 _MAKE_ROOM = "a longer duration or a smaller size gives a completion time"
 
@@ -36,18 +36,18 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _controls(experiment)
     yield from _fragments(run)
     if run.clock == "real":
-        yield f"by the real clock connections are looked at every {format_duration(run.trace.ack_us)}, not at every ACK: round trips are smoothed, and which flow lost a packet is not known"
+        yield f"in real time connections are sampled every {format_duration(run.trace.ack_us)}, not at every ACK: round trips are smoothed, and it is unknown which flow lost a packet"
     if run.meaning.rtt_us < _LEAST_RTT_US:
-        yield f"path.rtt {format_duration(run.meaning.rtt_us)} is below the 1 ms of TCP timestamps: what some controls measure of it is noise"
+        yield f"path.rtt {format_duration(run.meaning.rtt_us)} is below the 1 ms of TCP timestamps: some controls measure only noise"
     udp_bps = sum(flow.rate_bps for flow in run.flows if flow.on_off is None)
     if udp_bps >= run.meaning.bandwidth_bps:
-        yield f"UDP flows send {format_rate(udp_bps)}, all that path.bandwidth has or more"
+        yield f"UDP flows send {format_rate(udp_bps)}, all of path.bandwidth or more"
     if (wall_s := wall_estimate_s(run)) > _LONG_WALL_S:
         yield f"one run will take about {wall_s / 60:.0f} min of wall time: a shorter duration or a lower bandwidth is cheaper"
 
 
 def slow_start_us(run: Run) -> int:
-    """About how long slow start takes to fill the path: a doubling each round trip, from the initial windows of the TCP flows."""
+    """Approximate time in which slow start fills the path: a doubling each round trip, from the initial windows of the TCP flows."""
     tcp = [flow for flow in run.flows if flow.kind != "udp"]
     initial = sum(route.initcwnd for flow in tcp for route in run.routes if route.node == flow.from_node)
     pipe = run.meaning.bdp_packets + run.meaning.buffer_packets
@@ -73,16 +73,16 @@ def _slow_start(run: Run, experiment: Experiment) -> Iterator[str]:
     short = [flow for flow in bulk if (flow.stop_us or run.duration_us) - flow.start_us < 2 * takes_us]
     if short:
         length_us = (short[0].stop_us or run.duration_us) - short[0].start_us
-        yield f"flow {short[0].name} lasts {length_us / 1e6:.3g} s, and slow start alone takes about {takes_us / 1e6:.2g} s: little else will be measured"
+        yield f"flow {short[0].name} lasts {length_us / 1e6:.3g} s, and slow start alone takes about {takes_us / 1e6:.2g} s: its measures will be mostly slow start"
     elif bulk and run.window_us[0] < takes_us + min(flow.start_us for flow in bulk) and experiment.window is None:
         yield f"summaries begin at {format_duration(run.window_us[0])}, inside slow start (about {takes_us / 1e6:.2g} s): a longer warmup leaves it out"
     same = {(flow.cc, flow.from_node, flow.start_us) for flow in bulk}
     if len(same) < len(bulk):
-        yield "equal flows start at the same instant: without start_jitter they stay in step, and seeds differ in nothing"
+        yield "equal flows start at the same instant: without start_jitter they stay in step, and all seeds give the same result"
 
 
 def _phases(run: Run) -> Iterator[str]:
-    """Floyd and Jacobson 1992: where nothing is random, the ratio of round trips decides whose packet meets the full queue."""
+    """Floyd and Jacobson 1992: without randomness, the ratio of round trips decides whose packet meets the full queue."""
     long = [flow for flow in run.flows if flow.kind == "tcp" and flow.bytes is None]
     if len(long) > _MOST_IN_PHASE or len(long) < len([flow for flow in run.flows if flow.kind != "udp" or flow.on_off]):
         return
@@ -107,11 +107,11 @@ def _windows(run: Run) -> Iterator[str]:
     tcp = sum(flow.kind != "udp" for flow in run.flows)
     held_bytes = (meaning.bdp_packets + meaning.buffer_packets) * meaning.mss_bytes
     most_bytes = largest_window_bytes(meaning.mtu, meaning.mss_bytes)
-    # A window that recovers from a loss spans twice what it had on its way.
+    # A window that recovers from a loss spans twice what it had in flight.
     if tcp and held_bytes > tcp * most_bytes / 2:
         yield (
             f"the path and its buffer hold {held_bytes / 2**20:.0f} MiB, and TCP spans at most {most_bytes / 2**20:.0f} MiB (window and socket buffers, path.mtu {meaning.mtu}): "
-            f"{'the flow' if tcp == 1 else f'each of the {tcp} flows'} may be held by that, above half of it while lost packets are sent again; path.bandwidth, path.rtt or path.buffer make the path hold less"
+            f"this may limit {'the flow' if tcp == 1 else f'each of the {tcp} flows'}, above half of it while lost packets are sent again; path.bandwidth, path.rtt or path.buffer make the path hold less"
         )
 
 
@@ -129,20 +129,20 @@ def _loss(run: Run, experiment: Experiment) -> Iterator[str]:
         # At its bound a flow loses one packet in 1 / loss of them.
         settled_s = _SETTLING_LOSSES * max(rtt_s / (loss * bound) for bound in bounds if bound)
         yield (
-            f"path.loss {experiment.path.loss} holds these flows to about {format_rate(float(reach_bps))} in all in the long run, "
+            f"path.loss {experiment.path.loss} limits these flows to about {format_rate(float(reach_bps))} in all in the long run, "
             f"which begins after about {settled_s:.2g} s ({_SETTLING_LOSSES} losses of each); until then slow start can carry them above it"
         )
 
 
 def _transfers(run: Run, experiment: Experiment) -> Iterator[str]:
-    """Flows with a size that end after the run even at the full rate of a link, and those that a random loss makes too slow."""
+    """Flows with a size that cannot end within the run at the full rate of a link, and those that a random loss makes too slow."""
     meaning = run.meaning
     sized = [flow for flow in run.flows if flow.bytes]
-    told: set[str] = set()
+    reported: set[str] = set()
     for link in run.links:
         payload_bps = max(bps for _, _, bps in run.link_rates(link)) * meaning.mss_bytes / meaning.frame_bytes
-        over = [flow for flow in sized if link.dev in flow.forward and flow.name not in told]
-        # Each by itself first: one that is too large needs no others for that.
+        over = [flow for flow in sized if link.dev in flow.forward and flow.name not in reported]
+        # Each alone first: a flow that is too large needs no others to miss the end.
         groups = [[flow] for flow in over if flow.bytes and flow.bytes * 8 / payload_bps > _time_s(run, [flow])]
         size_bytes = sum(flow.bytes or 0 for flow in over)
         if not groups and size_bytes * 8 / payload_bps > _time_s(run, over):
@@ -155,7 +155,7 @@ def _transfers(run: Run, experiment: Experiment) -> Iterator[str]:
                 f"{among} cannot end in this run: {format_size(size_bytes)} take {_long(size_bytes * 8 / payload_bps)} at the full rate of "
                 f"{link.name}, and the run has {_long(_time_s(run, group))}{alike}; {_MAKE_ROOM}"
             )
-        told |= {flow.name for group in groups for flow in group}
+        reported |= {flow.name for group in groups for flow in group}
     loss, rtt_s = parse_share(experiment.path.loss or 0), meaning.rtt_us / 1e6
     slow = []
     for flow in sized if loss and rtt_s else ():
@@ -166,7 +166,7 @@ def _transfers(run: Run, experiment: Experiment) -> Iterator[str]:
             and (takes_s := flow.bytes * rtt_s / (bound * meaning.mss_bytes)) > _time_s(run, [flow])
         ):
             slow.append((flow, takes_s))
-    if slow and slow[0][0].name not in told:
+    if slow and slow[0][0].name not in reported:
         flow, takes_s = slow[0]
         alike = f" (nor will {len(slow) - 1} more)" if len(slow) > 1 else ""
         yield (
@@ -184,14 +184,14 @@ def _time_s(run: Run, flows: Sequence[Flow]) -> float:
 
 
 def _long(seconds: float) -> str:
-    """A time as people say it, from milliseconds to hours."""
+    """A time in seconds, minutes or hours."""
     if seconds < 120:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
 def _loss_bound_packets(flow: Flow, loss: float, rtt_s: float) -> float | None:
-    """Mean window at a random loss: Mathis et al. 1997, RFC 9438 section 5, RFC 3649, Kelly 2003; None where no such law holds."""
+    """Mean window at a random loss: Mathis et al. 1997, RFC 9438 section 5, RFC 3649, Kelly 2003; None for controls without such a law."""
     reno = 1.22 / math.sqrt(loss)
     match flow.cc:
         case "reno" | "veno":
@@ -224,10 +224,10 @@ def _controls(experiment: Experiment) -> Iterator[str]:
         if flow.cc == "cubic" and "beta" in flow.params:
             yield f"flow {flow.name}: cubic's beta changes the back-off only; its Reno-friendly region stays that of 717"
         if flow.delayed_ack and (flow.name, "lp") in named:
-            yield f"flow {flow.name}: lp takes an ACK that its receiver holds back for a queue, and may stay at a packet or two on an empty path: delayed_ack: off"
+            yield f"flow {flow.name}: lp takes an ACK that its receiver delays for a queue, and may stay at a packet or two on an empty path: delayed_ack: off prevents it"
 
 
 def _fragments(run: Run) -> Iterator[str]:
     udp = next((flow for flow in run.flows if flow.kind == "udp"), None)
     if udp is not None and run.least_mtu < run.meaning.mtu:
-        yield f"flow {udp.name} sends datagrams for an MTU of {run.meaning.mtu}: IP cuts them while the schedule has it at {run.least_mtu}, and headers come on top of its rate"
+        yield f"flow {udp.name} sends datagrams for an MTU of {run.meaning.mtu}: IP fragments them while the schedule has it at {run.least_mtu}, and the headers add to its rate"

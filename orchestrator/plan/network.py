@@ -1,7 +1,7 @@
-"""The network of a run: nodes, wires with their devices, addresses, and all that nobody asks for on a wire because it is told beforehand.
+"""The network of a run: nodes, wires with their devices, addresses; and neighbours and routes, so that no protocol has to find them.
 
-Hosts and switches of the graph and the stages between them become namespaces. What bridges join is one network, 10.<network>.0.0/16; a
-router has an address in each of its own. Who is a neighbour, which way leads on, which host is behind which port: all of it is here.
+Hosts and switches of the graph and the stages between them become namespaces. Nodes joined by bridges are one network, 10.<network>.0.0/16; a
+router has an address in each of its own. The plan contains every neighbour, every next hop and the host behind every port.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HOSTS_PER_BYTE = 250
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """`devices` names the device that each lane of a wire leaves from, `addresses` each host's first address."""
+    """`devices` has the device that each lane of a wire leaves from, `addresses` each host's first address."""
 
     nodes: tuple[str, ...]
     bridges: frozenset[str]
@@ -73,7 +73,7 @@ class _Builder:
         )
 
     def _find_networks(self) -> Iterator[list[Lane]]:
-        """The lanes by which hosts are in one network: each leaves a host, and bridges join them."""
+        """The lanes of hosts in one network: each leaves a host, and bridges join them."""
         seen: set[Lane] = set()
         for lane in (lane for name in self._nodes if name not in self._bridges for lane in self._lanes[name]):
             if lane not in seen:
@@ -82,7 +82,7 @@ class _Builder:
                 yield members
 
     def _reached(self, lane: Lane) -> list[Lane]:
-        """The lanes of other hosts that frames which leave by this one can get to, in the order of their wires."""
+        """The lanes of other hosts that frames from this one can reach, in the order of their wires."""
         found: list[Lane] = []
         waiting = [lane]
         while waiting:
@@ -112,7 +112,7 @@ class _Builder:
         )
 
     def _neighbours(self) -> Iterator[Neighbour]:
-        """Hosts and routers that follow one another on a flow's way know each other."""
+        """Hosts and routers that follow one another on a flow's path have each other's addresses."""
         for journey in self._placement.journeys:
             for near, far in self._steps(journey):
                 for end, other in ((near, far), (far, near)):
@@ -120,9 +120,9 @@ class _Builder:
                     yield Neighbour(end[0], self._names[end], address, self._macs[other])
 
     def _routes(self, firsts: Mapping[str, str]) -> Iterator[Route]:
-        """A route of its own to its receiver for each sender: it carries the initial window, and the one back how to acknowledge.
+        """A route to its receiver for each sender, with the initial window, and one back, with the kind of acknowledgement.
 
-        Others only where a router lies between.
+        Other routes only across a router.
         """
         options = self._placement.options
         for journey in self._placement.journeys:
@@ -139,7 +139,7 @@ class _Builder:
                     yield Route(far[0], f"{back}/32", hop, quickack=at_once)
 
     def _steps(self, journey: Journey) -> list[tuple[Lane, Lane]]:
-        """The way from host or router to the next: (the lane out of the one, the lane out of the other towards it)."""
+        """The steps from host or router to the next: (the lane out of the one, the lane out of the other towards it)."""
         steps, out = [], None
         for x, y in self._layout.through(journey.forward):
             out = out or (x, y)
@@ -150,7 +150,7 @@ class _Builder:
 
 
 def _device_names(lanes: Mapping[str, Sequence[Lane]]) -> dict[Lane, str]:
-    """<node>-<next node> where the kernel takes it, else by their places in the list of nodes."""
+    """<node>-<next node> if the kernel accepts it, else by their positions in the list of nodes."""
     places = {name: number for number, name in enumerate(lanes)}
     named = {lane: "-".join(lane) for own in lanes.values() for lane in own}
     taken: dict[str, int] = {}
@@ -174,11 +174,11 @@ def _macs(wires: Sequence[Lane]) -> dict[Lane, str]:
 def device_changes(
     path: Path, mtu: int, layout: Layout, network: Network, placement: Placement
 ) -> Iterator[DeviceChange]:
-    """What happens to devices when the path changes."""
-    # Of a sender's own devices: TCP asks its route, and so the device, how large a packet may be.
+    """The changes of devices when the path changes."""
+    # The MTU of a sender's own devices: TCP takes the largest packet from its route, and so from the device.
     senders = dict.fromkeys(layout.hops[journey.forward[0]][0] for journey in placement.journeys)
     if path.states[0].mtu != mtu:
-        # Wires are made for the largest packets there may be; those of the first instant are smaller.
+        # Wires are made for the largest MTU; the first state's is smaller.
         yield from (DeviceChange(0, lane[0], network.devices[lane], (), path.states[0].mtu) for lane in senders)
     for index, moment in enumerate(path.moments):
         before, after = path.states[index : index + 2]

@@ -1,9 +1,9 @@
-"""A plan made for the sandbox, placed on real hosts: nodes become hosts, and what the path does by itself is left to it.
+"""Place a plan made for the sandbox on real hosts: nodes become hosts, and the real path replaces the emulated one.
 
-The first sending side of the topology is the first host, the receiving side the second; with more hosts each node is named. The path of
-the experiment is what is expected there, and what charts and shares are drawn against. Nothing of it is emulated, unless a middle box is
-named between the two: then that host forwards by the queues that the sandbox would have. What real hosts cannot do, or what would change
-them for others, is refused.
+The first sending side of the topology is the first host, the receiving side the second; with more hosts each node is named. The experiment's
+path is what is expected there, and the reference of charts and shares. It is not emulated, unless a middle box is named between the two:
+then that host forwards with the queues that the sandbox would have. What real hosts do not support, or what would change them for other
+users, is refused.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.spec.host_policy import Policy
 
 _PLACING = "placing on hosts"
-# A host's own.
+# A host's defaults.
 _USUAL = HostOptions()
 _HINT = "leave it out, or run it in the sandbox"
 
 
 class Places:
-    """The hosts that somebody named for an experiment, as the policy knows them."""
+    """The hosts that the user named for an experiment, with their policy."""
 
     def __init__(self, policy: Policy, named: Sequence[str]) -> None:
         self._policy = policy
@@ -59,8 +59,8 @@ class Places:
         self._asked_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def place(self, run: Run, placement: Placement, experiment: Experiment) -> Run:
-        """The run between these hosts; PlanError where they cannot do it, or may not."""
-        refuse_what_hosts_cannot(run, experiment)
+        """The run between these hosts; PlanError if they do not support it, or the policy does not allow it."""
+        refuse_unsupported(run, experiment)
         at = self._hosts_of(run, placement)
         flows = tuple(self._flow(flow, at) for flow in run.flows)
         names = list(dict.fromkeys(name for flow in flows for name in (flow.from_node, flow.to_node)))
@@ -81,19 +81,19 @@ class Places:
         )
         if problems := list(not_allowed(self._policy, placed)):
             what = "; ".join(problems)
-            raise PlanError(_PLACING, run.experiment, what, "the operator's policy says what is allowed")
+            raise PlanError(_PLACING, run.experiment, what, "see the operator's host policy for what is allowed")
         return placed
 
     @staticmethod
     def notes(run: Run) -> Iterator[str]:
-        """What a reader of the plan should know."""
+        """Notes for readers of the plan."""
         hosts = ", ".join(f"{host.node} ({host.device} {host.address})" for host in run.hosts)
         if run.box:
             devices = " and ".join(end.dev for end in run.box.ends)
-            yield f"on real hosts: {hosts}; {run.box.host.node} between them emulates the path on {devices}, and what the real path has comes on top"
+            yield f"on real hosts: {hosts}; {run.box.host.node} between them emulates the path on {devices}, in addition to the real path"
         else:
-            yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, and nothing is emulated"
-        yield "on real hosts every flow is paced by its socket, at the host's cap where it has no rate of its own"
+            yield f"on real hosts: {hosts}; bandwidth, round trip, buffer and losses are what is expected there, without emulation"
+        yield "on real hosts each flow's socket paces it, at the host's cap unless the flow has a rate"
 
     def _hosts_of(self, run: Run, placement: Placement) -> Mapping[str, str]:
         """Node of the topology -> host."""
@@ -127,7 +127,7 @@ class Places:
         )
 
     def _links(self, run: Run, flows: Sequence[Flow]) -> Iterator[Link]:
-        """The queue of each sending host's own device: the only one on a real path that can be seen."""
+        """The queue of each sending host's device: the only visible queue of a real path."""
         for number, name in enumerate(dict.fromkeys(flow.from_node for flow in flows)):
             device = self._policy.host(name).traffic.device
             yield Link(
@@ -148,20 +148,20 @@ class Places:
         towards: dict[str, tuple[Qdisc, ...]] = {}
         for flow, there in zip(run.flows, placed, strict=True):
             for side, devices in ((there.to_node, flow.forward), (there.from_node, flow.back)):
-                on_way = [queues[device] for device in devices if queues[device]]
-                way = on_way[0] if on_way else ()
-                if len(on_way) > 1 or towards.setdefault(side, way) != way:
-                    what = "flows pass several queues, a middle box has one a direction"
+                on_path = [queues[device] for device in devices if queues[device]]
+                first = on_path[0] if on_path else ()
+                if len(on_path) > 1 or towards.setdefault(side, first) != first:
+                    what = "flows pass several queues; a middle box has one per direction"
                     raise PlanError(_PLACING, run.experiment, what, "choose a topology with one link, as dumbbell")
         emulates = self._policy.host(name).emulates
         for side in towards:
             if side not in emulates:
                 what = f"the policy names no device of it towards {side}"
-                raise PlanError(_PLACING, name, what, "its operator says so under `emulates`")
+                raise PlanError(_PLACING, name, what, "its operator adds it under `emulates`")
         for qdisc in (one for way in towards.values() for one in way):
-            # The module of the project's own kind is loaded into guests alone.
+            # The project's own kind of queue has a module that only guests load.
             if qdisc.kind == DCF:
-                what = f"{qdisc.kind} is in guests only"
+                what = f"{qdisc.kind} works in guests only"
                 raise PlanError(_PLACING, run.experiment, what, "leave the middle box out, or run it in the sandbox")
         ends = tuple(BoxEnd(emulates[side], way) for side, way in towards.items() if way)
         return MiddleBox(self._placed(name, None), ends)
@@ -171,22 +171,20 @@ class Places:
         return PlacedHost(name, host.traffic.address, host.traffic.device, host.rate_bps, link)
 
 
-def refuse_what_hosts_cannot(run: Run, experiment: Experiment) -> None:
-    """PlanError for the first part of an experiment that has no meaning on real hosts."""
+def refuse_unsupported(run: Run, experiment: Experiment) -> None:
+    """PlanError for the first part of an experiment that real hosts do not support."""
     for flow in run.flows:
         if flow.tool == IPERF3:
-            raise PlanError(
-                _PLACING, f"flows.{flow.name}.tool", "iperf3 keeps to no limit of rate", "use tool: lh-flow"
-            )
+            raise PlanError(_PLACING, f"flows.{flow.name}.tool", "iperf3 obeys no rate limit", "use tool: lh-flow")
     for change in run.schedule:
         if isinstance(change, DeviceChange):
-            raise PlanError(_PLACING, "schedule", "it changes the path, which is a real one", _HINT)
+            raise PlanError(_PLACING, "schedule", "it changes the path, which is real here", _HINT)
         if isinstance(change, ModuleChange):
-            what = "it changes a module while flows run, which belongs to the whole machine"
+            what = "it changes a module while flows run, and the module belongs to the whole machine"
             raise PlanError(_PLACING, "schedule", what, _HINT)
     for module in run.modules:
         if module.source:
-            what = "a module that was brought along is loaded into guests only"
+            what = "a user-supplied module is loaded into guests only"
             raise PlanError(
                 _PLACING, module.name, what, "deploy it with `longhaul hosts deploy`, or run it in the sandbox"
             )
@@ -196,7 +194,7 @@ def refuse_what_hosts_cannot(run: Run, experiment: Experiment) -> None:
 
 
 def _unusual(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Options of hosts that an experiment asks for; those of an era of kernels are the study's, and a real host has its own."""
+    """Host options of an experiment other than the defaults; those of an era of kernels belong to the study, and a real host has its own."""
     era = ERAS[experiment.cc_era].fields if experiment.cc_era else {}
     for flow in experiment.flows:
         if flow.kind == "udp":

@@ -1,6 +1,6 @@
-"""Where the flows run: which host sends, which one receives, over which nodes, and what that host's TCP is told.
+"""Where the flows run: which host sends, which one receives, over which nodes, and the TCP options of that host.
 
-Flows of one host share its options. Where nothing else is said, the pairs of the topology are dealt out to the flows in turn; a topology
+Flows of one host share its options. Without a `sender` or `receiver`, the pairs of the topology are given to the flows in turn; a topology
 that grows with its flows (the dumbbell) gets a pair for each set of flows that differ in host options or round trip.
 """
 
@@ -19,13 +19,13 @@ from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_duration
 from longhaul.topologies import CATALOG
 
-# What an experiment calls an option that it does not call by its own name.
+# Options whose name in an experiment differs.
 _WRITTEN = {"rtt_us": "rtt"}
 
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """One flow's way there and back."""
+    """One flow's path there and back."""
 
     sender: str
     receiver: str
@@ -64,11 +64,11 @@ def place_flows(experiment: Experiment) -> Placement:
     journeys = tuple(_journeys(graph, experiment, chosen))
     options: dict[str, HostOptions] = {}
     for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
-        # UDP asks nothing of a host, and TCP's wishes hold even where UDP came first.
+        # UDP needs no host options, and TCP's requests apply even if a UDP flow comes first.
         if flow.kind == "udp":
             continue
-        if (held := options.setdefault(journey.sender, asked)) != asked:
-            _refuse_sharing(flow, journey.sender, held, asked)
+        if (present := options.setdefault(journey.sender, asked)) != asked:
+            _refuse_sharing(flow, journey.sender, present, asked)
     for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
         if flow.kind == "udp":
             options.setdefault(journey.sender, asked)
@@ -76,7 +76,7 @@ def place_flows(experiment: Experiment) -> Placement:
 
 
 def host_options(flow: Flow, experiment: Experiment) -> HostOptions:
-    """What a flow asks of its sender's TCP."""
+    """The TCP options that a flow requests of its sender's host."""
     if flow.kind == "udp":
         # UDP has no round trip to keep; it shares the host of plain flows.
         return HostOptions(ecn=experiment.path.ecn)
@@ -95,7 +95,7 @@ def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> li
             sender = senders[number % len(senders)] if senders else pair[0]
             receiver = receivers[number % len(receivers)] if receivers else pair[1]
             if sender is None or receiver is None:
-                what = f"{experiment.topology} has no pairs of its own, so each flow needs its sender and its receiver"
+                what = f"{experiment.topology} has no pairs, so each flow needs its sender and its receiver"
                 raise PlanError("compiling", f"flows.{flow.name}", what, f"hosts: {_listed(graph.hosts)}")
             made.append(_journey(graph, flow, sender, receiver))
     return made
@@ -108,7 +108,7 @@ def _matches(graph: Graph, flow: Flow, end: str) -> list[str]:
     found = [name for name in graph.hosts if fnmatchcase(name, pattern)]
     if not found:
         raise PlanError(
-            "compiling", f"flows.{flow.name}.{end}", f"no host is called {pattern}", f"hosts: {_listed(graph.hosts)}"
+            "compiling", f"flows.{flow.name}.{end}", f"no host is named {pattern}", f"hosts: {_listed(graph.hosts)}"
         )
     return found
 
@@ -116,10 +116,10 @@ def _matches(graph: Graph, flow: Flow, end: str) -> list[str]:
 def _journey(graph: Graph, flow: Flow, sender: str, receiver: str) -> Journey:
     if sender == receiver:
         raise PlanError("compiling", f"flows.{flow.name}", f"it would go from {sender} to itself", "name another host")
-    way = graph.route(sender, receiver)
-    if way is None:
-        raise PlanError("compiling", f"flows.{flow.name}", f"no way leads from {sender} to {receiver}")
-    forward = tuple(itertools.pairwise(way))
+    route = graph.route(sender, receiver)
+    if route is None:
+        raise PlanError("compiling", f"flows.{flow.name}", f"no path leads from {sender} to {receiver}")
+    forward = tuple(itertools.pairwise(route))
     return Journey(sender, receiver, forward, tuple((y, x) for x, y in reversed(forward)))
 
 
@@ -127,8 +127,8 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _refuse_sharing(flow: Flow, host: str, held: HostOptions, asked: HostOptions) -> None:
-    name = next(one.name for one in fields(HostOptions) if getattr(held, one.name) != getattr(asked, one.name))
+def _refuse_sharing(flow: Flow, host: str, present: HostOptions, asked: HostOptions) -> None:
+    name = next(one.name for one in fields(HostOptions) if getattr(present, one.name) != getattr(asked, one.name))
     written = _WRITTEN.get(name, name)
-    what = f"it sends from {host} as another flow does, with another {written}: that is the host's"
+    what = f"it sends from {host} as another flow does, with another {written}, which belongs to the host"
     raise PlanError("compiling", f"flows.{flow.name}.{written}", what, "give it a sender of its own")

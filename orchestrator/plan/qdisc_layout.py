@@ -1,12 +1,12 @@
-"""Where the work of each lane is done: at which device, by which queueing disciplines, in each state of the path.
+"""Which device does the work of each lane, with which queueing disciplines, in each state of the path.
 
-A lane's work belongs to the device that it leaves from, but an end host never shapes what it sends: a delay line there would take TCP's
-packets off its accounts, and a full queue would answer TCP at once instead of losing. So the work of such a lane moves on
+A lane's work belongs to the device that it leaves from, but an end host never shapes what it sends: a delay line there would remove TCP's
+packets from its accounts, and a full queue would report to TCP at once instead of losing packets. So the work of such a lane moves on
 
-    b1 ---> s1 ---> a1      to the next device, where delay and loss are all there is and nothing else passes
-    t1 --- x1 ---> s1       to a stage, a bridge of its own between the host and the next node, otherwise
+    b1 ---> s1 ---> a1      to the next device, if it consists of delay and loss and no other traffic passes there
+    t1 --- x1 ---> s1       otherwise to a stage, a bridge between the host and the next node
 
-What a bottleneck does to acknowledgements moves on in the same way: a flow with a round trip of its own gets it there.
+The bottleneck's work on acknowledgements moves on in the same way: a flow's own round trip is added there.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ States = Sequence[LaneState]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`wires` are the links with stages put in; `devices` the qdiscs of each lane of a wire, one set a state, where it has any."""
+    """`wires` are the links with stages inserted; `devices` the qdiscs of each lane of a wire, one set per state."""
 
     stages: tuple[str, ...]
     wires: tuple[Lane, ...]
     devices: Mapping[Lane, Sequence[tuple[Qdisc, ...]]]
-    # Each lane of the graph as the wires' lanes it became, and the one of them at which its rate is, if it has one.
+    # Each lane of the graph as lanes of the wires, and the one of them that has its rate, if it has one.
     hops: Mapping[Lane, tuple[Lane, ...]]
     rates: Mapping[Lane, Lane]
 
@@ -48,7 +48,7 @@ class Layout:
 
 
 def lay_out(placement: Placement, path: Path, seed: int) -> Layout:
-    """Every lane's work at its place; PlanError for what cannot be done."""
+    """The device of every lane's work; PlanError for what is not possible."""
     graph, states = placement.graph, path.states
     work = {lane: [state.lanes[lane] for state in states] for lane in graph.lanes}
     _move_on(work, placement, path.bottlenecks)
@@ -78,7 +78,7 @@ def lay_out(placement: Placement, path: Path, seed: int) -> Layout:
 
 
 def changed_qdiscs(before: Sequence[Qdisc], after: Sequence[Qdisc]) -> tuple[Qdisc, ...]:
-    """Those of a device that a change gives other options; a netem's new seed alone is no change."""
+    """The qdiscs of a device whose options a change alters; a new seed of netem alone does not count."""
     return tuple(new for old, new in zip(before, after, strict=True) if _meaning(old) != _meaning(new))
 
 
@@ -87,7 +87,7 @@ def _meaning(qdisc: Qdisc) -> dict[str, object]:
 
 
 def _move_on(work: dict[Lane, list[LaneState]], placement: Placement, bottlenecks: Sequence[Lane]) -> None:
-    """Delay and loss of end hosts, and of the bottlenecks' reverse, one lane further where that is the same for every flow."""
+    """Move delay and loss of end hosts, and of the bottlenecks' reverse, one lane further where that is the same for every flow."""
     before: dict[Lane, set[Lane | None]] = {}
     after: dict[Lane, set[Lane | None]] = {}
     for journey in placement.journeys:
@@ -118,7 +118,7 @@ def _has_rate(states: States) -> bool:
 
 
 def _overtakes(states: States) -> bool:
-    """Packets that netem lets overtake leave its device at once, past the rate and the queue below it: so not there."""
+    """Packets that overtake in netem leave its device at once, past the rate and the queue below it: so not there."""
     return _has_rate(states) and any(state.impairment.reorder_2p32 for state in states)
 
 
@@ -140,8 +140,8 @@ def _add_own_round_trips(work: dict[Lane, list[LaneState]], placement: Placement
         for index, state in enumerate(states):
             bases_us = {state.rtt_us(journey) for journey in journeys}
             if len(bases_us) > 1:
-                what = f"{host} sends to hosts at different distances, so its flows cannot all have the round trip they ask for"
-                raise PlanError("compiling", "flows.rtt", what, "give them senders of their own")
+                what = f"{host} sends to hosts at different distances, so its flows cannot all have the requested round trip"
+                raise PlanError("compiling", "flows.rtt", what, "give each flow its own sender")
             work[lane][index] = _lengthened(work[lane][index], options, bases_us.pop())
 
 
@@ -161,7 +161,7 @@ def _links_to_stage(graph: Graph, work: Mapping[Lane, States]) -> list[Lane]:
         for lane in (link, (link[1], link[0])):
             busy = _has_rate(work[lane]) or not all(state.impairment.nothing for state in work[lane])
             if graph.is_end(lane[0]) and _overtakes(work[lane]):
-                what = f"{lane[0]} is an end host, and its packets cannot both overtake and keep to a rate"
+                what = f"{lane[0]} is an end host, whose packets cannot both overtake and keep to a rate"
                 raise PlanError("compiling", f"links.{'-'.join(lane)}.reorder", what, "put a switch between them")
             if ((graph.is_end(lane[0]) and busy) or _overtakes(work[lane])) and link not in staged:
                 staged.append(link)
@@ -169,7 +169,7 @@ def _links_to_stage(graph: Graph, work: Mapping[Lane, States]) -> list[Lane]:
 
 
 def _stage_names(graph: Graph, count: int) -> list[str]:
-    """x1, x2, ... but for names that the topology has."""
+    """x1, x2, ... without names of the topology."""
     free = (
         name for number in range(1, count + len(graph.neighbours) + 1) if (name := f"x{number}") not in graph.neighbours
     )
@@ -177,7 +177,7 @@ def _stage_names(graph: Graph, count: int) -> list[str]:
 
 
 def _parts(states: States, lane: Lane) -> tuple[States, States]:
-    """What is done at the lane's first device and at its last; of one that has but one, all of it is the last's."""
+    """The work at the lane's first device and at its last; with one device, all of it is the last's."""
     nothing = [LaneState(Impairment()) for _ in states]
     if not _overtakes(states):
         return nothing, states
@@ -193,23 +193,23 @@ def _parts(states: States, lane: Lane) -> tuple[States, States]:
 
 
 def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int | None) -> list[tuple[Qdisc, ...]]:
-    """One device's, for each state; `channel` is the number of the one that it sends on, if it shares one."""
+    """The qdiscs of one device, for each state; `channel` is the number of its shared channel, if any."""
     impaired = any(not state.impairment.nothing for state in lane)
-    # A delay that shrinks would let later packets overtake, as jitter does.
+    # A shrinking delay would let later packets overtake, as jitter does.
     ordered = len({state.impairment.delay_us for state in lane}) > 1 or any(
         state.impairment.jitter_us for state in lane
     )
-    # TCP keeps account of what it has sent up to the first delay, and holds back as soon as about a millisecond of it waits. A queue
-    # of a switch is none of its business, so a netem without a delay stands in front: one that keeps the order takes accounts off.
+    # TCP counts what it has sent up to the first delay, and sends less as soon as about a millisecond of it waits. That is wrong for a switch's
+    # queue, so a netem without a delay is in front of it: one that keeps the order removes packets from that count.
     if channel is None and any(state.rate_bps is not None for state in lane):
         accounted = not any(state.impairment.delay_us or state.impairment.jitter_us for state in lane)
         impaired, ordered = impaired or accounted, ordered or accounted
-    # Where packets are to overtake, order is not kept.
+    # Order is not kept where packets are to overtake.
     ordered = ordered and not any(state.impairment.reorder_2p32 for state in lane)
     devices = []
     name = "-".join(place)
     if len({state.rate_bps is None for state in lane}) > 1:
-        what = f"{name} has a rate at one time and none at another: a queue can be changed, but neither made nor taken away"
+        what = f"{name} has a rate at one time and none at another: a queue can be changed, but not created or removed"
         raise PlanError("compiling", "schedule", what, "give it a rate from the start")
     for index, state in enumerate(lane):
         device: list[Qdisc] = []

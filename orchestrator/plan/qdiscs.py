@@ -1,11 +1,11 @@
-"""The queueing disciplines of a path, as the kernel takes them: netem for delay and chance, tbf for rate, a child for the queue.
+"""The queueing disciplines of a path, as the kernel takes them: netem for delay and randomness, tbf for rate, a child for the queue.
 
     root netem 1: --- tbf 2: --- queue 3:       with impairments in front of the rate
     root tbf 2: --- queue 3:                    without
     root lh_dcf 2:                              a transmitter of a shared 802.11 channel, below a netem too: rate and queue in one
 
-The handles are the same for every device, so that a scheduled change finds the qdisc it changes. `tc_command` is the same in
-the words of tc, for people.
+The handles are the same for every device, so that a scheduled change finds its qdisc. `tc_command` is the same as
+a command of tc, for readers.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from longhaul.orchestrator.plan.run import Option, Qdisc
 
 NETEM, RATE, QUEUE = "1:", "2:", "3:"
 
-# A kind of the project's own, and the module that the guest has to load for it.
+# The project's own kind of queue, and its module in the guest.
 DCF, DCF_MODULE = "lh_dcf", "sch_lh_dcf"
 
-# Caps on what waits in a delay line, never a buffer: the queue behind it has its own limit.
+# Limit of packets in a delay line, never a buffer: the queue behind it has its own limit.
 DELAY_LINE_PACKETS = 10_000_000
 
 # Linux needs at least one whole frame of burst; more would let trains leave faster than the line.
 _BURST_SLACK_BYTES = 86
 
-# RED's smoothing is tuned for this packet (iproute2's usual avpkt), and its arithmetic is 32 bits wide.
+# RED's smoothing is tuned for this packet size (iproute2's usual avpkt), and its arithmetic is 32 bits wide.
 _RED_AVERAGE_PACKET_BYTES = 1000
 _RED_PROBABILITY = 0.02
 _RED_WORD_BITS = 32
@@ -35,7 +35,7 @@ _RED_WORD_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Impairment:
-    """What netem does to packets; shares of 2^32 where the name says so. `gemodel_2p32` is p, r, 1-bad, good."""
+    """netem's work; shares of 2^32 where the name says so. `gemodel_2p32` is p, r, 1-bad, good."""
 
     delay_us: int = 0
     jitter_us: int = 0
@@ -47,13 +47,13 @@ class Impairment:
 
     @property
     def nothing(self) -> bool:
-        """True when a device needs no netem for it."""
+        """Whether a device needs no netem for it."""
         return all(getattr(self, part.name) in (0, None) for part in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """One 802.11 channel: what all its transmitters agree on (wifi_airtime.py has its times). Numbers are of a whole guest."""
+    """One 802.11 channel: the settings shared by all its transmitters (wifi_airtime.py has its times). Numbers are unique in a guest."""
 
     number: int
     rate_bps: int
@@ -63,12 +63,12 @@ class Medium:
 
 
 def share_2p32(share: float) -> int:
-    """A probability as netem holds it."""
+    """A probability in netem's format."""
     return min(round(share * 2**32), 2**32 - 1)
 
 
 def netem(impairment: Impairment, *, keep_order: bool, seed: int) -> Qdisc:
-    """Delay and chance at the root of a device."""
+    """Delay and randomness at the root of a device."""
     options: dict[str, Option] = {
         "limit": DELAY_LINE_PACKETS,
         "delay_ns": impairment.delay_us * 1000,
@@ -85,13 +85,13 @@ def netem(impairment: Impairment, *, keep_order: bool, seed: int) -> Qdisc:
 
 
 def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool) -> Qdisc:
-    """The rate; `limit` repeats the queue's, which is where packets wait."""
+    """The rate; `limit` repeats the limit of the queue, where packets wait."""
     options: dict[str, Option] = {"rate_bps": rate_bps, "burst_bytes": frame_bytes + _BURST_SLACK_BYTES, "limit": limit}
     return Qdisc("tbf", RATE, f"{NETEM}1" if below_netem else "root", options)
 
 
 def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
-    """A transmitter of a shared 802.11 channel; its queue is part of it, and holds the frame in the air too."""
+    """A transmitter of a shared 802.11 channel; its queue is part of it, and contains the frame in the air too."""
     options: dict[str, Option] = {
         "medium": medium.number,
         "rate_bps": medium.rate_bps,
@@ -115,7 +115,7 @@ def queue(
     ecn: bool,
     mark_at_packets: int = 0,
 ) -> Qdisc:
-    """The queue below the rate, with room for what is waiting."""
+    """The queue below the rate."""
     options: dict[str, Option]
     match kind:
         case "droptail":
@@ -140,7 +140,7 @@ def queue(
         case "cake":
             options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000}
         case _:
-            raise ValueError(f"no queue is called {kind}")
+            raise ValueError(f"unknown queue {kind}")
     return Qdisc(kind, QUEUE, f"{RATE}1", options)
 
 
@@ -151,20 +151,20 @@ LIMITED_IN_BYTES = ("bfifo", "red")
 def marks(kind: str) -> bool:
     """Whether a queue of this name marks packets of senders that ask for ECN instead of dropping them."""
     qdisc = queue(kind, packets=1, size_bytes=1500, in_bytes=False, rate_bps=10**6, frame_bytes=1514, ecn=True)
-    # CAKE always does, and has no option for it.
+    # CAKE always does, without an option.
     return qdisc.kind == "cake" or "ecn" in qdisc.options
 
 
-# What the kernel books at most for one full frame of 1500 bytes: its page share, its head and its descriptor.
+# The kernel's largest account of one full frame of 1500 bytes: its page share, its head and its descriptor.
 SKB_BYTES = 2560
-# What it books for a frame of TCP besides its bytes, whatever its size: CAKE's limit is one of memory, and so many frames fit.
+# Its account of a TCP frame besides the bytes, whatever its size: CAKE's limit is one of memory, and so many frames fit.
 FRAME_MEMORY_BYTES = 766
-# The least of that in any kernel, for any frame with data. A bare acknowledgement counts as nothing.
+# The smallest such account in any kernel, for any frame with data. A bare acknowledgement counts as nothing.
 LEAST_FRAME_MEMORY_BYTES = 690
 
 
 def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Option]:
-    """RED with thresholds at a twelfth and a quarter of the buffer, as tc chooses them when only the limit is given."""
+    """RED with thresholds at a twelfth and a quarter of the buffer, as tc sets them when only the limit is given."""
     highest = max(limit_bytes // 4, 3 * _RED_AVERAGE_PACKET_BYTES)
     lowest = highest // 3
     burst = (2 * lowest + highest) // (3 * _RED_AVERAGE_PACKET_BYTES)
@@ -185,7 +185,7 @@ def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Opti
 
 
 def step_options(limit_bytes: int, threshold_bytes: int, *, ecn: bool) -> dict[str, Option]:
-    """RED as DCTCP's switches have it (RFC 8257): both thresholds in one place, on the queue as it is and not on an average."""
+    """RED as in DCTCP's switches (RFC 8257): both thresholds at one value, on the queue itself and not on an average."""
     return {
         "limit": limit_bytes,
         "min": threshold_bytes,
@@ -193,7 +193,7 @@ def step_options(limit_bytes: int, threshold_bytes: int, *, ecn: bool) -> dict[s
         "wlog": 0,
         "plog": 1,
         "scell_log": 0,
-        # What is left of the average after any time without a queue: nothing.
+        # The average after any time without a queue: nothing.
         "stab": (_RED_WORD_BITS - 1,) * 256,
         "max_p_2p32": share_2p32(_RED_PROBABILITY),
         "ecn": ecn,
@@ -228,7 +228,7 @@ def _red_idle(wlog: int, rate_bps: int) -> tuple[int, tuple[int, ...]]:
 
 
 def tc_command(dev: str, qdisc: Qdisc) -> str:
-    """What a person would type for this qdisc."""
+    """The tc command for this qdisc."""
     options = qdisc.options
     words = [
         f"tc qdisc add dev {dev}",
@@ -247,7 +247,7 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
         case "cake":
             words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
         case "lh_dcf":
-            return f"{' '.join(words)} (not of tc's: {_dcf_words(options)})"
+            return f"{' '.join(words)} (not a tc command: {_dcf_words(options)})"
         case _:
             words += [
                 f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}"

@@ -1,10 +1,10 @@
-"""The Run: everything that determines one run, as frozen integers; `as_json` is run.json of docs/run-directory.md exactly.
+"""The Run: everything that determines one run, as frozen integers; `as_json` is exactly run.json of docs/run-directory.md.
 
     Run --- Node*            network namespaces
          |- Wire* - End*     veth pairs; each End has its Qdisc*
          |- Neighbour* Route* Link* Module* Flow* Expectation*
          |- schedule         DeviceChange, ModuleChange or FlowChange, in the order of time
-         `- Meaning          what the numbers came from, for tables and reports; nothing below the plan computes with text
+         `- Meaning          the origin of the numbers, for tables and reports; no code below the plan computes with text
 
 Field names equal the keys of run.json, except `from_node` and `to_node` of a flow (`from` and `to` there).
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
-# Called with the nanoseconds since the start of a run, by its clock; it may raise to end the run.
+# Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
 Progress = Callable[[int], None]
 
 FORMAT = 1
@@ -29,7 +29,7 @@ Option = int | bool | None | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Qdisc:
-    """One queueing discipline; its options lie beside `kind` in run.json."""
+    """One queueing discipline; its options are next to `kind` in run.json."""
 
     kind: str
     handle: str
@@ -68,7 +68,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Which Ethernet address an address has; nobody asks for it on the wire."""
+    """The Ethernet address of an IP address, so that ARP is not needed."""
 
     node: str
     dev: str
@@ -78,7 +78,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`initcwnd` 0 leaves the kernel's own; what follows it is left out where it is 0 or false.
+    """`initcwnd` 0 leaves the kernel's default; the fields after it are omitted if they are 0 or false.
 
     `cwnd_clamp` is the largest window of its connections; with `quickack` they acknowledge every segment at once.
     """
@@ -108,9 +108,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A congestion control's module or a kind of queue's; `builtin` ones get their parameters through /sys/module.
+    """The module of a congestion control or of a kind of queue; `builtin` ones get their parameters through /sys/module.
 
-    `source` is the hash of one that was brought along, and so of the folder of $LONGHAUL_CACHE/own that holds it.
+    `source` is the hash of a user-supplied one, and so the name of its folder in $LONGHAUL_CACHE/own.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
-    """Socket options; 0 leaves the kernel's own. The clamp is the receiver's; `both_ends` gives it the congestion control too."""
+    """Socket options; 0 leaves the kernel's default. The clamp is the receiver's; `both_ends` gives it the congestion control too."""
 
     max_pacing_bps: int = 0
     window_clamp_bytes: int = 0
@@ -138,9 +138,9 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are left out of run.json.
+    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are omitted from run.json.
 
-    `forward` and `back` are the devices that its packets leave from on their way to the receiver, and from there. A flow of iperf3
+    `forward` and `back` are the devices that its packets leave from on the path to the receiver, and back. A flow of iperf3
     has its data connection from `client_port` and is written in blocks of `block_bytes`.
     """
 
@@ -196,7 +196,7 @@ class ModuleChange:
 
 @dataclass(frozen=True, slots=True)
 class FlowChange:
-    """The sending socket of a flow; what is None stays as it is, and a pacing of 0 takes the limit away."""
+    """The sending socket of a flow; None leaves a value as it is, and a pacing of 0 removes the limit."""
 
     at_us: int
     flow: int
@@ -217,9 +217,9 @@ class TraceOptions:
 
 @dataclass(frozen=True, slots=True)
 class PlacedHost:
-    """A node that is a real host: where its test traffic goes through, and the most that all of it together may be, in frames.
+    """A node that is a real host: the address and device of its test traffic, and the rate limit of all of it together, in frames.
 
-    `link` is the one that its device's own queue is; None where nothing is sent from there.
+    `link` is the queue of its own device; None if the host sends nothing.
     """
 
     node: str
@@ -231,7 +231,7 @@ class PlacedHost:
 
 @dataclass(frozen=True, slots=True)
 class BoxEnd:
-    """A device of a middle box, and the queues that it has for the time of a run."""
+    """A device of a middle box, and its queues during a run."""
 
     dev: str
     qdiscs: tuple[Qdisc, ...]
@@ -239,7 +239,7 @@ class BoxEnd:
 
 @dataclass(frozen=True, slots=True)
 class MiddleBox:
-    """A real host that forwards between the others, and makes the experiment's path of the way between them."""
+    """A real host that forwards between the others, and emulates the experiment's path between them."""
 
     host: PlacedHost
     ends: tuple[BoxEnd, ...]
@@ -247,7 +247,7 @@ class MiddleBox:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """A measure in its own unit, and the bounds it has to keep; None leaves that side open, or means the run's window."""
+    """A measure in its unit, and its bounds; None leaves that side open, or means the run's window."""
 
     measure: str
     flow: str | None
@@ -259,7 +259,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of the run that is measured by itself too."""
+    """A part of the run with measures of its own."""
 
     name: str
     begin_us: int
@@ -268,7 +268,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What was resolved: a buffer of `1 BDP` and the integers it became, the base path, how repeats are summed up."""
+    """The resolved values: a buffer of `1 BDP` and its integers, the base path, how repeats are summarised."""
 
     about: str
     topology: str
@@ -316,7 +316,7 @@ class Run:
     where: str = "guest"
     clock: str = "virtual"
     phases: tuple[Phase, ...] = field(default=(), metadata=SELDOM)
-    # On real hosts; a real path is another one every time, so a run says when it was asked for.
+    # On real hosts; a real path is different every time, so a run has the time of its request.
     hosts: tuple[PlacedHost, ...] = field(default=(), metadata=SELDOM)
     asked_at: str = field(default="", metadata=SELDOM)
     box: MiddleBox | None = field(default=None, metadata=SELDOM)
@@ -333,11 +333,11 @@ class Run:
 
     @property
     def device_changes(self) -> Iterator[DeviceChange]:
-        """What the schedule does to the path."""
+        """The schedule's changes of the path."""
         yield from (change for change in self.schedule if isinstance(change, DeviceChange))
 
     def changes_of(self, flow: Flow) -> Iterator[FlowChange]:
-        """What the schedule does to one flow's socket."""
+        """The schedule's changes of one flow's socket."""
         yield from (change for change in self.schedule if isinstance(change, FlowChange) and change.flow == flow.id)
 
     @property
@@ -366,7 +366,7 @@ class Run:
         return self.link_rates(self.links[0])
 
     def pacing_rates(self, flow: Flow) -> list[tuple[int, int, int]]:
-        """(from, to, bit/s) of the rate that a flow's socket asks for, between its scheduled changes; 0: none."""
+        """(from, to, bit/s) of the rate of a flow's socket, between its scheduled changes; 0: none."""
         changes = [(0, flow.options.max_pacing_bps)]
         changes += [(one.at_us, one.max_pacing_bps) for one in self.changes_of(flow) if one.max_pacing_bps is not None]
         return self._spans(changes)
@@ -389,7 +389,7 @@ class Run:
 
 
 def run_id(run: Run, identity: Mapping[str, str]) -> str:
-    """The name of a result: a hash over all that determines it, the run and the programs that carry it out."""
+    """The name of a result: a hash over all that determines it, the run and the programs that run it."""
     canonical = json.dumps([run.as_json(), dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:20]
 

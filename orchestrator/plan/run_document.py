@@ -1,14 +1,14 @@
-"""The document of a run: its measures, or why it has none. `longhaul run --json` prints it, the manifest and the database keep it.
+"""The document of a run: its measures, or why it has none. `longhaul run --json` prints it; the manifest and the database contain it.
 
-    RunDocument --- OfEveryRun          what every document has, also that of a run that failed
-                 |- RunNumbers          the measures (analysis/measures.py): all of a run that was measured, else none
+    RunDocument --- OfEveryRun          fields of every document, also of a failed run
+                 |- RunNumbers          the measures (analysis/measures.py): all of them in a measured run, else none
                  |    |- flows path links       FlowNumbers, PathNumbers, LinkNumbers
                  |    `- phases                 PartNumbers: the same of a part of the run
                  |- fidelity expect     checks and expectations, of a run that was measured
                  `- error partial ...   ErrorParts of a run that failed, Partial of one that was cancelled
 
-Fields are those that are written today. A document that an earlier version kept may lack some of them, so whatever reads kept runs asks for
-a younger field with `get`. Units are in the names; null is a measure that has no meaning for the run.
+Fields are those that this version writes. A document of an earlier version may lack some of them, so readers of kept runs get
+newer fields with `get`. Units are in the names; null is a measure without a meaning for the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, TypedDict
 
 from longhaul.orchestrator.system.errors import ErrorParts
 
-# How a run ends: `missed` is measured, and an expectation does not hold.
+# How a run ends: `missed` is measured, and an expectation is missed.
 RunEnd = Literal["done", "missed", "failed", "cancelled"]
 
 
@@ -101,7 +101,7 @@ class LinkNumbers(PathNumbers):
 
 
 class PartNumbers(TypedDict):
-    """What is measured of a part of the run: of the window, and of each phase. `path` is the first of the links."""
+    """The measures of a part of the run: of the window, and of each phase. `path` is the first of the links."""
 
     from_s: float
     to_s: float
@@ -123,7 +123,7 @@ class CompletionTimes(TypedDict):
 
 
 class RunNumbers(TypedDict, total=False):
-    """All measures of a run; `phases` only where the experiment names some."""
+    """All measures of a run; `phases` only if the experiment has phases."""
 
     from_s: float
     to_s: float
@@ -143,7 +143,7 @@ class RunNumbers(TypedDict, total=False):
 
 
 class FidelityCheck(TypedDict):
-    """What was checked, whether it holds, what was found."""
+    """A check, whether it holds, and the value found."""
 
     name: str
     ok: bool
@@ -151,14 +151,14 @@ class FidelityCheck(TypedDict):
 
 
 class Fidelity(TypedDict):
-    """A document with numbers exists only where every check holds."""
+    """A document has numbers only if every check holds."""
 
     ok: bool
     checks: list[FidelityCheck]
 
 
 class ExpectationResult(TypedDict):
-    """One line of `expect`; the value is in the measure's own unit, null where the run has none."""
+    """One line of `expect`; the value is in the measure's unit, null if the run has none."""
 
     ok: bool
     text: str
@@ -166,14 +166,14 @@ class ExpectationResult(TypedDict):
 
 
 class Partial(TypedDict):
-    """Up to which second the trace of a cancelled run is kept, and how long the run was to be."""
+    """The second up to which the trace of a cancelled run is kept, and the planned length of the run."""
 
     reached_s: float
     of_s: float
 
 
 class RerunVerdict(TypedDict):
-    """Whether a rerun gave every byte of the kept trace; `run` is the kept one, `differences` are the programs that are not the same."""
+    """Whether a rerun gave every byte of the kept trace; `run` is the kept one, `differences` are the programs that differ."""
 
     run: str
     identical: bool
@@ -182,7 +182,7 @@ class RerunVerdict(TypedDict):
 
 
 class PrometheusSpan(TypedDict):
-    """Where a run's samples lie, in milliseconds since 1970, and how far apart they are."""
+    """The place of a run's samples, in milliseconds since 1970, and their spacing."""
 
     begin_ms: int
     end_ms: int
@@ -196,7 +196,7 @@ class _SampleCounts(TypedDict):
 
 
 class PrometheusExport(_SampleCounts, total=False):
-    """How many samples went to Prometheus; without its span where the run has no place there, `why` where not all arrived."""
+    """How many samples went to Prometheus; without a span the run has no place there; `why` if not all arrived."""
 
     begin_ms: int
     end_ms: int
@@ -205,7 +205,7 @@ class PrometheusExport(_SampleCounts, total=False):
 
 
 class OfEveryRun(TypedDict):
-    """What is known of a run before it begins, and how it ended; `cached`: the answer is from the store."""
+    """The fields that are known before a run begins, and how it ended; `cached`: the answer is from the store."""
 
     run: str
     experiment: str
@@ -217,9 +217,9 @@ class OfEveryRun(TypedDict):
 
 
 class RunDocument(OfEveryRun, RunNumbers, total=False):
-    """The whole document."""
+    """A whole document."""
 
-    # Of a run that was measured.
+    # Of a measured run.
     where: str
     clock: str
     kernel: str
@@ -233,15 +233,15 @@ class RunDocument(OfEveryRun, RunNumbers, total=False):
     expect: list[ExpectationResult]
     measured_by: str
     identity: dict[str, str]
-    # Of one whose samples go to Prometheus.
+    # Of a run whose samples go to Prometheus.
     prometheus: PrometheusExport
     # Why the numbers are those of earlier formulas.
     caveat: str
-    # Of one that was run again to compare its trace.
+    # Of a rerun that compares its trace.
     rerun: RerunVerdict
-    # Of one that failed, and of one that was cancelled.
+    # Of a failed run, and of a cancelled one.
     error: ErrorParts
     partial: Partial
-    # Added for a reader, and not kept.
+    # Added for readers, and not kept.
     grafana: str
     other_programs: list[str]

@@ -1,4 +1,4 @@
-"""The changes of a schedule in numbers: what happens to the path, to modules and to sockets, and when."""
+"""The changes of a schedule in numbers: what changes on the path, in modules and on sockets, and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longhaul.orchestrator.spec.schedule_rules import changes_in_order, steps_by
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When the path or single links of it change, and to what."""
+    """A time at which the path or single links change, and their new values."""
 
     at_us: int
     path: PathNumbers | None
@@ -30,7 +30,7 @@ def path_changes(experiment: Experiment) -> list[Moment]:
 
 
 def flow_changes(experiment: Experiment, flows: Sequence[Flow]) -> list[ModuleChange | FlowChange]:
-    """What happens to modules and sockets, in the order of time; at one change the modules come first."""
+    """The changes of modules and sockets, in the order of time; modules before sockets at the same time."""
     planned = {flow.name: flow for flow in flows}
     pacing = {flow.name: flow.options.max_pacing_bps for flow in flows}
     made: list[ModuleChange | FlowChange] = []
@@ -41,20 +41,20 @@ def flow_changes(experiment: Experiment, flows: Sequence[Flow]) -> list[ModuleCh
             switches = step.before is not step.after
             if params := module_params(step.after, step.settings.params):
                 modules[step.after.module] = ModuleChange(step.at_us, step.after.module, params)
-            asked = pacing_bps(step.after, step.settings.params)
-            if asked is None:
-                # A rate is the former control's: the next one does not know it.
-                asked = 0 if switches else pacing[step.name]
-            if switches or asked != pacing[step.name]:
+            requested = pacing_bps(step.after, step.settings.params)
+            if requested is None:
+                # A rate belongs to the former control: the next one does not have it.
+                requested = 0 if switches else pacing[step.name]
+            if switches or requested != pacing[step.name]:
                 sockets.append(
                     FlowChange(
                         step.at_us,
                         planned[step.name].id,
                         step.after.name if switches else None,
-                        asked if asked != pacing[step.name] else None,
+                        requested if requested != pacing[step.name] else None,
                     )
                 )
-            pacing[step.name] = asked
+            pacing[step.name] = requested
         made += [*modules.values(), *sockets]
     return made
 

@@ -1,4 +1,4 @@
-"""One seed a purpose, all from the experiment's: changing one source of chance leaves the others as they were."""
+"""One seed per purpose, all from the experiment's: changing one source of randomness leaves the others as they were."""
 
 from __future__ import annotations
 

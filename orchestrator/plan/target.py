@@ -1,6 +1,6 @@
-"""Where a run is carried out and by which clock, and what of its plan follows from that.
+"""Where a run happens, in virtual or real time, and what follows for its plan.
 
-The one table of places is `TARGETS`; a backend with several of them takes options that choose one. The plan is made for the sandbox; `set_in` gives what a real clock or a shared kernel needs, and refuses what they cannot do.
+`TARGETS` is the one table of places; a backend with several has options to choose one. The plan is made for the sandbox; `set_in` adds what real time or a shared kernel needs, and refuses what they do not support.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOSTS = "hosts"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place of a backend, guest, host or hosts, and one clock, virtual or real; `name` is for people who choose."""
+    """One place of a backend (guest, host or hosts) and one clock (virtual or real); `name` is its label in menus."""
 
     backend: str
     where: str
@@ -34,52 +34,52 @@ class Target:
     about: str
 
 
-# Of a backend with several, the last place is where it runs when no option says otherwise, by the first clock of that place.
+# A backend with several uses its last place by default, with the first clock of that place.
 TARGETS = (
     Target(
         "sandbox",
         "guest",
         "virtual",
         "Sandbox, virtual time",
-        "a guest in virtual time: deterministic, faster than the clock, without rights",
+        "a guest in virtual time: deterministic, faster than real time, without privileges",
     ),
-    # The guest's own kernel; needs no rights.
+    # The guest's own kernel; needs no privileges.
     Target(
         "mininet", "guest", "virtual", "Mininet in a guest, virtual time", "real Mininet in a guest, in virtual time"
     ),
-    Target("mininet", "guest", "real", "Mininet in a guest, real clock", "real Mininet in a guest, by the real clock"),
-    # This machine's kernel, which is not the run's alone.
+    Target("mininet", "guest", "real", "Mininet in a guest, real time", "real Mininet in a guest, in real time"),
+    # This machine's kernel, which the run shares.
     Target(
         "mininet",
         "host",
         "real",
-        "Mininet on the host, real clock",
-        "real Mininet on this machine's own kernel, by the real clock",
+        "Mininet on the host, real time",
+        "real Mininet on this machine's kernel, in real time",
     ),
-    # Kernels and a path that are others' too.
+    # Kernels and a path that others use too.
     Target(
         HOSTS,
         HOSTS,
         "real",
-        "Real hosts, real clock",
-        "real hosts and the real path between them; which, the operator's policy says",
+        "Real hosts, real time",
+        "real hosts that the operator's host policy lists, and the real path between them",
     ),
 )
 BACKENDS = tuple(dict.fromkeys(target.backend for target in TARGETS))
 
-# Python and Mininet in a guest, and a shell a node.
+# Python and Mininet in a guest, and a shell per node.
 _MININET_MB = 192
 _NODE_MB = 8
 
-# With a real clock TCP is looked at, not followed: this often, where the experiment asks for every ACK.
+# In real time TCP is sampled: this often, if the experiment asks for every ACK.
 _SAMPLE_US = 10_000
-# A rate limiter that is woken late by less than this loses nothing. The price: a train of this length passes at once.
+# A rate limiter that is woken late by less than this loses no rate. The price: a train of this length passes at once.
 _LATENESS_US = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Venue:
-    """Which backend, in a guest or on this host, by the virtual or the real clock."""
+    """The choice of a backend, a place (guest, host, hosts) and a clock (virtual, real)."""
 
     backend: str = "sandbox"
     where: str = "guest"
@@ -88,12 +88,12 @@ class Venue:
 
 
 def choose_venue(backend: str, where: str | None = None, clock: str | None = None, hosts: Sequence[str] = ()) -> Venue:
-    """What these words come to, or a PlanError that says why they do not go together."""
+    """The venue of these options; PlanError if they contradict each other."""
     if backend == HOSTS:
         if not hosts:
-            hint = "give --hosts FROM,TO; `longhaul hosts list` knows their names"
-            raise PlanError("choosing the hosts", "", "none is named", hint)
-        _refuse_options(backend, where, clock, "a run on hosts is there, by the real clock")
+            hint = "give --hosts FROM,TO; `longhaul hosts list` prints their names"
+            raise PlanError("choosing the hosts", "", "no host is named", hint)
+        _refuse_options(backend, where, clock, "a run on hosts is on them, in real time")
         return Venue(backend, HOSTS, "real", tuple(hosts))
     if hosts:
         what = f"--hosts {','.join(hosts)} is for the hosts backend"
@@ -127,7 +127,7 @@ _BY = {"virtual": "in virtual time", "real": "in real time"}
 
 
 def targets_of(backend: str) -> list[Target]:
-    """The rows of a backend; PlanError with the known names where it has none."""
+    """The rows of a backend; PlanError with the known names if there is none."""
     found = [target for target in TARGETS if target.backend == backend]
     if not found:
         known = f"known: {', '.join(sorted(BACKENDS))}"
@@ -144,26 +144,26 @@ def _refuse_options(backend: str, where: str | None, clock: str | None, why: str
 
 
 def set_in(run: Run, venue: Venue) -> Run:
-    """The run as it will be carried out there."""
+    """The run as it happens there."""
     run = replace(run, backend=venue.backend, where=venue.where, clock=venue.clock)
     if run.backend == "mininet" and run.where == "guest":
         run = replace(run, memory_mb=run.memory_mb + _MININET_MB + _NODE_MB * len(run.nodes))
     if run.where == "host":
         run = _on_a_shared_kernel(run)
-    return _by_the_real_clock(run) if run.clock == "real" else run
+    return _in_real_time(run) if run.clock == "real" else run
 
 
 def _on_a_shared_kernel(run: Run) -> Run:
     for module in run.modules:
         if module.source:
             raise PlanError(
-                "placing on this host", module.name, "a module that was brought along is loaded into guests only", "use --in guest"
+                "placing on this host", module.name, "a user-supplied module is loaded into guests only", "use --in guest"
             )  # fmt: skip
         if module.params:
             raise PlanError(
                 "placing on this host",
                 module.name,
-                "its parameters belong to the whole machine, and so to its other connections",
+                "its parameters belong to the whole machine, and so to other connections too",
                 "use --in guest, or set them yourself and leave them out of the experiment",
             )
     if any(isinstance(change, ModuleChange) for change in run.schedule):
@@ -173,11 +173,11 @@ def _on_a_shared_kernel(run: Run) -> Run:
             "it changes a module, which belongs to the whole machine",
             "use --in guest",
         )
-    # What a kernel has once is left as it is.
+    # Settings that a kernel has once are left as they are.
     return replace(run, sysctls=())
 
 
-def _by_the_real_clock(run: Run) -> Run:
+def _in_real_time(run: Run) -> Run:
     wires = tuple(Wire((_patient_end(wire.ends[0]), _patient_end(wire.ends[1]))) for wire in run.wires)
     return replace(
         run,
@@ -196,7 +196,7 @@ def _patient_change(change: ScheduledChange) -> ScheduledChange:
 
 
 def _patient(qdiscs: tuple[Qdisc, ...]) -> tuple[Qdisc, ...]:
-    """Rate limiters with credit for the time by which a real timer may be late."""
+    """Rate limiters with credit for the delay of a real timer."""
     return tuple(
         replace(qdisc, options={**qdisc.options, "burst_bytes": _burst(qdisc)}) if qdisc.kind == "tbf" else qdisc
         for qdisc in qdiscs

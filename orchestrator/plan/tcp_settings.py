@@ -1,6 +1,6 @@
-"""The TCP stack of the nodes, sized from the path: socket buffers that never limit, options a study asks for, the guest's RAM.
+"""The TCP stack of the nodes, sized from the path: socket buffers that never limit, options of the experiment, the guest's RAM.
 
-Everything is in terms of the pipe: what the path and its queue hold together, at the largest rate, round trip and buffer of
+Everything is in terms of the pipe: the packets that the path and its queue contain together, at the largest rate, round trip and buffer of
 the run.
 """
 
@@ -12,9 +12,9 @@ from longhaul.orchestrator.plan.qdiscs import SKB_BYTES
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_packets, parse_size
 
-# The kernel keeps socket buffers in an int, to which the last packet is added before it is compared: below that by 16 MB.
+# The kernel keeps socket buffers in an int, to which the last packet is added before the comparison: so 16 MB less.
 MOST_BUFFER_BYTES = 2**31 - 2**24
-# A program that waits to send is woken when no more of its buffer than this is taken, whatever it waited for.
+# A program that waits to send is woken when no more of its buffer than this is in use.
 WOKEN_SHARE = 2 / 3
 # The largest window that TCP can offer.
 LARGEST_WINDOW_BYTES = 65_535 << 14
@@ -23,20 +23,20 @@ _LEAST_READ_BYTES = 6_291_456
 # The kernel raises a smaller window to this.
 _LEAST_WINDOW_BYTES = 1152
 
-# So many pipes a connection may span from its oldest byte to its newest: a window overshoots to two of them, and a control that goes on
-# sending while a lost packet is lost again has been seen to span five (BBR, on a path with a short buffer).
+# How many pipes a connection may span from its oldest byte to its newest: a window overshoots to two of them, and a control that continues to
+# send while a lost packet is lost again has been seen to span five (BBR, on a path with a short buffer).
 _PIPES = 8
 
-# What a sender holds ready beyond its window, in full segments: it is woken to give more when half of it is left. Below the least, a single
-# ACK could use all of it up; above the most, being woken costs nothing to speak of.
+# What a sender has ready beyond its window, in full segments: it is woken to add more when half of it is left. Below the least, a single
+# ACK could use up all of it; above the most, the cost of waking is negligible.
 _LEAST_UNSENT_PACKETS = 48
 _MOST_UNSENT_PACKETS = 384
 
-# The kernel's account of socket buffers, in pages: 4 TB, which no guest has. It books full packets where a sender's are one page of zeros,
-# and under its "memory pressure" windows would shrink without a word.
+# The kernel's account of socket buffers, in pages: 4 TB, which no guest has. It counts full packets where a sender's are one page of zeros,
+# and under its "memory pressure" windows would shrink without a message.
 _ACCOUNT_PAGES = 2**30
 
-# A booted guest, one process with its sockets, a network namespace with its tables, and the second descriptor of a packet on its way.
+# A booted guest, one process with its sockets, a network namespace with its tables, and the second descriptor of a packet in flight.
 _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
 _NODE_BYTES = 512 * 1024
@@ -70,7 +70,7 @@ Sysctls = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
-    """What distinguishes one sender node from another, as it is where a flow asks for nothing; `rtt_us` None is the path's."""
+    """The differences between sender nodes, with the defaults; `rtt_us` None is the path's."""
 
     rtt_us: int | None = None
     sack: bool = True
@@ -83,21 +83,21 @@ class HostOptions:
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """The most that is on the way or waiting, in full frames."""
+    """The most that is in flight or waiting, in full frames."""
 
     packets: int
     mtu: int
 
     @property
     def skb_bytes(self) -> int:
-        """What the kernel books for one of its packets."""
+        """The kernel's account of one of its packets."""
         return max(SKB_BYTES, self.mtu + SKB_BYTES - 1500)
 
     @property
     def write_bytes(self) -> int:
         """
-        Send buffer, from the start. The kernel's own way there, twice the window as it grows, ends where the product of window and
-        packet leaves an int: the buffer then stays as small as it began.
+        Send buffer, from the start. The kernel's own tuning, to twice the window as it grows, ends where the product of window and
+        packet overflows an int: the buffer then stays as small as it began.
         """
         return self._buffer_bytes(_LEAST_WRITE_BYTES)
 
@@ -110,12 +110,12 @@ class Pipe:
         return min(MOST_BUFFER_BYTES, max(least, _PIPES * self.packets * self.skb_bytes))
 
     def unsent_packets(self, tcp_flows: int) -> int:
-        """What each sender may hold ready beyond its window: its share of the pipe."""
+        """What each sender may have ready beyond its window: its share of the pipe."""
         share = self.packets // max(tcp_flows, 1)
         return min(max(share, _LEAST_UNSENT_PACKETS), _MOST_UNSENT_PACKETS)
 
     def memory_mb(self, *, tcp_flows: int, flows: int, iperf3_flows: int, nodes: int, bottlenecks: int) -> int:
-        """RAM of a guest, in a few steps so that runs of a sweep look alike. Pages that are not used cost nothing."""
+        """RAM of a guest, in a few steps so that the runs of a sweep have the same. Unused pages cost nothing."""
         windows = 4 * bottlenecks * self.packets + tcp_flows * self.unsent_packets(tcp_flows)
         queued = min(tcp_flows * self.write_bytes, windows * self.skb_bytes)
         transit = 2 * bottlenecks * self.packets * _TRANSIT_BYTES
@@ -125,32 +125,32 @@ class Pipe:
 
 
 def window_bytes(flow: str, written: str, segment: int) -> int:
-    """A window that an experiment asks for, in bytes of segments of so many; PlanError for one that no receiver can hold its sender to."""
+    """A window of an experiment in bytes, for segments of this size; PlanError if no receiver can limit its sender to it."""
     try:
         window = parse_packets(written) * segment
     except ValueError:
         window = parse_size(written)
     least = max(segment, _LEAST_WINDOW_BYTES)
     if window < least:
-        what = f"{written} is {window} bytes, and the kernel holds no sender to less than {least}"
+        what = f"{written} is {window} bytes, and the kernel limits no sender to less than {least}"
         raise PlanError("compiling", f"flows.{flow}.window", what, f"give it at least {-(-least // segment)} packets")
-    # The kernel offers whole segments. From one and a part it grows without a limit.
+    # The kernel offers whole segments. A window between one and two segments would grow without a limit.
     return segment if segment < window < 2 * segment else window
 
 
 def largest_window_bytes(mtu: int, mss_bytes: int) -> int:
-    """What one connection can always have on its way: TCP's own window, or what full packets of this size take of a send buffer that is still filled in time."""
+    """What one connection can always have in flight: TCP's largest window, or the full packets of this size that fit a send buffer that is refilled in time."""
     return min(LARGEST_WINDOW_BYTES, int(WOKEN_SHARE * MOST_BUFFER_BYTES) // Pipe(0, mtu).skb_bytes * mss_bytes)
 
 
 def kernel_sysctls() -> Sysctls:
-    """Those that a kernel has only once: no account of all its sockets holds one of them back."""
+    """Settings that a kernel has only once: no account of all its sockets limits one of them."""
     pages = f"{_ACCOUNT_PAGES} {_ACCOUNT_PAGES} {_ACCOUNT_PAGES}"
     return (("net/ipv4/tcp_mem", pages), ("net/ipv4/udp_mem", pages))
 
 
 def router_sysctls() -> Sysctls:
-    """A host that passes packets on, and says nothing to those who send them."""
+    """A host that forwards packets, and sends no redirects."""
     return (
         ("net/ipv4/ip_forward", "1"),
         ("net/ipv4/conf/all/send_redirects", "0"),
@@ -159,11 +159,11 @@ def router_sysctls() -> Sysctls:
 
 
 def end_sysctls(pipe: Pipe, options: HostOptions | None, tcp_flows: int) -> Sysctls:
-    """An end host; the receiver has no options: it takes what the sender asks for."""
+    """An end host; the receiver has no options: it accepts those of the sender."""
     ecn = "2" if options is None else "1" if options.ecn else "0"
     return (
         ("net/ipv4/tcp_no_metrics_save", "1"),
-        # 2: timestamps begin at the same number at both ends. With random beginnings (1) TCP-LP's delay of one way overflows.
+        # 2: timestamps begin at the same number at both ends. With random beginnings (1) TCP-LP's one-way delay overflows.
         ("net/ipv4/tcp_timestamps", "2"),
         ("net/ipv4/tcp_window_scaling", "1"),
         ("net/ipv4/tcp_moderate_rcvbuf", "1"),
@@ -173,7 +173,7 @@ def end_sysctls(pipe: Pipe, options: HostOptions | None, tcp_flows: int) -> Sysc
         ("net/ipv4/tcp_recovery", "1" if options is None or options.recovery == "rack" else "0"),
         # The receive buffer starts at its largest: a window that has to be tuned up would hold back slow start.
         ("net/ipv4/tcp_rmem", f"4096 {pipe.read_bytes} {pipe.read_bytes}"),
-        # The send buffer too, and what is not sent yet is bounded by itself.
+        # The send buffer too; data that is not sent yet has its own limit.
         ("net/ipv4/tcp_wmem", f"4096 {pipe.write_bytes} {pipe.write_bytes}"),
         ("net/ipv4/tcp_notsent_lowat", f"{pipe.unsent_packets(tcp_flows) * pipe.mtu}"),
     )

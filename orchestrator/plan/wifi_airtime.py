@@ -1,4 +1,4 @@
-"""The air time of 802.11, as arithmetic: what `kmod/sch_lh_dcf.c` has to come to, and what an experiment may expect of a channel.
+"""The air time of 802.11 as arithmetic: the result that `kmod/sch_lh_dcf.c` must have, and what an experiment may expect of a channel.
 
 IEEE 802.11-1999 clause 9.2 (DCF) and clause 15 (DSSS, long preamble), without propagation delay; times in microseconds:
 
@@ -15,7 +15,7 @@ meets a frame of data with the chance c = 1 / (1 + mean backoff in slots) that o
 
     time of k packets = k (DIFS + backoff(31) + exchange(data)) + DIFS + exchange(ack) + c (DIFS + collision(data) + backoff(63))
 
-Where a window of one packet leaves nothing to contend with, each of the two waits for its own backoff: `alternating_bps`.
+Where a window of one packet leaves no contention, each of the two waits for its own backoff: `alternating_bps`.
 
 `saturation` is Bianchi's model (IEEE JSAC 18(3), 2000) of n transmitters that always have a frame, with the retry limit (Wu et
 al., INFOCOM 2002): tau the chance to transmit in a slot, p that of a transmission to collide.
@@ -39,7 +39,7 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What determines the times."""
+    """The parameters that determine the times."""
 
     rate_bps: int
     basic_rate_bps: int
@@ -51,12 +51,12 @@ class Channel:
         return self.arrival_us(packet_bytes) + SIFS_US + self._control_us(ACK_BYTES)
 
     def arrival_us(self, packet_bytes: int) -> int:
-        """From the first bit of an RTS or frame to the last of the data: then the packet is there."""
+        """From the first bit of an RTS or frame to the last of the data, when the packet arrives."""
         before_us = self._control_us(RTS_BYTES) + self._control_us(CTS_BYTES) + 2 * SIFS_US if self.rts else 0
         return before_us + frame_us(packet_bytes + self.overhead_bytes, self.rate_bps)
 
     def collision_us(self, packet_bytes: int) -> int:
-        """What is lost by a collision whose longest packet this is."""
+        """The time lost by a collision whose longest packet this is."""
         lost_us = (
             self._control_us(RTS_BYTES) if self.rts else frame_us(packet_bytes + self.overhead_bytes, self.rate_bps)
         )
@@ -77,7 +77,7 @@ class Channel:
         return payload_bytes * 8_000_000 / (both_us + 2 * (DIFS_US + mean_backoff_us()))
 
     def saturation(self, transmitters: int, packet_bytes: int) -> Saturation:
-        """What transmitters of equal packets come to that always have one."""
+        """The result of transmitters of equal packets that always have one."""
         tau, collided = _fixed_point(transmitters)
         idle = (1 - tau) ** transmitters
         one = transmitters * tau * (1 - tau) ** (transmitters - 1)

@@ -1,4 +1,4 @@
-"""Which lanes share the air: links of a medium that have a node in common are one 802.11 channel, and each lane with a rate on it is a
+"""Shared 802.11 channels: links of a medium with a common node are one channel, and each lane with a rate on it is a
 transmitter (docs/wireless.md).
 
     w1 --- base ~~~ air ~~~ m1      base>air, m1>air and m2>air are three transmitters of channel 1
@@ -23,7 +23,7 @@ _BASIC_RATE_BPS = 1_000_000
 
 
 def find_channels(graph: Graph) -> dict[Lane, int]:
-    """The number of each lane's channel, from 1, of the lanes that are on one."""
+    """The number of each lane's channel, from 1, for the lanes on one."""
     of_node: dict[str, int] = {}
     links = [link for link in graph.links if any(graph.lanes[lane].medium for lane in (link, link[::-1]))]
     for number, link in enumerate(links, 1):
@@ -34,22 +34,22 @@ def find_channels(graph: Graph) -> dict[Lane, int]:
 
 
 def check_channels(channels: Mapping[Lane, int], states: Sequence[PathState]) -> None:
-    """PlanError where the transmitters of a channel are to have different rates at one time."""
+    """PlanError if the transmitters of a channel have different rates at one time."""
     for state in states:
         first: dict[int, Lane] = {}
         for lane, number in channels.items():
             other = first.setdefault(number, lane)
             rates = [state.lanes[one].rate_bps for one in (other, lane)]
             if rates[0] != rates[1]:
-                said = " and ".join(
+                listed = " and ".join(
                     f"{'-'.join(one)} {format_rate(rate or 0)}" for one, rate in zip((other, lane), rates, strict=True)
                 )
-                what = f"they share one channel, which has one rate: {said}"
+                what = f"they share one channel, which has one rate: {listed}"
                 raise PlanError("compiling", "links", what, "give every link of the channel the same bandwidth")
 
 
 def transmitter(state: LaneState, start: LaneState, channel: int, name: str, seed: int, *, below_netem: bool) -> Qdisc:
-    """A lane's rate and queue, as one of a channel's; the basic rate is the start's, for it cannot change."""
+    """A lane's rate and queue, as one of a channel's; the basic rate is the start's, because it cannot change."""
     assert state.rate_bps is not None and start.rate_bps is not None and state.buffer is not None
     if state.queue != "droptail":
         what = f"{name} sends on a shared channel, whose queues are droptail, not {state.queue}"

@@ -1,1 +1,1 @@
-"""A plan in words and pictures."""
+"""A plan as text and pictures."""

@@ -1,4 +1,4 @@
-"""What a schedule does to the path and to flows, in the words of an experiment: one text a moment.
+"""The changes of a schedule as text, one per moment, in the terms of an experiment.
 
 Charts mark these moments, Grafana gets them as annotations, Prometheus as labels.
 """
@@ -12,8 +12,8 @@ from longhaul.orchestrator.plan.run import DeviceChange, Option, Run
 from longhaul.orchestrator.preview.describe import change_text
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
 
-# The options of a qdisc that a mark tells.
-_SAID: dict[str, Callable[[Option], str]] = {
+# The options of a qdisc that a mark shows.
+_SHOWN: dict[str, Callable[[Option], str]] = {
     "rate_bps": lambda value: format_rate(_whole(value)),
     "delay_ns": lambda value: f"delay {format_duration(_whole(value) // 1000)}",
     "loss_2p32": lambda value: f"loss {format_share(round(_whole(value) / 2**32, 9))}",
@@ -23,7 +23,7 @@ _SAID: dict[str, Callable[[Option], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment at which the path or a flow changes, and to what."""
+    """A moment at which the path or a flow changes, and its new values."""
 
     at_us: int
     text: str
@@ -35,28 +35,28 @@ class Mark:
 
 
 def run_marks(run: Run) -> list[Mark]:
-    """The scheduled changes, one mark a moment."""
+    """The scheduled changes, one mark per moment."""
     options = {(end.node, end.dev, qdisc.handle): qdisc.options for end in run.ends for qdisc in end.qdiscs}
     bottleneck = {(link.node, link.dev) for link in run.links[:1]}
     texts: dict[int, list[str]] = {}
     for change in run.schedule:
-        told = texts.setdefault(change.at_us, [])
+        lines = texts.setdefault(change.at_us, [])
         if not isinstance(change, DeviceChange):
-            told.append(change_text(run, change))
+            lines.append(change_text(run, change))
             continue
-        if change.mtu is not None and (text := f"MTU {change.mtu}") not in told:
-            told.append(text)
+        if change.mtu is not None and (text := f"MTU {change.mtu}") not in lines:
+            lines.append(text)
         side = "" if (change.node, change.dev) in bottleneck else "reverse "
         for qdisc in change.qdiscs:
             place = change.node, change.dev, qdisc.handle
             new = [side + text for text in _changed(options.get(place, {}), qdisc.options)]
-            told += [text for text in new if text not in told]
+            lines += [text for text in new if text not in lines]
             options[place] = qdisc.options
-    return [Mark(at_us, ", ".join(told) or "path changes") for at_us, told in sorted(texts.items())]
+    return [Mark(at_us, ", ".join(lines) or "path changes") for at_us, lines in sorted(texts.items())]
 
 
 def _changed(before: Mapping[str, Option], after: Mapping[str, Option]) -> list[str]:
-    return [say(value) for name, say in _SAID.items() if (value := after.get(name)) != before.get(name)]
+    return [show(value) for name, show in _SHOWN.items() if (value := after.get(name)) != before.get(name)]
 
 
 def _whole(value: Option) -> int:

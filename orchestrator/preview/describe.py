@@ -1,4 +1,4 @@
-"""A plan for people: every resolved number, where each impairment sits, the qdiscs in the words of tc, cost and notes."""
+"""A plan as text: every resolved number, the place of each impairment, the qdiscs as tc commands, cost and notes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
 
 _MOST_POINTS = 20
-_MOST_WAYS = 8
+_MOST_PATHS = 8
 
 
 def describe_plan(plan: Plan) -> str:
-    """The whole plan: the first run in full, the others by what differs."""
+    """The whole plan: the first run in full, the differences of the others."""
     title, *details = describe_run(plan.runs[0])
     drawn = as_text(picture_of(plan.graph)).splitlines()
     lines = [title, "", *(f"  {line}" for line in drawn), *details]
@@ -31,18 +31,18 @@ def describe_plan(plan: Plan) -> str:
 
 
 def control_text(cc: str | None, variant: str | None) -> str:
-    """A flow's congestion control, with the name that a study gives it where that is another one."""
+    """A flow's congestion control, with a study's name for it if that differs."""
     if cc is None:
         return "udp"
     return cc if variant in (None, cc) else f"{cc} ({variant})"
 
 
-# What stands for the completion of a flow that never had a connection.
+# The completion of a flow that never had a connection, in tables.
 NO_ANSWER = "no answer"
 
 
 def unanswered(flow: Mapping[str, Any]) -> bool:
-    """Whether nothing ever answered this flow of a document; of what was kept before that was noted, it is not known."""
+    """Whether no response ever reached this flow of a document; documents from before `connected_s` do not contain it."""
     return "connected_s" in flow and flow["connected_s"] is None
 
 
@@ -63,18 +63,18 @@ def describe_run(run: Run) -> Iterator[str]:
     for end in run.ends:
         yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
     for change in run.schedule:
-        told = _device_text(change) if isinstance(change, DeviceChange) else [change_text(run, change)]
-        yield from (f"  at {format_duration(change.at_us)} {line}" for line in told)
+        lines = _device_text(change) if isinstance(change, DeviceChange) else [change_text(run, change)]
+        yield from (f"  at {format_duration(change.at_us)} {line}" for line in lines)
 
 
 def change_text(run: Run, change: ModuleChange | FlowChange) -> str:
-    """What a schedule does to a flow or to a module, as in bic: cc reno."""
+    """A schedule's change of a flow or of a module, as in bic: cc reno."""
     if isinstance(change, ModuleChange):
         return f"{change.module}: {' '.join(f'{name}={value}' for name, value in change.params.items())}"
-    told = [] if change.cc is None else [f"cc {change.cc}"]
+    changes = [] if change.cc is None else [f"cc {change.cc}"]
     if change.max_pacing_bps is not None:
-        told.append(f"rate {format_rate(change.max_pacing_bps)}" if change.max_pacing_bps else "no rate")
-    return f"{run.flows[change.flow].name}: {', '.join(told)}"
+        changes.append(f"rate {format_rate(change.max_pacing_bps)}" if change.max_pacing_bps else "no rate")
+    return f"{run.flows[change.flow].name}: {', '.join(changes)}"
 
 
 def _device_text(change: DeviceChange) -> Iterator[str]:
@@ -85,20 +85,20 @@ def _device_text(change: DeviceChange) -> Iterator[str]:
 
 
 def _picture(run: Run) -> Iterator[str]:
-    """Each way that flows go, with what happens to packets in each direction."""
-    ways = dict.fromkeys((flow.from_node, flow.to_node, flow.forward, flow.back) for flow in run.flows)
+    """Each path of flows, with what happens to packets in each direction."""
+    paths = dict.fromkeys((flow.from_node, flow.to_node, flow.forward, flow.back) for flow in run.flows)
     devices = {end.dev: end for end in run.ends}
-    for sender, receiver, forward, back in list(ways)[:_MOST_WAYS]:
+    for sender, receiver, forward, back in list(paths)[:_MOST_PATHS]:
         there = [text for dev in forward if (text := _device_picture(devices[dev]))]
         yield f"  {' ----> '.join([sender, *there, receiver])}"
         returning = [text for dev in reversed(back) if (text := _device_picture(devices[dev]))]
         yield f"  {' <---- '.join([sender, *returning, receiver])}"
-    if len(ways) > _MOST_WAYS:
-        yield f"  and {len(ways) - _MOST_WAYS} more ways"
+    if len(paths) > _MOST_PATHS:
+        yield f"  and {len(paths) - _MOST_PATHS} more paths"
 
 
 def _device_picture(end: End) -> str:
-    """What the qdiscs of a device do, in the order in which a packet meets them; empty where there are none."""
+    """The work of a device's qdiscs, in the order in which a packet meets them; empty without qdiscs."""
     parts = [_netem_text(qdisc) for qdisc in end.qdiscs if qdisc.kind == "netem"]
     parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if qdisc.kind == "tbf"]
     parts += [

@@ -1,9 +1,9 @@
-"""What a picture of a run shows, as plain numbers: nodes, links with what each direction does to packets, the ways of the flows.
+"""The content of a run's drawing, as plain numbers: nodes, links with what each direction does to packets, the paths of the flows.
 
-    a1 --- s1 ===[ bottleneck ]=== s2 --- b1        nodes a1 s1 s2 b1; links a1-s1 s1-s2 s2-b1; way of a flow: a1 s1 s2 b1
+    a1 --- s1 ===[ bottleneck ]=== s2 --- b1        nodes a1 s1 s2 b1; links a1-s1 s1-s2 s2-b1; path of a flow: a1 s1 s2 b1
 
-It is made of the experiment at one point, before a plan hides links behind devices and queueing disciplines. Where a graph is
-larger than anybody can look at, what flows use is drawn first, and the rest is counted.
+It is made of the experiment at one point, before a plan hides links behind devices and queueing disciplines. Of a very large
+graph, the parts that flows use are drawn first, and the rest is counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_FLOWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a link; without a rate it has no queue. `bursts`: losses come by the Gilbert-Elliott model."""
+    """One direction of a link; without a rate it has no queue. `bursts`: losses follow the Gilbert-Elliott model."""
 
     rate_bps: int | None
     delay_us: int
@@ -51,7 +51,7 @@ class PathNode:
 
 @dataclass(frozen=True, slots=True)
 class PathLink:
-    """`name` is what an experiment's `links` calls it; `ends` are in the order of its forward direction."""
+    """`name` is its name in an experiment's `links`; `ends` are in the order of its forward direction."""
 
     name: str
     ends: tuple[str, str]
@@ -62,7 +62,7 @@ class PathLink:
 
 @dataclass(frozen=True, slots=True)
 class PathFlow:
-    """`entry` is the position in the experiment's list of flows that it comes from, `rtt_us` its base round trip."""
+    """`entry` is its position in the experiment's list of flows, `rtt_us` its base round trip."""
 
     name: str
     entry: int
@@ -74,7 +74,7 @@ class PathFlow:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`hosts` are the ends that flows may name; what is more than a picture holds is counted."""
+    """`hosts` are the end hosts that flows may name; nodes and flows that do not fit are counted."""
 
     nodes: tuple[PathNode, ...]
     links: tuple[PathLink, ...]
@@ -85,7 +85,7 @@ class Drawing:
 
 
 def drawing_of(experiment: Experiment) -> Drawing:
-    """The picture of an experiment that has no sweep; PlanError as compiling it."""
+    """The drawing of an experiment without a sweep; PlanError as in compiling it."""
     placement = place_flows(experiment)
     path = resolve_path(experiment, placement, path_changes(experiment))
     graph, state = placement.graph, path.states[0]
@@ -149,7 +149,7 @@ def _direction(lane: LaneState) -> Direction:
 
 
 def _share(word: int) -> float:
-    """A probability as netem holds it, to the digits in which people write one."""
+    """netem's probability, in as many digits as people write."""
     return float(f"{word / 2**32:.4g}")
 
 

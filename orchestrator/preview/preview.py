@@ -1,9 +1,9 @@
-"""What an experiment comes to while somebody still writes it: numbers, cost, a drawing; of a large sweep a sample speaks for all.
+"""Preview an experiment while the user writes it: numbers, cost, a drawing; a large sweep is sampled.
 
     experiment --every point, or a seeded sample of them--> plan --> numbers, notes, cost         the first point --> drawing
 
-A preview promises to take no longer for a large sweep than for one of `MOST_RUNS` runs. What it says of the cost is then an estimate,
-and a combination that was not looked at may still be refused when the experiment is handed in.
+A preview takes no longer for a large sweep than for one of `MOST_RUNS` runs. Its cost is then an estimate,
+and a combination outside the sample may still be refused when the experiment is submitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_RUNS = 40
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A run in the units of its field: the bottleneck, what fits on it and in front of it, what it costs."""
+    """A run in the units of its fields: the bottleneck, its BDP and buffer, the cost."""
 
     bandwidth_bps: int
     rtt_us: int
@@ -56,7 +56,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class PointCost:
-    """A point of the sweep that was resolved, and the wall seconds of one of its runs."""
+    """A resolved point of the sweep, and the wall seconds of one of its runs."""
 
     point: Mapping[str, str]
     bandwidth_bps: int
@@ -67,7 +67,7 @@ class PointCost:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`plan` holds the runs that were resolved, out of `runs`; `fields` are those swept, with their values."""
+    """`plan` has the resolved runs, out of `runs`; `fields` are those swept, with their values."""
 
     plan: Plan
     runs: int
@@ -85,7 +85,7 @@ class Preview:
 
 
 def preview(experiment: Experiment, *, seed: int | None = None, repeats: int | None = None, **venue: Any) -> Preview:
-    """What the experiment comes to; SpecError and PlanError as compiling it, as far as it was looked at."""
+    """The preview of an experiment; SpecError and PlanError as in compiling it, for the points of the sample."""
     points = count_points(experiment.sweep)
     each = repeats or experiment.repeats
     part = experiment
@@ -111,13 +111,13 @@ def preview(experiment: Experiment, *, seed: int | None = None, repeats: int | N
 
 
 def _sample(experiment: Experiment, points: int) -> list[Point]:
-    """The first point and a seeded choice of the others: a regular one would fall in step with an axis."""
+    """The first point and a seeded choice of the others: a regular choice would fall in step with an axis."""
     chosen = {0, *random.Random(points).sample(range(1, points), MOST_RUNS - 1)}  # noqa: S311 (a sample, no secret)
     return [point for position, point in enumerate(expand(experiment.sweep)) if position in chosen]
 
 
 def _fields(experiment: Experiment, part: Experiment) -> Mapping[str, list[str]]:
-    """Axes whole; of a long list of points, what the sample has."""
+    """Whole axes; for a long list of points, those of the sample."""
     if isinstance(experiment.sweep, dict):
         return swept_texts([{path: value} for path, values in experiment.sweep.items() for value in values])
     return swept_texts(part.sweep)

@@ -1,10 +1,10 @@
-"""A picture of a graph, as text and as SVG: the first pair's way as a spine, every other node under the one it hangs from.
+"""A picture of a graph, as text and as SVG: the first pair's path as a spine, all other nodes below the node they are linked to.
 
     a1 --- s1 ===[ 100 Mbit/s, 20 ms ]=== s2 --- b1
            |                              |
            a2                             b2
 
-A double line has a rate, a wavy one is a channel that is shared. Numbers are the graph's: a topology's own, or in a plan those of its
+A double line has a rate, a wavy one is a shared channel. Numbers are the graph's: a topology's, or in a plan those of its
 experiment. Neighbours that look alike are drawn once.
 """
 
@@ -45,7 +45,7 @@ class Picture:
 
 
 def picture_of(graph: Graph) -> Picture:
-    """What is to be drawn."""
+    """The picture of a graph."""
     spine = _spine(graph)
     drawn = set(spine)
     hanging = {}
@@ -70,7 +70,7 @@ def as_text(picture: Picture) -> str:
         text = ""
         for column, texts in zip(columns, below, strict=True):
             if index < len(texts):
-                # A text that would run into the one before it begins a line of its own further down.
+                # A text that would run into the one before it starts further to the right.
                 text = text.ljust(column) if len(text) < column else text + "  "
                 text += texts[index]
         rows.append(text)
@@ -83,7 +83,7 @@ def _column(hanging: Sequence[Hanging]) -> list[str]:
 
 
 def as_svg(picture: Picture, title: str) -> str:
-    """One image with no outside parts, in the colour of the text around it."""
+    """One self-contained image, in the colour of the text around it."""
     x, places = float(_MARGIN), []
     for name, line in zip(picture.spine, (*picture.lines, None), strict=True):
         texts = [f"{one.name} {one.label}" for one in picture.hanging[name]]
@@ -135,8 +135,8 @@ def _svg_text(x: float, y: float, text: str, anchor: str) -> str:
 
 def _spine(graph: Graph) -> list[str]:
     for pair in graph.pairs:
-        if (way := graph.route(*pair)) is not None:
-            return way
+        if (route := graph.route(*pair)) is not None:
+            return route
     hosts = [name for name in graph.hosts if graph.is_end(name)] or list(graph.neighbours)
     return graph.route(hosts[0], hosts[-1]) or hosts[:1]
 
@@ -145,7 +145,7 @@ def _hang(graph: Graph, name: str, depth: int, drawn: set[str]) -> Iterator[Hang
     for other in graph.neighbours[name]:
         if other not in drawn:
             drawn.add(other)
-            # Towards the spine is how its packets come; the way back is told where it differs.
+            # The label is of the direction towards the spine; the other direction is added if it differs.
             yield Hanging(other, _label(graph, (other, name)), depth)
             yield from _hang(graph, other, depth + 1, drawn)
 
@@ -192,7 +192,7 @@ def _label(graph: Graph, lane: Lane) -> str:
 
 
 def _numbers(carriage: Carriage) -> list[str]:
-    """What a lane does, the rate first."""
+    """The values of a lane, the rate first."""
     numbers = []
     if carriage.rate_bps is not None:
         numbers.append(format_rate(carriage.rate_bps) + (f" {carriage.medium}" if carriage.medium else ""))

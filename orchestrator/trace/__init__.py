@@ -1,1 +1,1 @@
-"""What was recorded: the records of trace.bin, read at once or while they are written."""
+"""The records of trace.bin, read at once or while they are written."""

@@ -1,7 +1,7 @@
-"""Traces of several endpoints that grow at the same time -> one trace.bin that grows, in the order of time.
+"""Merge the growing traces of several endpoints into one growing trace.bin, in the order of time.
 
-Each endpoint's records come in its own order, and their times count from the same instant. A record waits here until every other
-endpoint has said something later, but never long: people watch the run, and a host that has nothing to say must not hold it up.
+Each endpoint's records arrive in its own order, and their times count from the same instant. A record waits here until every other
+endpoint has sent a later one, but never long: users watch the run, and a silent host must not delay it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, trac
 
 Rows = NDArray[np.uint8]
 
-# The most that a record waits for those of others.
+# The longest time that a record waits for those of others.
 WAIT_NS = 300_000_000
 
 
 class MergedTrace:
-    """The trace of a run, written as its parts come in."""
+    """The trace of a run, written as its parts arrive."""
 
     def __init__(self, path: Path, names: list[str]) -> None:
         self._file = path.open("wb")
@@ -54,7 +54,7 @@ class MergedTrace:
             self._latest_ns[name] = int(_times(rows)[-1])
 
     def write(self, now_ns: int) -> None:
-        """Write what need not wait any longer at this time of the run."""
+        """Write the records that need not wait any longer at this time of the run."""
         self._write_until(max(min(self._latest_ns.values()), now_ns - WAIT_NS))
 
     def finish(self) -> None:
@@ -63,7 +63,7 @@ class MergedTrace:
         self._file.close()
 
     def close(self) -> None:
-        """Let go of the file, whatever is missing."""
+        """Close the file, even if records are missing."""
         self._file.close()
 
     def left_over(self) -> list[str]:

@@ -1,7 +1,7 @@
-"""trace.bin -> numpy: what a run's kernel wrote, record for record (docs/run-directory.md, kmod/lh_trace.h).
+"""trace.bin -> numpy: the records that a run's kernel wrote (docs/run-directory.md, kmod/lh_trace.h).
 
-A Trace holds one structured array a kind. The header of the file names the layout; a file whose layout is not the one
-known here is refused, never guessed at. `TraceTail` reads the end of a file that still grows.
+A Trace has one structured array per kind. The header of the file contains the layout; a file with an unknown layout
+is refused. `TraceTail` reads the end of a growing file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Columns = dict[str, NDArray[Any]]
 # Nanoseconds from the start of the experiment, both ends included.
 SpanNs = tuple[int, int]
 EVER: SpanNs = (0, 2**64 - 1)
-# Who has a trace gives: kind of record, fields, number of the flow or link, time.
+# Reads columns of a trace: kind of record, fields, number of the flow or link, time.
 ColumnSource = Callable[[str, Sequence[str], int, SpanNs], Columns]
 
 _COMMON = [("t_ns", "u8", 0), ("kind", "u1", 8), ("state", "u1", 9), ("id", "u2", 10)]
@@ -82,7 +82,7 @@ _FIELDS: dict[str, tuple[int, list[tuple[str, str, int]]]] = {
 }
 
 DROP_QUEUE, DROP_RANDOM = 1, 2
-# An ACK's state from this on: TCP reduces its window (CWR), recovers, or has lost all.
+# An ACK's state from this on: TCP reduces its window (CWR), is in recovery, or in loss.
 STATE_RECOVERING = 2
 EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
 EVENT_PATH_CHANGE, EVENT_END, EVENT_FLOW_CHANGE = 4, 5, 6
@@ -106,7 +106,7 @@ KIND_NUMBERS: dict[str, int] = {name: number for name, (number, _) in _FIELDS.it
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One array a kind, each in the order in which it was written."""
+    """One array per kind, each in the order of writing."""
 
     acks: Records
     flows: Records
@@ -148,7 +148,7 @@ def trace_header() -> bytes:
 
 
 def read_trace(path: Path) -> Trace:
-    """The whole of a finished trace; TraceError where it is not one."""
+    """The whole of a finished trace; TraceError if it is not one."""
     try:
         with path.open("rb") as file:
             _check_header(path, file.read(HEADER_BYTES))
@@ -174,13 +174,13 @@ def split_records(body: NDArray[np.uint8]) -> Trace:
         raise TraceError(
             "reading trace",
             "",
-            f"it holds records of unknown kinds: {sorted(set(kind.tolist()) - set(KIND_NUMBERS.values()))}",
+            f"it contains records of unknown kinds: {sorted(set(kind.tolist()) - set(KIND_NUMBERS.values()))}",
         )
     return Trace(*(arrays[kind] for kind in TRACE_KINDS))
 
 
 def trace_sha256(path: Path) -> str:
-    """What two runs compare to be called identical."""
+    """The hash by which two runs are compared."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -199,7 +199,7 @@ def _check_header(path: Path, header: bytes) -> None:
 
 
 class TraceTail:
-    """How far a growing trace has come, cheaply."""
+    """The time that a growing trace has reached, cheaply."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -207,7 +207,7 @@ class TraceTail:
     def virtual_ns(self) -> int:
         """Time of the last complete record; -1 before there is one."""
         try:
-            # Where a guest writes it by name it may be anything: a link to another file, a pipe without an end.
+            # A file that a guest writes by name may be anything: a link to another file, a pipe without an end.
             handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
             return -1

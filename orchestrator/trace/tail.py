@@ -1,7 +1,7 @@
-"""A trace that still grows: its new records whenever somebody looks, none of them read twice.
+"""Follow a growing trace: its new records at each call, none of them read twice.
 
-Where it is replaced by another (a guest's death is tried again from the start), that is noticed and said. What writes it may be a
-stranger's kernel: links and pipes are not followed, and a file that is no trace is a TraceError.
+A trace that another file replaces (a guest that died is started again) is detected. The file may come from an
+untrusted kernel: links and pipes are not followed, and a file that is not a trace is a TraceError.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import numpy as np
 from longhaul.orchestrator.system.errors import TraceError
 from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, Trace, split_records, trace_header
 
-# Of a long trace a piece at a time is in memory.
+# Only a piece of a long trace is in memory.
 _PIECE_BYTES = 2**16 * RECORD_BYTES
 
 
 class GrowingTrace:
-    """The first of these files that has something in it, for as long as anybody writes to it, whatever becomes of its name."""
+    """The first of these files with content, also after it was renamed or deleted."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         self._places = places
         self._place: Path | None = None
         self._handle = -1
         self._at = 0
-        # When it was last written to, as of the newest records that were read.
+        # The file's time of modification when its newest records were read.
         self.written_ns = 0
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
     def find(self) -> bool:
-        """Whether it is open; where it is not yet, the files are looked for."""
+        """Whether the file is open; looks for it if not."""
         for place in self._places if self._handle < 0 else ():
             try:
                 handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -45,7 +45,7 @@ class GrowingTrace:
                 continue
             except OSError as error:
                 raise TraceError("following trace", str(place), error.strerror or str(error)) from error
-            # An empty one may stay so: a guest that samples gets a descriptor that it does not use.
+            # An empty file may stay empty: a guest that samples gets a descriptor that it does not use.
             if os.fstat(handle).st_size < HEADER_BYTES:
                 os.close(handle)
                 continue
@@ -54,7 +54,7 @@ class GrowingTrace:
         return self._handle >= 0
 
     def replaced(self) -> bool:
-        """Whether another file is in its place by now; the next look then reads that one, from its start."""
+        """Whether another file has replaced it; the next call then reads that one, from its start."""
         if self._place is None or self._handle < 0:
             return False
         try:
@@ -68,13 +68,15 @@ class GrowingTrace:
         return True
 
     def read(self) -> Iterator[Trace]:
-        """The whole records that have come since the last look, in pieces."""
+        """The whole records since the last call, in pieces."""
         if not self.find():
             return
         found = os.fstat(self._handle)
         if self._at == 0:
             if os.pread(self._handle, HEADER_BYTES, 0) != trace_header():
-                raise TraceError("following trace", str(self._place), "it does not begin as a trace of this version")
+                raise TraceError(
+                    "following trace", str(self._place), "its header is not that of a trace of this version"
+                )
             self._at = HEADER_BYTES
         whole = (found.st_size - self._at) // RECORD_BYTES * RECORD_BYTES
         end = self._at + whole

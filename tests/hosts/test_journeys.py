@@ -227,7 +227,7 @@ def test_a_path_that_is_not_provisioned(runner: Runner, tmp_path: Path, monkeypa
     for flow in APPTCP["flows"][0], {"name": "app", "udp": "5 Mbit/s"}:
         code, _, messages = runner.run({**APPTCP, "flows": [flow]})
         assert code == 2, messages
-        assert "gives way to nobody, and the path from alpha to beta is not provisioned" in messages
+        assert "does not give way to other flows, and the path from alpha to beta is not provisioned" in messages
     # What is deployed is still wider: that is told, and nothing runs until both are the same.
     code, document, _ = runner.run(CUBIC)
     assert code == 4

@@ -256,7 +256,7 @@ _CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {
     "kernels": ("building kernels for guests", _kernels),
     "iperf3": ("flows with `tool: iperf3`", _iperf3),
     "mininet --in guest": ("real Mininet in a guest", _mininet("guest")),
-    "mininet --in host": ("real Mininet on this machine's own kernel", _mininet("host")),
+    "mininet --in host": ("real Mininet on this machine's kernel", _mininet("host")),
     "hosts": ("runs on physical hosts, and making hosts ready for them", _hosts),
     "service": ("`longhaul serve`, its record in SQLite", _service),
     "postgresql": ("the service's record on PostgreSQL", _postgresql),

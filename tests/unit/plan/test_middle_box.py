@@ -90,7 +90,7 @@ def test_the_policy_of_today_holds_for_it() -> None:
         **WITH_BOX,
         "hosts": {**WITH_BOX["hosts"], "box": {**BOX, "emulates": {"hk": "eth1", "chicago": "eth3"}}},
     }
-    assert list(not_allowed(Policy.model_validate(elsewhere), run)) == ["nothing may be emulated on eth2 of box"]
+    assert list(not_allowed(Policy.model_validate(elsewhere), run)) == ["the policy allows no emulation on eth2 of box"]
 
 
 def test_what_a_host_is_told_of_emulation_and_silence() -> None:

@@ -187,7 +187,7 @@ def test_oddities_of_a_schedule_are_noted() -> None:
     }
     notes = compile_plan(parse_experiment(written)).lint
     assert any("hstcp is highspeed" in note for note in notes)
-    assert any("IP cuts them" in note for note in notes)
+    assert any("IP fragments them" in note for note in notes)
 
 
 def test_the_rate_asked_for_is_that_of_the_window() -> None:

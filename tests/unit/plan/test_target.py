@@ -83,6 +83,6 @@ def test_what_would_change_the_whole_machine_is_refused(changes: dict[str, Any],
         plan("host", **changes)
 
 
-def test_a_plan_by_the_real_clock_says_what_it_cannot_see() -> None:
+def test_a_plan_in_real_time_notes_its_limits() -> None:
     notes = compile_plan(parse_experiment(WRITTEN), backend="mininet").lint
-    assert any("looked at every 10 ms" in note for note in notes)
+    assert any("sampled every 10 ms" in note for note in notes)

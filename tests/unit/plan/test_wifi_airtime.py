@@ -87,7 +87,7 @@ def test_a_transmitter_survives_run_json_and_is_told_in_words() -> None:
     assert again == run
     assert run.as_json()["routes"][0]["quickack"] is True
     words = tc_command("w1-air", run.wires[0].ends[0].qdiscs[0])
-    assert words.startswith("tc qdisc add dev w1-air root handle 2: lh_dcf (not of tc's: ")
+    assert words.startswith("tc qdisc add dev w1-air root handle 2: lh_dcf (not a tc command: ")
     assert "channel 3" in words
     assert "with RTS" in words
 

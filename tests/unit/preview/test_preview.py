@@ -83,12 +83,12 @@ def test_on_real_hosts_time_is_real_and_numbers_are_what_is_expected(
     assert found.numbers.bandwidth_bps == 622_000_000
     assert found.wall_s >= 10
     assert [flow.name for flow in found.drawing.flows] == ["app"]
-    with pytest.raises(PlanError, match="none is named"):
+    with pytest.raises(PlanError, match="no host is named"):
         preview(_of(), backend="hosts")
 
 
 def test_what_cannot_be_compiled_is_refused() -> None:
-    with pytest.raises(PlanError, match="no host is called"):
+    with pytest.raises(PlanError, match="no host is named"):
         preview(_of(flows=[{"name": "app", "cc": "cubic", "sender": "nobody", "receiver": "b1"}]))
 
 

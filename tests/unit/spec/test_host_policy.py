@@ -137,10 +137,10 @@ def test_the_papers_figures_run_on_two_hosts(name: str, lab: Path) -> None:
         ({"flows": [{"name": "app", "cc": "apptcp", "params": {"rate": "97 Mbit/s"}}]}, "100 Mbit/s are allowed"),
         ({"flows": [{"name": "app", "udp": "101 Mbit/s"}]}, "100 Mbit/s are allowed"),
         ({"flows": [{"name": "app", "cc": "cubic", "count": 5}]}, "port 10004 of chicago is not one of 10000 to 10003"),
-        ({"flows": [{"name": "app", "cc": "cubic", "tool": "iperf3"}]}, "iperf3 keeps to no limit"),
+        ({"flows": [{"name": "app", "cc": "cubic", "tool": "iperf3"}]}, "iperf3 obeys no rate limit"),
         ({"flows": [{"name": "app", "cc": "cubic", "sack": False}]}, "sack belongs to the whole host"),
         ({"flows": [{"name": "app", "cc": "cubic", "rtt": "20 ms"}]}, "rtt belongs to the whole host"),
-        ({"schedule": [{"at": "5 s", "path": {"bandwidth": "300 Mbit/s"}}]}, "it changes the path, which is a real one"),
+        ({"schedule": [{"at": "5 s", "path": {"bandwidth": "300 Mbit/s"}}]}, "it changes the path, which is real here"),
     ],
 )  # fmt: skip
 def test_what_goes_beyond_is_refused_when_it_is_planned(change: dict[str, Any], words: str) -> None:
@@ -165,7 +165,9 @@ def test_what_gives_way_to_nobody_needs_a_provisioned_path(flow: dict[str, Any])
 def test_a_run_that_was_planned_before_is_held_to_the_policy_of_today() -> None:
     run = planned(SPEC).runs[0]
     assert list(not_allowed(policy(), run)) == []
-    assert list(not_allowed(policy(rate="50 Mbit/s"), run)) == ["hk may send 100 Mbit/s together, the lab 50 Mbit/s"]
+    assert list(not_allowed(policy(rate="50 Mbit/s"), run)) == [
+        "hk may send 100 Mbit/s together; the lab may send 50 Mbit/s"
+    ]
     assert any("port 22" in one for one in not_allowed(policy(), replace(run, flows=(replace(run.flows[0], port=22),))))
     elsewhere = replace(run, hosts=tuple(replace(host, address="10.9.9.9") for host in run.hosts))
     assert len(list(not_allowed(policy(), elsewhere))) == 2
@@ -175,7 +177,7 @@ def test_without_a_policy_there_are_no_hosts(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("LONGHAUL_HOSTS", str(tmp_path / "none.yml"))
     with pytest.raises(PlanError, match="there is no host policy"):
         planned(SPEC)
-    with pytest.raises(PlanError, match="none is named"):
+    with pytest.raises(PlanError, match="no host is named"):
         compile_plan(parse_experiment(SPEC), backend="hosts")
     with pytest.raises(PlanError, match="is for the hosts backend"):
         compile_plan(parse_experiment(SPEC), hosts=("hk", "chicago"))

@@ -79,7 +79,7 @@ def test_links_and_what_is_no_trace_are_refused(tmp_path: Path) -> None:
         count(GrowingTrace([tmp_path / "link"]))
     (tmp_path / "other").write_bytes(b"x" * 5000)
     trace = GrowingTrace([tmp_path / "other"])
-    with pytest.raises(TraceError, match="does not begin as a trace"):
+    with pytest.raises(TraceError, match="its header is not that of a trace"):
         count(trace)
     trace.close()
 
