@@ -1,1 +1,1 @@
-"""Keep and find: what was run, with its traces as Parquet files and its numbers as SQL rows."""
+"""Kept runs: their traces as Parquet files, their numbers as SQL rows."""

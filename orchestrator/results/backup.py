@@ -1,11 +1,11 @@
-"""A home as one file, and a file as a home again.
+"""Back up a home into one file, and restore it.
 
-    longhaul-backup.json   what this is, and of which version
-    record.jsonl           the database of record (database/dump.py)
+    longhaul-backup.json   format and version
+    record.jsonl           the database (database/dump.py)
     runs/<..>/<id>/...     the kept runs, as they lie in the home
 
-The record is read first and the runs after it, so that a run which is kept meanwhile is in the file without a row, as a
-run that is adopted, never a row without its run. The service may go on while a backup is made.
+The database is read first and the runs after it, so a run that is kept meanwhile is in the file without a row and is
+adopted later; there is never a row without its run. The service may keep running during a backup.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a file holds."""
+    """The contents of a backup."""
 
     runs: int
     file_bytes: int
-    # Of its runs, those whose files are not what was kept.
+    # The runs whose files have changed since they were kept.
     damaged: tuple[str, ...] = ()
 
 
 def back_up(store: Store, output: Path) -> Saved:
     """Write the home into a file, whole or not at all."""
     with whole(output) as place, tempfile.TemporaryFile("w+b") as record:
-        # Whoever may read it reads the record: hashes of tokens, the log of changes.
+        # A reader of the file can read the database: hashes of tokens, the log of changes.
         os.close(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600))
         runs, damaged = _write(store, place, record)
     return Saved(runs, output.stat().st_size, tuple(damaged))
@@ -69,10 +69,10 @@ def _write(store: Store, place: Path, record: IO[bytes]) -> tuple[int, list[str]
 
 
 def restore(store: Store, source: Path) -> Saved:
-    """Make an empty home what the file holds."""
+    """Restore a backup into an empty home."""
     if not is_empty(store.database):
         hint = "set LONGHAUL_HOME to a folder without runs, and LONGHAUL_DATABASE to an empty database"
-        raise PlanError("restoring into", str(store.home), "there are runs in it", hint)
+        raise PlanError("restoring into", str(store.home), "it contains runs", hint)
     try:
         with locked(store.home / "dispatch.lock", wait=False), tarfile.open(source) as archive:
             _check(archive, source)
@@ -108,12 +108,12 @@ def _add_run(archive: tarfile.TarFile, folder: Path) -> bool:
     """A run that is pruned at this moment is left out, as if the backup had been made after that."""
     try:
         contents = [(file, file.read_bytes()) for file in sorted(folder.rglob("*")) if not file.is_dir()]
-        # Of a folder that is removed while it is listed, a part may be found.
+        # A listing of a folder that is being deleted may be incomplete.
         folder.stat()
     except FileNotFoundError:
         return False
     except OSError as error:
-        what, hint = error.strerror or str(error), remedy(error) or "see whether the file is whole"
+        what, hint = error.strerror or str(error), remedy(error) or "check the file with `longhaul verify`"
         raise ResultsError("reading a file of a kept run,", str(error.filename), what, hint) from error
     for file, content in contents:
         place = file.relative_to(folder).as_posix()
@@ -122,12 +122,12 @@ def _add_run(archive: tarfile.TarFile, folder: Path) -> bool:
 
 
 def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
-    """Plain files below the folder, and nothing else. tarfile's own filters are not in every 3.11, Debian 12's for one."""
+    """Unpack plain files below the folder, and nothing else. tarfile's own filters are not in every Python 3.11, for example Debian 12's."""
     for member in archive:
         place = PurePosixPath(member.name)
         content = archive.extractfile(member) if member.isreg() else None
         if content is None or place.is_absolute() or ".." in place.parts:
-            what = f"{member.name} is no plain file of a home"
+            what = f"{member.name} is not a plain file of a home"
             raise ValueError(what)
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
 def _check(archive: tarfile.TarFile, source: Path) -> None:
     about = archive.extractfile(_ABOUT)
     found = json.loads(about.read()) if about else None
-    said = found.get("format") if isinstance(found, dict) else None
-    if said != _FORMAT:
-        what = f"its format is {said!r}, this version reads {_FORMAT}"
+    read = found.get("format") if isinstance(found, dict) else None
+    if read != _FORMAT:
+        what = f"its format is {read!r}, this version reads {_FORMAT}"
         raise ResultsError("restoring from", str(source), what)

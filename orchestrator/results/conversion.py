@@ -1,4 +1,4 @@
-"""Parquet of the store into what other tools read: CSV, JSON lines. A batch of rows at a time, so that a long trace takes little memory."""
+"""Convert Parquet of the store for other tools: CSV, JSON lines. One batch of rows at a time, so that a long trace takes little memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def convert(source: Path, target: Path, to: str) -> None:
     try:
         FORMATS[to](source, target)
     except OSError as error:
-        # pyarrow has errors of its own for what it reads; those with a number are of the system, and so of the target.
+        # pyarrow's errors about the file that it reads have no number; those with one come from the system, and so from the target.
         if error.errno is not None:
             raise
         raise unreadable(source, error) from error

@@ -1,9 +1,9 @@
-"""Files of a kept run for people to take along: one table of names, and nothing else can be asked for.
+"""Files of a kept run for download: one table of names; no other file can be requested.
 
     manifest.json  log.txt  acks.parquet ...     as they are kept
-    acks.csv ...                                 made when first asked for: <home>/derived/<first two of id>/<id>/acks.csv
+    acks.csv ...                                 made on first request: <home>/derived/<first two of id>/<id>/acks.csv
 
-What is derived can be made again, so anybody may remove it at any time; the run's end removes it too.
+Derived files can be made again, so they may be deleted at any time; deleting the run deletes them too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longhaul.orchestrator.results.traces import FILE_NAMES
 from longhaul.orchestrator.system.errors import ResultsError, remedy
 from longhaul.orchestrator.system.locks import locked
 
-# Of a file to download: the name of the kept file that it is, or is made from.
+# Name of a download -> name of the kept file that it is, or is made from.
 SOURCES: dict[str, str] = {
     "manifest.json": "manifest.json",
     "log.txt": "log.txt",
@@ -37,7 +37,7 @@ def file_of(kept: Path, derived: Path, name: str) -> Path:
         try:
             _derive(source, target)
         except OSError as error:
-            what, hint = error.strerror or str(error), remedy(error) or "see whether the run is kept"
+            what, hint = error.strerror or str(error), remedy(error) or "check that the run is kept"
             raise ResultsError("making", str(target), what, hint) from error
     return target
 
@@ -45,7 +45,7 @@ def file_of(kept: Path, derived: Path, name: str) -> Path:
 def _derive(source: Path, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        # One at a time: who waited finds it made, and what a dead process left half is written over.
+        # One at a time: a process that waited finds the file made; a dead process's half is overwritten.
         with locked(target.with_name(f".{target.name}.lock")):
             if not target.is_file():
                 half = target.with_name(f".{target.name}.half")
@@ -53,5 +53,5 @@ def _derive(source: Path, target: Path) -> None:
                 half.replace(target)
     finally:
         if not source.is_file():
-            # The run was deleted meanwhile, maybe before there was something to remove.
+            # The run was deleted meanwhile, maybe before there was a file to delete.
             shutil.rmtree(target.parent, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A kept run's trace in formats other tools read: CSV, Parquet, JSON lines."""
+"""A kept run's trace in formats of other tools: CSV, Parquet, JSON lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longhaul.orchestrator.system.errors import ResultsError, remedy
 
 
 def export_trace(store: Store, run: str, to: str, folder: Path) -> list[Path]:
-    """Write one file a kind of record into `folder`; the files written."""
+    """Write one file per kind of record into `folder`; the files written."""
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the guests of runs print: log.txt in the folder of a kept run, <home>/logs/<id>.txt for a run that failed."""
+"""Logs of guests: log.txt in the folder of a kept run, <home>/logs/<id>.txt for a failed run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _AMBIGUOUS = 2
 
 
 def failed_log(home: Path, run_id: str) -> Path:
-    """Where the log of a failed run lies."""
+    """The path of a failed run's log."""
     return home / "logs" / f"{run_id}.txt"
 
 
 def receive_log(home: Path, run_id: str, content: bytes) -> str:
-    """Keep the log of a failed run; a sentence that says how to read it, or nothing where it cannot be kept."""
+    """Keep the log of a failed run; a sentence on how to read it, or "" if it cannot be kept."""
     log = failed_log(home, run_id)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -36,14 +36,14 @@ def receive_log(home: Path, run_id: str, content: bytes) -> str:
 
 
 def find_log(store: Store, beginning: str) -> Path:
-    """The latest log of the one run whose id begins so, kept or failed."""
+    """The latest log of the one run whose id begins with this, kept or failed."""
     attempting = "looking for the log of run", beginning
     failed = failed_log(store.home, "").parent.glob(f"{beginning}*.txt") if _BEGINNING.fullmatch(beginning) else ()
     ids = {*store.catalog.ids_beginning(beginning, _AMBIGUOUS), *(file.stem for file in failed)}
     if len(ids) > 1:
-        raise NotFound(*attempting, "several runs begin so", "give more of its id")
+        raise NotFound(*attempting, "several runs have ids that begin with it", "give more of the id")
     logs = [file for one in ids for file in (store.directory(one) / LOG, failed_log(store.home, one)) if file.is_file()]
     if not logs:
-        what = "no run whose id begins so is kept with a log, or failed and left one"
-        raise NotFound(*attempting, what, "see `longhaul list runs`, or what the run that failed printed")
+        what = "no run with such an id is kept with a log, or failed and left one"
+        raise NotFound(*attempting, what, "see `longhaul list runs`, or the output of the failed run")
     return max(logs, key=lambda file: file.stat().st_mtime_ns)

@@ -32,8 +32,8 @@ class Outbox:
 
     @property
     def leases(self) -> Leases:
-        """BackendError: the leases of hosts are in the database, which this machine has not."""
-        what = "a machine without the database cannot know which hosts are free"
+        """BackendError: the leases of hosts are in the database, which this machine does not have."""
+        what = "a machine without the database cannot find out which hosts are free"
         raise BackendError("taking hosts on", socket.gethostname(), what, "run it on the machine that has the database")
 
     @staticmethod
@@ -51,13 +51,13 @@ class Outbox:
         document: RunDocument,
         trace: Trace,
     ) -> None:
-        """Pack a finished run, and hold its files."""
+        """Pack a finished run, and store its files in memory."""
         pack_run(directory, run.as_json(), run_id, identity, spec, document, trace)
         found = (file for file in directory.rglob("*") if file.is_file())
         self.files = {file.relative_to(directory).as_posix(): file.read_bytes() for file in found}
 
     def keep_log(self, directory: Path, run_id: str) -> str:
-        """Hold the guest's log; where it will be kept is not known here."""
+        """Store the guest's log in memory; its final place is unknown here."""
         try:
             self.last_log = (directory / "log.txt").read_bytes()
         except OSError:

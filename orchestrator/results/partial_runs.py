@@ -1,9 +1,9 @@
-"""What a cancelled run had simulated by then: to be looked at, and no result.
+"""Partial traces of cancelled runs: to look at, but not results.
 
     <home>/partial/<first two of id>/<id>/    manifest.json log.txt acks.parquet ...: the form of a kept run's folder
 
-No number is measured from it and nothing is answered from it: whoever wants the run has it run from its start, and the partial trace goes
-as that begins. It goes too when the run is deleted, and by age as the logs of failed runs do.
+No measure is computed from it and no request is answered from it: a later request runs the run from its start, which deletes the partial
+trace. It is also deleted with the run, and by age as the logs of failed runs are.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from longhaul.orchestrator.results.seals import MANIFEST, PARTIAL, sealed_files,
 from longhaul.orchestrator.system.errors import LonghaulError, RunCancelled
 from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, split_records, trace_header
 
-# A cancel is answered in a moment, and in the memory of a moment.
+# A cancel takes only a moment, and little memory.
 _LARGEST_BYTES = 2**30
 _TRACE = "trace.bin"
 
 
 def partial_folder(home: Path, run_id: str) -> Path:
-    """Where the partial trace of a run lives."""
+    """The folder of a run's partial trace."""
     return home / PARTIAL / run_id[:2] / run_id
 
 
@@ -39,7 +39,7 @@ def is_partial(home: Path, run_id: str) -> bool:
 
 
 def partial_stamp(home: Path, run_id: str) -> int:
-    """Another number for another partial trace of the same run; 0 where there is none."""
+    """A number that differs between partial traces of the same run; 0 if there is none."""
     try:
         return (partial_folder(home, run_id) / MANIFEST).stat().st_mtime_ns
     except OSError:
@@ -47,17 +47,17 @@ def partial_stamp(home: Path, run_id: str) -> int:
 
 
 def discard_partial(home: Path, run_id: str) -> None:
-    """Forget it."""
+    """Delete it."""
     shutil.rmtree(partial_folder(home, run_id), ignore_errors=True)
 
 
 def partial_folders(home: Path) -> Iterator[Path]:
-    """All there are."""
+    """The folders of all partial traces."""
     yield from (home / PARTIAL).glob("??/*")
 
 
 class Part:
-    """What a run makes, held on to when it is cancelled: its folder goes with its guest, before anybody can look into it.
+    """Preserves a run's trace when the run is cancelled, because its folder is deleted with its guest.
 
     A cancel never fails because of it.
     """
@@ -74,7 +74,7 @@ class Part:
     ) -> None:
         self._home, self._directory, self._traces = home, directory, traces
         self._run, self._run_id, self._spec, self._wanted = run, run_id, spec, wanted
-        # Beside the run's own folder; not of its name, by which those who watch it find that.
+        # Next to the run's own folder, with a different prefix, because live views find a run's folder by its name.
         self._made = directory.parent / f"{PARTIAL}-{directory.name}"
 
     def __enter__(self) -> Self:
@@ -89,19 +89,19 @@ class Part:
         shutil.rmtree(self._made, ignore_errors=True)
 
     def watched(self, progress: Progress) -> Progress:
-        """The same, and where it ends the run, what there is of it by then is held on to."""
+        """The same progress function, which also preserves the trace when it ends the run."""
 
         def watched(virtual_ns: int) -> None:
             try:
                 progress(virtual_ns)
             except RunCancelled:
                 with contextlib.suppress(OSError):
-                    self._hold()
+                    self._preserve()
                 raise
 
         return watched
 
-    def _hold(self) -> None:
+    def _preserve(self) -> None:
         source = next((trace for trace in self._traces if trace.is_file()), None)
         if source is None or not self._wanted() or source.stat().st_size > _LARGEST_BYTES:
             return
@@ -120,7 +120,7 @@ class Part:
                 return None
             body = np.fromfile(source, dtype=np.uint8)
         file.unlink()
-        # The guest was ended in the middle of whatever it did.
+        # The guest may have ended in the middle of a record.
         trace = split_records(body[: len(body) // RECORD_BYTES * RECORD_BYTES])
         newest_ns = max((int(records["t_ns"].max()) for records in trace.kinds().values() if len(records)), default=0)
         if not newest_ns:

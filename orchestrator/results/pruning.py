@@ -1,7 +1,7 @@
-"""Retention: which kept runs go, by age and by size; and what goes along with them.
+"""Retention: which kept runs are deleted, by age and by size, and which files with them.
 
-A run stays whatever its age if it is pinned, if an experiment that is not finished wants it, or if it belongs to a
-baseline. Of the others the oldest go first. With them go events, logs of dead guests, and partial traces of cancelled runs.
+A run stays whatever its age if it is pinned, if an unfinished experiment wants it, or if it belongs to a
+baseline. Of the others the oldest are deleted first; with them events, logs of dead guests, and partial traces of cancelled runs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.results.partial_runs import partial_folders
 from longhaul.orchestrator.results.store import Store
 
-# A folder without a row may be a run that is being kept this moment.
+# A folder without a row may belong to a run that is being kept at this moment.
 _ADOPTION_S = 3600.0
 _DERIVED_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What went, or would go."""
+    """The runs that were deleted, or would be."""
 
     runs: list[str]
     freed_bytes: int
@@ -33,7 +33,7 @@ class Pruned:
 
 
 def prune(store: Store, older_than_s: float | None, most_bytes: int | None, *, dry: bool) -> Pruned:
-    """Remove runs older than that, then the oldest until the rest fits."""
+    """Delete runs older than that, then the oldest until the rest fits."""
     before = None if older_than_s is None else _ago(older_than_s)
     total, gone, freed = 0, [], 0
     runs = [(key, at, _size(store.directory(key))) for key, at in store.catalog.removable()]
@@ -43,7 +43,7 @@ def prune(store: Store, older_than_s: float | None, most_bytes: int | None, *, d
         large = most_bytes is not None and total - freed > most_bytes
         if not old and not large:
             continue
-        # Somebody may have come meanwhile who wants it.
+        # Another process may want it by now.
         if not dry and store.let_go(key) is not None:
             continue
         gone.append(key)
@@ -57,7 +57,7 @@ def prune(store: Store, older_than_s: float | None, most_bytes: int | None, *, d
 
 
 def _sweep(store: Store, older_than_s: float | None) -> int:
-    """Half a run, which no row knows, and old logs; the bytes they had. A whole run without a row gets one, and ages from now."""
+    """Delete halves of runs and old logs; their size in bytes. A whole run without a row gets one, and ages from now."""
     freed = _sweep_derived(store.home / "derived")
     folders = {folder.name: folder for folder in (store.home / "runs").glob("??/*")}
     unknown = folders.keys() - store.catalog.measured_by(list(folders)).keys()
@@ -72,7 +72,7 @@ def _sweep(store: Store, older_than_s: float | None) -> int:
             if _age_s(log) > older_than_s:
                 freed += log.stat().st_size
                 log.unlink(missing_ok=True)
-        # A part of a cancelled run is as little a result as what a failed one said.
+        # A partial trace of a cancelled run is no more a result than the log of a failed one.
         for folder in partial_folders(store.home):
             if _age_s(folder) > older_than_s:
                 freed += _size(folder)
@@ -81,7 +81,7 @@ def _sweep(store: Store, older_than_s: float | None) -> int:
 
 
 def _sweep_derived(folder: Path) -> int:
-    """Tables that were made for somebody to take along can be made again: a day is long enough to take them."""
+    """Delete derived tables that are a day old: they can be made again."""
     freed = 0
     for file in folder.glob("??/*/*"):
         if _age_s(file) > _DERIVED_S:

@@ -1,9 +1,9 @@
-"""What running a Run asks of the place where finished runs go, and no more than that.
+"""The interface between running a Run and the place where finished runs go.
 
-    Store    store.py     keeps runs in a home and a database, and answers from them
-    Outbox   outbox.py    holds one run in memory, for another machine to keep
+    Store    store.py     keeps runs in a home and a database, and finds them again
+    Outbox   outbox.py    has one run in memory, for another machine to keep
 
-Whether a run is kept already is asked of a Store alone (execution/kept_answers.py): a worker of a cluster has none.
+Only a Store can find a run that is already kept (execution/kept_answers.py): a worker of a cluster has none.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class RunSink(Protocol):
-    """Takes what running a Run results in: the finished run, or the log of its guest and a death to count."""
+    """Takes the results of running a Run: the finished run, or the log of its guest and a death to count."""
 
     @property
     def settings(self) -> Settings:
-        """Those that runs are run with."""
+        """The settings of runs."""
         ...
 
     @property
@@ -35,7 +35,7 @@ class RunSink(Protocol):
 
     @property
     def leases(self) -> Leases:
-        """Which run holds which host; asked for only by runs on real hosts."""
+        """Which run has which host; only for runs on real hosts."""
         ...
 
     def make_ready(self) -> None:
@@ -56,9 +56,9 @@ class RunSink(Protocol):
         ...
 
     def keep_log(self, directory: Path, run_id: str) -> str:
-        """Take the log of a guest that died; a sentence that says how to read it, or nothing."""
+        """Take the log of a guest that died; a sentence on how to read it, or ""."""
         ...
 
     def count_death(self) -> None:
-        """A guest died."""
+        """Count the death of a guest."""
         ...

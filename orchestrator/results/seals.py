@@ -1,10 +1,10 @@
-"""Whether the files of a kept run are those that were kept.
+"""Whether the files of a kept run have changed since they were kept.
 
     manifest.json   {..., "files": {"acks.parquet": {"sha256": ..., "bytes": ...}, ...}, "sha256": ...}
 
-The manifest holds the hash of every other file of the run, and its last field is the hash of what stands before it. A file is read and
-compared when a process first uses it, and again when it was written to; pages of Parquet files have a checksum of their own besides (traces.py).
-Runs that were kept before manifests had hashes have no seal: they can be read, and how whole they are is not known.
+The manifest has the hash of every other file of the run, and its last field is the hash of the text before it. A file is read and
+compared when a process first uses it, and again when it was written to; pages of Parquet files also have their own checksums (traces.py).
+Runs that were kept before manifests had hashes have no seal: they can be read, but not verified.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import Any, Literal
 from longhaul.orchestrator.system.errors import LonghaulError, ResultsError, RunDamaged, remedy
 
 MANIFEST = "manifest.json"
-# The folder of a home for what cancelled runs had simulated: sealed as kept runs are, with less in their manifests (partial_runs.py).
+# The folder of a home for partial traces of cancelled runs: sealed as kept runs are, with smaller manifests (partial_runs.py).
 PARTIAL = "partial"
 _SEAL = re.compile(rb', "sha256": "([0-9a-f]{64})"}$')
 _NEEDED_OF_ALL = ("run_id", "spec", "run")
 _NEEDED = (*_NEEDED_OF_ALL, "identity", "facts", "document")
 
-# It is not there, is no file, or its disk has lost it.
+# The file is missing, is not a file, or its disk has lost it.
 _OF_THE_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO, errno.EBADMSG, errno.ENODATA)
 
 State = Literal["whole", "damaged", "missing", "unsealed"]
@@ -47,7 +47,7 @@ def sealed_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def sealed_text(manifest: Mapping[str, Any]) -> str:
-    """The text of a manifest, with its own hash at its end if it holds those of the files."""
+    """The text of a manifest, with its own hash at its end if it has those of the files."""
     text = json.dumps({name: value for name, value in manifest.items() if name != "sha256"})
     if "files" not in manifest:
         return text
@@ -55,21 +55,21 @@ def sealed_text(manifest: Mapping[str, Any]) -> str:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Put another manifest in the place of a kept run's, whole or not at all."""
+    """Replace the manifest of a kept run, whole or not at all."""
     file = folder / MANIFEST
-    beside = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
+    new = file.with_name(f".manifest.{os.getpid()}.{threading.get_ident()}")
     try:
-        beside.write_text(sealed_text(manifest))
-        beside.replace(file)
+        new.write_text(sealed_text(manifest))
+        new.replace(file)
     except OSError as error:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        hint = remedy(error) or "see whether the run is kept"
+            new.unlink(missing_ok=True)
+        hint = remedy(error) or "check that the run is kept"
         raise ResultsError("revising the manifest", str(file), error.strerror or str(error), hint) from error
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest in a run's folder; RunDamaged where it is not what was kept."""
+    """The manifest in a run's folder; RunDamaged if it has changed since it was kept."""
     file = folder / MANIFEST
     try:
         return manifest_of(file.read_bytes(), folder.name)
@@ -80,37 +80,37 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def manifest_of(content: bytes, subject: str) -> dict[str, Any]:
-    """A manifest from its text; ValueError says what is wrong with it."""
+    """A manifest from its text; ValueError describes the damage."""
     seal = _SEAL.search(content)
     if seal and hashlib.sha256(content[: seal.start()] + b"}").hexdigest() != seal[1].decode():
-        raise ValueError(_CHANGED)
+        raise ValueError(CHANGED)
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON any more ({error})") from error
+        raise ValueError(f"it is no longer JSON ({error})") from error
     needed = _NEEDED_OF_ALL if isinstance(found, dict) and PARTIAL in found else _NEEDED
     if not isinstance(found, dict) or any(name not in found for name in needed):
         raise ValueError(f"it is not the manifest of run {subject}")
     if "files" in found and not seal:
-        raise ValueError(_CHANGED)
+        raise ValueError(CHANGED)
     return found
 
 
-_CHANGED = "its content is not what was kept"
+CHANGED = "its content has changed"
 
 
 def check_file(folder: Path, name: str) -> None:
-    """RunDamaged where a file of a kept run is not what was kept; a folder without a manifest is no kept run."""
+    """RunDamaged if a file of a kept run has changed; a folder without a manifest is not a kept run."""
     files = _files(folder)
     if files is None or name not in files:
         return
     state = state_of(folder, name, files[name])
     if state != "whole":
-        raise damaged(folder, name, "it is gone" if state == "missing" else _CHANGED)
+        raise damaged(folder, name, "it is gone" if state == "missing" else CHANGED)
 
 
 def is_whole(folder: Path, name: str) -> bool:
-    """Whether a file, read anew, is known to be what was kept."""
+    """Whether a file, read anew, is known to be unchanged."""
     _hash.cache_clear()
     try:
         files = _files(folder) or {}
@@ -120,7 +120,7 @@ def is_whole(folder: Path, name: str) -> bool:
 
 
 def check_quickly(folder: Path) -> None:
-    """RunDamaged where the manifest is not what was kept, or a file is gone or of another size: what costs no reading of long traces."""
+    """RunDamaged if the manifest has changed, or a file is missing or has another size; long traces are not read."""
     if not (folder / MANIFEST).is_file():
         raise damaged(folder, MANIFEST, "it is gone")
     for name, known in (_files(folder) or {}).items():
@@ -133,12 +133,12 @@ def check_quickly(folder: Path) -> None:
 
 
 def forget_hashes() -> None:
-    """Read every file anew when it is asked about next."""
+    """Read every file anew at its next use."""
     _hash.cache_clear()
 
 
 def damaged(folder: Path, name: str, what: str) -> RunDamaged:
-    """What is said of a damaged file, and how the run is made again."""
+    """The error of a damaged file, with the command that makes the run again."""
     hint = f"`longhaul verify {folder.name} --repair` makes it again"
     if name == MANIFEST or folder.parent.parent.name == PARTIAL:
         hint = "run its experiment again, which replaces it"
@@ -146,17 +146,17 @@ def damaged(folder: Path, name: str, what: str) -> RunDamaged:
 
 
 def _refused(folder: Path, name: str, error: OSError) -> LonghaulError:
-    """What the system refuses is damage only where it is the file's own fault: who may not read it makes nothing again."""
+    """An error of the system is damage only if the file itself is at fault; without the right to read it nothing is made again."""
     what = error.strerror or str(error)
     if error.errno in _OF_THE_FILE:
         return damaged(folder, name, what)
     return ResultsError(
-        "reading run", f"{folder.name}, {folder / name}", what, remedy(error) or "see whether it can be read"
+        "reading run", f"{folder.name}, {folder / name}", what, remedy(error) or "check that it can be read"
     )
 
 
 def _files(folder: Path) -> Files | None:
-    """What the manifest says of the other files; None where there is no manifest, or it says nothing."""
+    """The other files in the manifest; None without a manifest or without hashes in it."""
     try:
         stamp = _stamp(folder / MANIFEST)
     except OSError:
@@ -171,7 +171,7 @@ def _files_then(folder: Path, _: _Stamp) -> Files | None:
 
 
 def state_of(folder: Path, name: str, known: Mapping[str, Any]) -> State:
-    """The state of a file, by what the manifest holds for it."""
+    """The state of a file, compared with its entry in the manifest."""
     file = folder / name
     try:
         found = _hash(file, _stamp(file))
@@ -183,7 +183,7 @@ def state_of(folder: Path, name: str, known: Mapping[str, Any]) -> State:
 
 
 def _stamp(file: Path) -> _Stamp:
-    """What changes whenever somebody writes to a file, or puts another in its place."""
+    """Values that change with every write to a file, and with its replacement."""
     found = file.stat()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 

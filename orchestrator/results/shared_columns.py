@@ -1,9 +1,9 @@
-"""The columns of a kept trace for a picture of many series: each is decoded once for all flows and links, and cut by number.
+"""The columns of a kept trace for a chart of many series: each is decoded once for all flows and links, and cut by number.
 
-    SharedColumns(folder) ("ack", ["cwnd"], flow, span)      the same answer as `traces.read_columns`
+    SharedColumns(folder) ("ack", ["cwnd"], flow, span)      the same result as `traces.read_columns`
 
-What one flow's reader would leave aside, the next one finds. It is open for one picture, and holds what that has asked for; of a trace too long
-for that, each series is read by itself.
+The next flow finds the rows that the last flow's reader skipped. It is open for one chart, and stores the columns for it; in a trace too
+long for that, each series is read by itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from longhaul.orchestrator.results.seals import check_file
 from longhaul.orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
 from longhaul.orchestrator.trace.records import EVER, Columns, SpanNs
 
-# Some 250 MB while a picture is made.
+# About 250 MB while a chart is made.
 _MOST_ROWS = 8_000_000
 
 Array = NDArray[Any]
@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The records of one kind in a time: which of the groups' rows they are, sorted by number, and where each number begins."""
+    """The records of one kind in a time span: the groups, their rows sorted by number, and where each number begins."""
 
     groups: list[int]
     order: Array | None
@@ -43,7 +43,7 @@ class _Part:
 
 
 class SharedColumns:
-    """Of one folder."""
+    """The columns of one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -103,7 +103,7 @@ class SharedColumns:
         return self._columns[key]
 
     def _read(self, kind: str, groups: list[int], name: str) -> Array:
-        # One thread: many requests at once share the processors better so.
+        # One thread: many requests at once share the processors better this way.
         table = self._file(kind).read_row_groups(groups, [name], use_threads=False)
         found: Array = table.column(name).to_numpy()
         return found

@@ -1,9 +1,9 @@
-"""Where runs are made before they are results: one folder a process, owned by a lock.
+"""Staging folders: where runs are made before they are results; one folder per process, owned by a lock.
 
     <home>/staging/<pid>-<random>/<run id>/     a run directory in the making
-    <home>/staging/<pid>-<random>/lock          held for as long as the process lives
+    <home>/staging/<pid>-<random>/lock          locked as long as the process lives
 
-A process that dies leaves its lock free; the next process to stage anything removes what such processes left behind.
+A process that dies leaves its lock free; the next process that stages a run deletes such folders.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Self
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.locks import locked, take
 
-# A guest that is killed is gone long before.
+# A killed guest is gone long before.
 _DYING_S = 5.0
 
 
 class Staging:
-    """This process's staging folder, made on entry and gone on exit."""
+    """This process's staging folder, made on entry and deleted on exit."""
 
     def __init__(self, home: Path) -> None:
         self._root = home / "staging"
@@ -69,13 +69,13 @@ class Staging:
         for folder in self._root.iterdir():
             if not folder.is_dir():
                 continue
-            # One whose process ends right now goes by itself.
+            # A folder whose process ends right now is deleted by that process.
             with contextlib.suppress(BlockingIOError, FileNotFoundError), locked(folder / "lock", wait=False):
                 _remove(folder)
 
 
 def _remove(folder: Path) -> None:
-    """What a dead process left; its guests die with it, but one that is still at it may write a last file meanwhile."""
+    """Delete a dead process's folder; its guests die with it, but one may still write a last file."""
     until_s = time.monotonic() + _DYING_S
     while folder.exists() and time.monotonic() < until_s:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,13 +1,13 @@
 """The facade of results: keep a finished run, find it again, read its trace.
 
-    <home>/runs/<first two of id>/<id>/   manifest.json log.txt, of each kind of record a file: acks.parquet flows.parquet ...
-    <home>/derived/<first two>/<id>/      acks.csv ...: made of the above when asked for, can be made again
-    <home>/catalogue.sqlite               the database of record, unless LONGHAUL_DATABASE names another
-    <home>/partial/<first two>/<id>/      of a cancelled run what it had simulated by then, which is no result (partial_runs.py)
-    <home>/logs/<id>.txt                  what the guest of a failed run said last
+    <home>/runs/<first two of id>/<id>/   manifest.json log.txt, one file per kind of record: acks.parquet flows.parquet ...
+    <home>/derived/<first two>/<id>/      acks.csv ...: made of the above on request, can be made again
+    <home>/catalogue.sqlite               the database, unless LONGHAUL_DATABASE names another
+    <home>/partial/<first two>/<id>/      the partial trace of a cancelled run, which is not a result (partial_runs.py)
+    <home>/logs/<id>.txt                  the log of a failed run's guest
 
 A run's folder appears by rename when it is complete, its row after it. A process killed between the two leaves a folder
-without a row, which the next who wants that run adopts; no moment leaves half a result.
+without a row, which the next process that wants that run adopts; there is never half a result.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from longhaul.orchestrator.results.guest_logs import LOG, failed_log, receive_lo
 from longhaul.orchestrator.results.packing import load_packing, pack_run
 from longhaul.orchestrator.results.partial_runs import discard_partial, is_partial, partial_folder
 from longhaul.orchestrator.results.seals import (
+    CHANGED,
     MANIFEST,
     State,
     check_quickly,
@@ -48,12 +49,12 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.results.staging import Staging
     from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
-# What iperf3 said of its own flows stays beside their traces.
+# iperf3's own output is kept with the traces.
 _OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
-# Enough to tell runs apart for a person, and to notice when it is not.
+# Two ids are enough to notice that a beginning is ambiguous.
 _AMBIGUOUS = 2
 _RUN_ID = re.compile("[0-9a-f]{20}")
-_TRANSIT = "it was changed on its way; submit its experiment again"
+_TRANSIT = "it was changed in transit; submit its experiment again"
 
 
 class Store:
@@ -67,21 +68,21 @@ class Store:
 
     @cached_property
     def database(self) -> Database:
-        """The record that this home's runs are in."""
+        """The database with this home's runs."""
         from longhaul.orchestrator.database.connection import Database
 
         return Database(self._database_url, **self._patience)
 
     @cached_property
     def catalog(self) -> Catalog:
-        """Its runs."""
+        """The runs in that database."""
         from longhaul.orchestrator.database.catalog import Catalog
 
         return Catalog(self.database)
 
     @property
     def leases(self) -> Leases:
-        """Which run or person has which host."""
+        """Which run or user has which host."""
         from longhaul.orchestrator.database.leases import Leases
 
         return Leases(self.database)
@@ -109,9 +110,9 @@ class Store:
         self._shelve(directory, run_id, document, plain_run)
 
     def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> RunDocument:
-        """Keep a run that was carried out elsewhere, from its finished files; the document that is now kept.
+        """Keep a run of another machine, from its finished files; the document that is now kept.
 
-        Refuses what is not exactly this run, whole. Keeping the same run twice keeps the first.
+        Refuses any other run, and incomplete ones. Keeping the same run twice keeps the first.
         """
         from longhaul.orchestrator.results.traces import FILE_NAMES
 
@@ -119,17 +120,19 @@ class Store:
         odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} ^ whole)
         if odd:
             what = f"files are missing or unknown: {', '.join(odd)}"
-            raise ResultsError("receiving run", run_id, what, "does the worker have this version of Longhaul?")
+            raise ResultsError("receiving run", run_id, what, "check that the worker has this version of Longhaul")
         try:
             manifest = manifest_of(files[MANIFEST], run_id)
         except ValueError as error:
             raise ResultsError("receiving run", run_id, f"its manifest: {error}", _TRANSIT) from error
         if manifest["run_id"] != run_id or manifest["document"]["run"] != run_id:
-            hint = "does the worker have this version of Longhaul?"
+            hint = "check that the worker has this version of Longhaul"
             raise ResultsError("receiving run", run_id, f"it is run {manifest['run_id']}", hint)
         for name, known in manifest.get("files", {}).items():
             if hashlib.sha256(files.get(name, b"")).hexdigest() != known["sha256"]:
-                raise ResultsError("receiving run", run_id, f"its file {name} is not what the worker kept", _TRANSIT)
+                raise ResultsError(
+                    "receiving run", run_id, f"its file {name} is not the one that the worker kept", _TRANSIT
+                )
         try:
             with staging.directory(run_id) as directory:
                 for name, content in files.items():
@@ -149,7 +152,7 @@ class Store:
         try:
             directory.rename(target)
         except OSError:
-            # A folder that is not empty refuses the rename: another process kept this run first, and that one counts.
+            # A non-empty folder refuses the rename: another process kept this run first, and its result counts.
             replaced = self.fault(run_id, thorough=True) is not None
             if replaced:
                 self._put_in_place(directory, target)
@@ -164,7 +167,7 @@ class Store:
             shutil.rmtree(self._derived(run_id), ignore_errors=True)
 
     def _put_in_place(self, directory: Path, target: Path) -> None:
-        """A run in the place of a damaged one, which is removed after that."""
+        """Replace a damaged run, and then delete it."""
         old = directory.with_name(f"{directory.name}-damaged")
         try:
             target.rename(old)
@@ -175,7 +178,7 @@ class Store:
         shutil.rmtree(old, ignore_errors=True)
 
     def fault(self, run_id: str, *, thorough: bool = False) -> RunDamaged | None:
-        """What is wrong with the files of a kept run: by the manifest and their sizes, or by all that is in them."""
+        """The damage to the files of a kept run, by the manifest and file sizes, or by their whole content."""
         folder = self.directory(run_id)
         try:
             if not thorough:
@@ -184,9 +187,7 @@ class Store:
             self.manifest(run_id)
             for name, state in self.states(run_id).items():
                 if state in ("damaged", "missing"):
-                    return damaged(
-                        folder, name, "it is gone" if state == "missing" else "its content is not what was kept"
-                    )
+                    return damaged(folder, name, "it is missing" if state == "missing" else CHANGED)
         except RunDamaged as error:
             return error
         return None
@@ -198,65 +199,67 @@ class Store:
         return examine(self.directory(run_id))
 
     def seal(self, run_id: str) -> None:
-        """Give a run from before manifests had hashes those of its files, once it is known that they are right."""
+        """Give a run without hashes in its manifest those of its files, once they are known to be right."""
         folder = self.directory(run_id)
         write_manifest(folder, self.manifest(run_id) | {"files": sealed_files(folder)})
 
     def revise(self, document: RunDocument) -> None:
-        """Put another document in the place of a kept run's."""
+        """Replace the document of a kept run."""
         folder = self.directory(document["run"])
         write_manifest(folder, self.manifest(document["run"]) | {"document": dict(document)})
         self.catalog.revise(document["run"], document)
 
     def keep_log(self, directory: Path, run_id: str) -> str:
-        """Keep what a dead guest said, for people; a sentence that says how to read it, or nothing where there is nothing."""
+        """Keep a dead guest's log; a sentence on how to read it, or "" without a log."""
         try:
             return receive_log(self.home, run_id, (directory / LOG).read_bytes())
         except OSError:
             return ""
 
     def has_failed_log(self, run_id: str) -> bool:
-        """Whether there is no more of this run than what its guest said before it died."""
+        """Whether the log of its dead guest is all that exists of this run."""
         return bool(_RUN_ID.fullmatch(run_id)) and not self.is_kept(run_id) and failed_log(self.home, run_id).is_file()
 
     def count_death(self) -> None:
-        """A guest died; a record that cannot be reached now does not hear of it."""
+        """Count the death of a guest; it is not counted while the database cannot be reached."""
         from longhaul.orchestrator.database.counters import Counts
 
         with contextlib.suppress(ResultsError):
             Counts(self.database).add(guest_deaths=1)
 
     def find(self, run_id: str) -> RunDocument | None:
-        """The document of exactly this run, if it is kept; a folder without a row will do."""
+        """The document of exactly this run, if it is kept; a folder without a row counts."""
         if not self.is_kept(run_id):
             return None
         known: RunDocument = self.catalog.document(run_id) or self.manifest(run_id)["document"]
         return known
 
     def adopt(self, document: RunDocument) -> None:
-        """Give a kept run its row, if whoever kept it died before that."""
+        """Give a kept run its row, if the process that kept it died before that."""
         if self.catalog.document(document["run"]) is None:
             self.catalog.add(document["run"], document, self.manifest(document["run"])["run"])
 
     def get(self, start: str) -> RunDocument:
-        """The document of the one run whose id begins so."""
+        """The document of the one run whose id begins with this."""
         ids = self.catalog.ids_beginning(start, _AMBIGUOUS)
         if not ids:
-            raise NotFound("looking for run", start, "no kept run has an id that begins so", "see `longhaul list runs`")
+            raise NotFound(
+                "looking for run", start, "no kept run has an id that begins with it", "see `longhaul list runs`"
+            )
         if len(ids) == _AMBIGUOUS:
-            raise NotFound("looking for run", start, "several runs begin so", "give more of its id")
+            raise NotFound("looking for run", start, "several runs have ids that begin with it", "give more of the id")
         document = self.catalog.document(ids[0])
         assert document is not None
         return document
 
     def list_runs(self, limit: int) -> list[dict[str, Any]]:
-        """The newest runs, a row each with what is known of it."""
-        # What lists of the service search by says nothing else.
+        """The newest runs, one row each."""
+        # The search words of the service's lists repeat the other columns.
         rows = [{name: value for name, value in row.items() if name != "words"} for row in self.catalog.newest(limit)]
         return [row | {"point": json.loads(row["point"])} for row in rows]
 
     def directory(self, run_id: str) -> Path:
-        """Where a kept run lives."""
+        """The folder of a kept run."""
         return self.home / "runs" / run_id[:2] / run_id
 
     def is_kept(self, run_id: str) -> bool:
@@ -264,23 +267,23 @@ class Store:
         return (self.directory(run_id) / MANIFEST).is_file()
 
     def manifest(self, run_id: str) -> dict[str, Any]:
-        """Everything about a kept run but its trace."""
+        """All data of a kept run but its trace."""
         found = read_manifest(self.directory(run_id))
         if found["run_id"] != run_id:
             raise damaged(self.directory(run_id), MANIFEST, f"it is that of run {found['run_id']}")
         return found
 
     def is_partial(self, run_id: str) -> bool:
-        """Whether a run was cancelled, and what it had simulated by then is there."""
+        """Whether a cancelled run's partial trace is there."""
         return is_partial(self.home, run_id)
 
     def run_document(self, run_id: str) -> Mapping[str, Any] | None:
-        """The run.json of a kept run; None of one that is not kept."""
+        """The run.json of a kept run; None for others."""
         found: Mapping[str, Any] | None = self.manifest(run_id)["run"] if self.is_kept(run_id) else None
         return found
 
     def planned(self, run_id: str) -> Run:
-        """A run of which there is a trace, as it was planned; TraceError where another version of Longhaul wrote it in another way."""
+        """A run with a trace, as it was planned; TraceError if another version of Longhaul wrote it in another format."""
         from longhaul.orchestrator.plan.run import Run
 
         try:
@@ -291,7 +294,7 @@ class Store:
             raise TraceError("reading the plan of run", run_id, what, hint) from error
 
     def reached_s(self, run_id: str) -> float | None:
-        """Up to which second the trace of a cancelled run reaches; None where all of it is there."""
+        """The second up to which the trace of a cancelled run reaches; None for a whole trace."""
         if self.is_kept(run_id):
             return None
         found: float | None = self._manifest_of_trace(run_id).get("partial", {}).get("reached_s")
@@ -307,9 +310,9 @@ class Store:
                 raise
             if self.directory(run_id).is_dir():
                 return self.manifest(run_id)
-            # The run was begun again meanwhile.
+            # The run was started again meanwhile.
             raise NotFound(
-                "reading the trace of run", run_id, "its part is gone", "see `longhaul list runs`"
+                "reading the trace of run", run_id, "its partial trace is gone", "see `longhaul list runs`"
             ) from error
 
     def trace(self, run_id: str) -> Trace:
@@ -319,19 +322,19 @@ class Store:
         return read_traces(self.directory(run_id))
 
     def columns(self, run_id: str) -> ColumnSource:
-        """The trace of a kept run as its columns, read when asked for; or what there is of a cancelled one."""
+        """The trace of a kept run as columns, read on request; or a cancelled run's partial trace."""
         from longhaul.orchestrator.results.traces import read_columns
 
         return partial(read_columns, self._traced(run_id))
 
     def shared_columns(self, run_id: str) -> SharedColumns:
-        """The same for a picture of many series, to be closed when it is made."""
+        """The same for a chart of many series, to be closed when it is made."""
         from longhaul.orchestrator.results.shared_columns import SharedColumns
 
         return SharedColumns(self._traced(run_id))
 
     def file(self, run_id: str, name: str) -> Path:
-        """A file of a kept run to download, by a name of `downloads.SOURCES`; of one that failed, its log."""
+        """A file of a kept run to download, by a name of `downloads.SOURCES`; of a failed run, its log."""
         from longhaul.orchestrator.results.downloads import SOURCES, file_of
 
         if name == LOG and self.has_failed_log(run_id):
@@ -339,12 +342,12 @@ class Store:
         kept = self._traced(run_id)
         if name not in SOURCES:
             raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(SOURCES)}")
-        # What is made of a part goes with it.
+        # Files derived from a partial trace are deleted with it.
         is_whole = kept == self.directory(run_id)
         return file_of(kept, self._derived(run_id) if is_whole else kept / "derived", name)
 
     def _traced(self, run_id: str) -> Path:
-        """Where a run lives that is kept, or its part; never outside of the store, whatever somebody calls a run."""
+        """The folder of a kept run or of its partial trace; never outside the store, whatever the id."""
         if _RUN_ID.fullmatch(run_id):
             if self.is_kept(run_id):
                 return self.directory(run_id)
@@ -356,12 +359,12 @@ class Store:
         return self.home / "derived" / run_id[:2] / run_id
 
     def delete(self, run_id: str) -> None:
-        """Forget a run: its row first, so that nobody finds a run without files."""
+        """Delete a run: its row first, so that there is never a row without files."""
         self.catalog.remove([run_id])
         self._discard(run_id)
 
     def let_go(self, run_id: str) -> str | None:
-        """Forget a run unless somebody holds on to it; then who does."""
+        """Delete a run unless an experiment, baseline or pin needs it; then that reason."""
         why = self.catalog.let_go(run_id)
         if why is None:
             self._discard(run_id)

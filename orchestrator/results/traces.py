@@ -1,11 +1,11 @@
-"""Traces at rest: one Parquet file a kind of record, holding every bit of trace.bin.
+"""Kept traces: one Parquet file per kind of record, with every bit of trace.bin.
 
-The order of records across kinds is not kept, only within a kind; with the times that is all there is to know.
+The order of records is kept within a kind only; their times give the rest.
 
     read_traces(folder)                              the whole Trace, for measures and reports
-    read_columns(folder, "ack", ["cwnd"], flow)      some fields of one flow's or link's records, for a picture
+    read_columns(folder, "ack", ["cwnd"], flow)      some fields of one flow's or link's records, for a chart
 
-Reading columns decodes those columns alone, of those groups of rows alone that can hold the flow and the time asked for.
+Reading columns decodes only those columns, and only groups of rows that can contain the flow and the time span.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from longhaul.orchestrator.trace.records import (
     Trace,
 )
 
-# Written in full for every run, so that readers need no special cases: an empty kind is a file without rows.
+# A file is written for every kind, so that readers need no special cases: an empty kind is a file without rows.
 FILE_NAMES = {kind: f"{kind}s.parquet" for kind in TRACE_KINDS}
 
-# The difference to the value before is a few bits, or the same again and again; Parquet has it of 32 bits and of 64.
+# The difference to the previous value has few bits or repeats; Parquet encodes such differences of 32 and 64 bits.
 _DELTA_BYTES = (4, 8)
 
-# A look at a part of a run reads groups of so many rows, and passes the others by: their statistics say what they hold.
+# A view of a part of a run reads groups of this many rows, and skips the others by their statistics.
 _GROUP_ROWS = 2**17
-_TOLD = ("t_ns", "id")
-# What is decoded at a time: a long trace is never in memory as a whole for the sake of one of its flows.
+_WITH_STATISTICS = ("t_ns", "id")
+# Rows decoded at a time: a long trace is never in memory as a whole for one of its flows.
 _BATCH_ROWS = 2**16
 
-# All that reading a damaged file has been seen to raise, of pyarrow and of what takes its values for those of a trace.
+# The errors that reading a damaged file has been seen to raise, from pyarrow and from code that uses its values.
 FAULTS = (OSError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError, pa.ArrowException)
 
 
 def write_traces(folder: Path, trace: Trace) -> None:
-    """One file a kind into `folder`."""
+    """Write one file per kind into `folder`."""
     for kind, records in trace.kinds().items():
         names = [name for name in records.dtype.names or () if name != "kind"]
         columns: dict[str, Any] = {name: np.ascontiguousarray(records[name]) for name in names}
@@ -58,19 +58,19 @@ def write_traces(folder: Path, trace: Trace) -> None:
         pq.write_table(
             pa.table({name: _array(column) for name, column in columns.items()}),
             folder / FILE_NAMES[kind],
-            # Of differences zstd makes a fifth less, and needs two thirds of the time that a short run has for its files.
+            # With these differences zstd is a fifth smaller, but takes two thirds of the time that a short run needs for its files.
             compression="lz4",
             use_dictionary=False,
             column_encoding=dict.fromkeys(differing, "DELTA_BINARY_PACKED"),
             row_group_size=_GROUP_ROWS,
-            write_statistics=[name for name in names if name in _TOLD],
+            write_statistics=[name for name in names if name in _WITH_STATISTICS],
             write_page_checksum=True,
             store_schema=False,
         )
 
 
 def _array(column: NDArray[Any]) -> Any:
-    """The numbers as pyarrow has them, not copied. pa.array() would load pandas, where that is installed, to ask whether it is one of its own."""
+    """The numbers for pyarrow, not copied. pa.array() would load pandas, if it is installed, to check for its types."""
     return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(column)])
 
 
@@ -85,15 +85,17 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     file = folder / FILE_NAMES[kind]
     check_file(folder, file.name)
     wanted = list(dict.fromkeys(["t_ns", *names]))
-    # Of no record, an empty array of each field's type.
+    # Without records, an empty array of each field's type.
     parts = {name: [np.zeros(0, TRACE_KINDS[kind][name])] for name in wanted}
     try:
         with opened(file) as source:
-            told = [_told(source.metadata.row_group(group)) for group in range(source.metadata.num_row_groups)]
-            groups = [group for group, ranges in enumerate(told) if ranges.may_hold(about, span_ns)]
-            whole = all(told[group].holds_only(about, span_ns) for group in groups)
+            statistics = [
+                _statistics(source.metadata.row_group(group)) for group in range(source.metadata.num_row_groups)
+            ]
+            groups = [group for group, ranges in enumerate(statistics) if ranges.may_hold(about, span_ns)]
+            whole = all(statistics[group].holds_only(about, span_ns) for group in groups)
             read = wanted if whole else list({*wanted, "id"})
-            # One thread: many requests at once share the processors better so.
+            # One thread: many requests at once share the processors better this way.
             for batch in source.iter_batches(_BATCH_ROWS, groups, read, use_threads=False):
                 chosen = slice(None) if whole else _chosen(batch, about, span_ns)
                 for name in wanted:
@@ -104,24 +106,24 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
 
 
 def opened(file: Path) -> Any:
-    """A Parquet file of the store, each of whose pages is compared with its checksum where it has one."""
+    """A Parquet file of the store; each page is compared with its checksum if it has one."""
     return pq.ParquetFile(file, page_checksum_verification=True)
 
 
 def unreadable(file: Path, error: BaseException) -> TraceError:
-    """What is wrong with a file of a kept run, and the way to another."""
+    """The error of a file of a kept run, with the remedy."""
     if isinstance(error, MemoryError):
-        hint = "free some memory, or ask for less of it at once; `longhaul verify` says whether the file is whole"
+        hint = "free some memory, or request less of it at once; `longhaul verify` reports whether the file is whole"
         return TraceError("reading trace", str(file), "there is too little memory for it", hint)
     what = " ".join(str(error).split()) or type(error).__name__
     if is_whole(file.parent, file.name):
-        hint = "its content is what was kept: is there too little memory?"
+        hint = "its content is unchanged: is there too little memory?"
         return TraceError("reading trace", str(file), what, hint)
     return damaged(file.parent, file.name, what)
 
 
 def unsealed_fault(folder: Path, name: str) -> str:
-    """Why a file without a hash cannot be read; nothing where it can."""
+    """Why a file without a hash cannot be read; "" if it can."""
     kind = next(kind for kind, file in FILE_NAMES.items() if file == name)
     try:
         read_kind(folder, kind)
@@ -131,13 +133,13 @@ def unsealed_fault(folder: Path, name: str) -> str:
 
 
 def groups_within(source: Any, span_ns: SpanNs) -> list[int]:
-    """Which groups of a file's rows can hold records of that time."""
-    told = [_told(source.metadata.row_group(group)).t_ns for group in range(source.metadata.num_row_groups)]
-    return [group for group, (first, last) in enumerate(told) if first <= span_ns[1] and span_ns[0] <= last]
+    """The groups of a file's rows that can contain records of that time span."""
+    times = [_statistics(source.metadata.row_group(group)).t_ns for group in range(source.metadata.num_row_groups)]
+    return [group for group, (first, last) in enumerate(times) if first <= span_ns[1] and span_ns[0] <= last]
 
 
 def _chosen(batch: Any, about: int, span_ns: SpanNs) -> NDArray[np.bool_]:
-    """The rows of this flow or link in this time."""
+    """The rows of this flow or link in this time span."""
     chosen: NDArray[np.bool_] = batch.column("id").to_numpy() == about
     if span_ns != EVER:
         t_ns = batch.column("t_ns").to_numpy()
@@ -146,28 +148,28 @@ def _chosen(batch: Any, about: int, span_ns: SpanNs) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a group's statistics tell: the least and the greatest id and time, or anything where they tell nothing."""
+class _Statistics:
+    """A group's statistics: the least and the greatest id and time, or any values without statistics."""
 
     id: SpanNs
     t_ns: SpanNs
 
     def may_hold(self, about: int, span_ns: SpanNs) -> bool:
-        """Whether there can be records of this flow or link in this time."""
+        """Whether there can be records of this flow or link in this time span."""
         return self.id[0] <= about <= self.id[1] and self.t_ns[0] <= span_ns[1] and span_ns[0] <= self.t_ns[1]
 
     def holds_only(self, about: int, span_ns: SpanNs) -> bool:
-        """Whether there is nothing else: then no row needs to be looked at."""
+        """Whether there are only such records: then the rows need not be filtered."""
         return self.id == (about, about) and span_ns[0] <= self.t_ns[0] and self.t_ns[1] <= span_ns[1]
 
 
-def _told(group: Any) -> _Told:
-    found = dict.fromkeys(_TOLD, EVER)
+def _statistics(group: Any) -> _Statistics:
+    found = dict.fromkeys(_WITH_STATISTICS, EVER)
     for place in range(group.num_columns):
         column = group.column(place)
-        if column.path_in_schema in found and (told := column.statistics) is not None and told.has_min_max:
-            found[column.path_in_schema] = (told.min, told.max)
-    return _Told(**found)
+        if column.path_in_schema in found and (stored := column.statistics) is not None and stored.has_min_max:
+            found[column.path_in_schema] = (stored.min, stored.max)
+    return _Statistics(**found)
 
 
 def read_kind(folder: Path, kind: str) -> Records:

@@ -1,4 +1,4 @@
-"""The files of a kept run, each read and compared with what was kept."""
+"""Verify a kept run: each of its files is read and compared with its hash."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longhaul.orchestrator.results.seals import MANIFEST, State, forget_hashes, 
 from longhaul.orchestrator.results.traces import FILE_NAMES, unsealed_fault
 from longhaul.orchestrator.system.errors import RunDamaged
 
-# States of files that are not what was kept.
+# States of files that have changed since they were kept.
 BAD = ("damaged", "missing")
 Row = dict[str, Any]
 
@@ -20,7 +20,7 @@ def examine(folder: Path) -> dict[str, State]:
     try:
         files = read_manifest(folder).get("files")
     except RunDamaged:
-        # Which files there should be, and what they held, is known by nobody else.
+        # No other file contains the list of files and their hashes.
         return {MANIFEST: "damaged" if (folder / MANIFEST).is_file() else "missing"}
     if files is None:
         found: dict[str, State] = {MANIFEST: "unsealed"}

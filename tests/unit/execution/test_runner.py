@@ -82,7 +82,7 @@ def test_an_outbox_holds_the_files_that_a_store_keeps(settings: Settings, tmp_pa
 
 
 def test_a_machine_without_a_database_takes_no_hosts(settings: Settings) -> None:
-    with pytest.raises(BackendError, match="a machine without the database cannot know which hosts are free"):
+    with pytest.raises(BackendError, match="a machine without the database cannot find out which hosts are free"):
         _ = Outbox(settings).leases
 
 

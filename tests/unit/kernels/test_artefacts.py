@@ -52,7 +52,7 @@ def test_only_what_is_nowhere_is_lacking(artefacts: Artefacts, tmp_path: Path) -
 
 
 def test_what_was_changed_on_its_way_is_refused(artefacts: Artefacts) -> None:
-    with pytest.raises(BackendError, match="was changed on its way"):
+    with pytest.raises(BackendError, match="was changed in transit"):
         artefacts.receive(sha256(b"kernel"), b"Kernel")
     assert artefacts.lacking(WANTED) == [sha256(b"kernel")]
     artefacts.receive(sha256(b"kernel"), b"kernel")

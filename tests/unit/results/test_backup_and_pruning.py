@@ -111,7 +111,7 @@ def test_a_backup_brings_everything_back(store: Store, tmp_path: Path) -> None:
 def test_restoring_never_overwrites_and_never_half(store: Store, tmp_path: Path) -> None:
     keep(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
-    with pytest.raises(PlanError, match="there are runs in it"):
+    with pytest.raises(PlanError, match="it contains runs"):
         restore(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
     (tmp_path / "text").write_text("no archive")
@@ -142,7 +142,7 @@ def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path, n
         info.type, info.linkname = kind, "/etc/passwd"
         target.addfile(info)
     other = Store(replace(load_settings(), home=tmp_path / "deep" / "other"))
-    with pytest.raises(ResultsError, match="is no plain file of a home"):
+    with pytest.raises(ResultsError, match="is not a plain file of a home"):
         restore(other, evil)
     assert not (tmp_path / "reached").exists()
     assert other.list_runs(5) == []

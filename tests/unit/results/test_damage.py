@@ -118,7 +118,7 @@ def test_a_page_that_changes_under_a_running_service_is_noticed(store: Store) ->
 def test_every_way_to_a_damaged_file_says_so(store: Store, tmp_path: Path) -> None:
     key = keep(store)
     flip(store.directory(key) / "acks.parquet", 40_000)
-    said = r"acks\.parquet is damaged: its content is not what was kept"
+    said = r"acks\.parquet is damaged: its content has changed"
     for read in (
         lambda: store.trace(key),
         lambda: store.columns(key)("ack", ["cwnd"], 0, EVER),
@@ -227,7 +227,7 @@ def test_what_a_worker_sends_is_compared_on_arrival(store: Store) -> None:
         outbox.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key), trace)
         files = dict(outbox.files)
         files["acks.parquet"] = files["acks.parquet"][:-9] + b"x" + files["acks.parquet"][-8:]
-        with pytest.raises(ResultsError, match=r"acks\.parquet is not what the worker kept"):
+        with pytest.raises(ResultsError, match=r"acks\.parquet is not the one that the worker kept"):
             store.receive(key, files, staging)
         assert store.find(key) is None
         store.receive(key, outbox.files, staging)
