@@ -1,1 +1,1 @@
-"""Who asked for what, and where it stands: the tables of SQLite or PostgreSQL."""
+"""The database, SQLite or PostgreSQL: experiments, runs, their status, events, access."""

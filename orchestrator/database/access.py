@@ -1,4 +1,4 @@
-"""Who may do what: tokens, the sessions of web pages that were opened with one, and the log of what was changed by whom.
+"""Access: tokens, the sessions of web pages that were opened with one, and the log of changes.
 
     token     lh_<id>_<secret>     shown once; the record holds a hash of the secret alone
     session   random, in a cookie; the record holds its hash, and the token it was opened with
@@ -24,14 +24,14 @@ from longhaul.orchestrator.system.errors import AuthError, Conflict, NotFound, P
 
 Row = dict[str, Any]
 
-# Each may do all that those before it may.
+# Each includes those before it.
 SCOPES = ("read", "run", "gate", "admin")
 SESSION_S = 12 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _ID = re.compile(r"[0-9a-f]{12}")
 _TOKEN = re.compile(r"lh_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
-# The log of changes is read by people: of more than this the oldest go, some at a time.
+# The log of changes keeps this many rows; the oldest are deleted, some at a time.
 MOST_AUDITED = 1_000_000
 _AUDIT_SWEEP = 1000
 # What an unknown id is compared with, so that it takes as long as a known one.
@@ -40,19 +40,19 @@ _NOBODY = hashlib.sha256(b"").hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking, and up to what they may."""
+    """The caller of a request, and its scope."""
 
     token_id: str
     name: str
     scope: str
 
     def may(self, scope: str) -> bool:
-        """Whether their scope includes this one."""
+        """Whether the scope includes this one."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
 class Access:
-    """The record of tokens and sessions."""
+    """Tokens and sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -60,12 +60,12 @@ class Access:
     def add_token(self, name: str, scope: str, lifetime_s: float | None = None) -> tuple[str, Row]:
         """A new token, to be shown once, and its row."""
         if not _NAME.fullmatch(name) or _ID.fullmatch(name):
-            allowed = "up to 64 letters, digits and . _ @ -, the first a letter or digit, and not what an id looks like"
-            raise PlanError("adding token", name, "it is no name", f"allowed: {allowed}")
+            allowed = "up to 64 letters, digits and . _ @ -, the first a letter or digit, and not in the form of an id"
+            raise PlanError("adding token", name, "it is not a valid name", f"allowed: {allowed}")
         if scope not in SCOPES:
             raise PlanError("adding token", name, f"there is no scope {scope!r}", f"known: {', '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
-            raise PlanError("adding token", name, "it would have expired already", "give it a longer life")
+            raise PlanError("adding token", name, "it would be expired at once", "give it a longer life")
         key, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         row: Row = {
             "id": key,
@@ -79,7 +79,9 @@ class Access:
         with self._database.write() as connection:
             live = select(TOKENS.c.id).where(TOKENS.c.name == name, TOKENS.c.revoked_at.is_(None))
             if connection.execute(live).first() is not None:
-                raise Conflict("adding token", name, "there is one of that name", "revoke it first, or choose another")
+                raise Conflict(
+                    "adding token", name, "a token of that name exists", "revoke it first, or choose another"
+                )
             connection.execute(insert(TOKENS).values(row))
         return f"lh_{key}_{secret}", _public(row)
 
@@ -97,7 +99,7 @@ class Access:
             row = connection.execute(select(TOKENS).where(live)).first()
             if row is None:
                 raise NotFound(
-                    "revoking token", name, "there is none of that name in force", "see `longhaul token list`"
+                    "revoking token", name, "there is no valid token of that name", "see `longhaul token list`"
                 )
             at = now()
             connection.execute(update(TOKENS).where(TOKENS.c.id == row.id).values(revoked_at=at))
@@ -105,13 +107,13 @@ class Access:
             return _public(dict(row._mapping) | {"revoked_at": at})
 
     def any_token(self) -> bool:
-        """Whether there is a token in force."""
+        """Whether there is a valid token."""
         with self._database.read() as connection:
             query = select(func.count()).where(TOKENS.c.revoked_at.is_(None))
             return bool(connection.execute(query).scalar_one())
 
     def caller(self, token: str) -> Caller:
-        """Whose token this is; AuthError says nothing about why it is not."""
+        """The caller with this token; AuthError does not state the reason."""
         match = _TOKEN.fullmatch(token)
         key, secret = match.groups() if match else ("", "")
         with self._database.read() as connection:
@@ -120,7 +122,7 @@ class Access:
         return self._in_force(row if same and match else None)
 
     def open_session(self, caller: Caller) -> str:
-        """A session for a web page, as its cookie will hold it."""
+        """A new session for a web page, as the value of its cookie."""
         session = secrets.token_urlsafe(32)
         row = {"digest": _digest(session), "token_id": caller.token_id, "expires_s": time.time() + SESSION_S}
         with self._database.write() as connection:
@@ -129,12 +131,12 @@ class Access:
         return session
 
     def close_session(self, session: str) -> None:
-        """End it."""
+        """End a session."""
         with self._database.write() as connection:
             connection.execute(delete(SESSIONS).where(SESSIONS.c.digest == _digest(session)))
 
     def session_caller(self, session: str) -> Caller:
-        """Who opened this session."""
+        """The caller who opened this session."""
         query = (
             select(TOKENS)
             .join(SESSIONS, SESSIONS.c.token_id == TOKENS.c.id)
@@ -144,7 +146,7 @@ class Access:
             return self._in_force(connection.execute(query).one_or_none())
 
     def log(self, caller: str, address: str, action: str, subject: str, outcome: int, request_id: str) -> None:
-        """Record that somebody changed something, or tried to."""
+        """Record a change, or an attempt."""
         row = {
             "at": now(),
             "actor": caller,
@@ -160,7 +162,7 @@ class Access:
                 connection.execute(delete(AUDIT).where(AUDIT.c.id <= number - MOST_AUDITED))
 
     def audit(self, limit: int, before: int | None = None) -> list[Row]:
-        """What was changed, the newest first."""
+        """The log of changes, the newest first."""
         query = select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit)
         if before is not None:
             query = query.where(AUDIT.c.id < min(before, LARGEST_ID))
@@ -170,7 +172,7 @@ class Access:
     @staticmethod
     def _in_force(row: Any) -> Caller:
         if row is None or row.revoked_at is not None or (row.expires_s is not None and row.expires_s < time.time()):
-            raise AuthError("reading the token", "", "it is not one in force", "ask whoever runs this lab for one")
+            raise AuthError("reading the token", "", "it is not a valid token", "ask the operator of this lab for one")
         return Caller(row.id, row.name, row.scope)
 
 

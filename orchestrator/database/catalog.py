@@ -1,4 +1,4 @@
-"""Kept runs in the database: which there are, what they came to, and every number of theirs as a row that can be asked for."""
+"""Kept runs in the database: their documents, their status, and every measure as a row for queries."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ALL = Filter()
 
 
 class Catalog:
-    """The record of runs."""
+    """The runs in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, run_id: str, document: RunDocument, run: Mapping[str, Any]) -> None:
-        """Record a run that is kept, what it came to and what it is (run.json); one that was recorded as kept before stays as it was."""
+        """Record a kept run, its document and its run.json; one that was recorded as kept before stays as it was."""
         at = now()
         known = {
             "experiment": document["experiment"],
@@ -56,7 +56,7 @@ class Catalog:
                     return
                 connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(found))
                 if was not in LIVE:
-                    # It had been given up: whoever wanted it was told so, and has counted it.
+                    # It had been cancelled, and its experiments have counted that.
                     _write_document(connection, run_id, document)
                     return
             _write_document(connection, run_id, document)
@@ -67,7 +67,7 @@ class Catalog:
             add_counts(connection, rises | {"retries": again, "guest_deaths": again})
 
     def revise(self, run_id: str, document: RunDocument) -> None:
-        """Put another document in the place of a recorded run's."""
+        """Replace the document of a recorded run."""
         changed = {"status": document["status"], "measured_by": document.get("measured_by"), **numbers_of(document)}
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
@@ -81,22 +81,22 @@ class Catalog:
         return None if found is None else json.loads(found)
 
     def run(self, run_id: str) -> Row | None:
-        """What is recorded of a run, kept or not, and its document or why there is none."""
+        """The row of a run, kept or not, with its document or its error."""
         query = select(RUNS, DOCUMENTS.c.document).outerjoin(DOCUMENTS, DOCUMENTS.c.run_id == RUNS.c.id)
         with self._database.read() as connection:
             row = connection.execute(query.where(RUNS.c.id == run_id)).one_or_none()
         if row is None:
             return None
-        found = _told(_row(row))
+        found = _without_words(_row(row))
         return found | {"document": None if found["document"] is None else json.loads(found["document"])}
 
     def status(self, run_id: str) -> str | None:
-        """How a run stands; None where there is none."""
+        """A run's status; None for an unknown run."""
         with self._database.read() as connection:
             return connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one_or_none()
 
     def ids_beginning(self, start: str, limit: int) -> list[str]:
-        """Ids of kept runs that begin so, in order."""
+        """Ids of kept runs that begin with this, in order."""
         begins = RUNS.c.id.startswith(start, autoescape=True)
         query = select(RUNS.c.id).where(begins, _KEPT_HERE).order_by(RUNS.c.id).limit(limit)
         with self._database.read() as connection:
@@ -108,7 +108,7 @@ class Catalog:
             return list(connection.execute(select(RUNS.c.id).where(_KEPT_HERE).order_by(RUNS.c.id)).scalars())
 
     def measured_by(self, run_ids: Sequence[str]) -> dict[str, str | None]:
-        """Of these, the kept ones, and which code measured each."""
+        """The kept runs among these, and the hash of the formulas that measured each."""
         found: dict[str, str | None] = {}
         with self._database.read() as connection:
             for some in chunks(run_ids):
@@ -134,7 +134,7 @@ class Catalog:
         """Some runs of any status, after the one with that creation time and id."""
         query = _of_experiment(wanted.apply(select(RUNS), RUNS), experiment_id)
         with self._database.read() as connection:
-            return [_told(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first)]
+            return [_without_words(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first)]
 
     def count(self, wanted: Filter = ALL, *, experiment_id: str | None = None) -> int:
         """How many runs there are on all pages together."""
@@ -143,7 +143,7 @@ class Catalog:
             return int(connection.execute(query).scalar_one())
 
     def documents(self, run_ids: Sequence[str]) -> dict[str, RunDocument]:
-        """Of these, what those came to that have ended: kept ones, and failed ones with why."""
+        """The documents of these runs that have ended: kept ones, and failed ones with their error."""
         found: dict[str, RunDocument] = {}
         with self._database.read() as connection:
             for some in chunks(run_ids):
@@ -152,7 +152,7 @@ class Catalog:
         return found
 
     def recorded(self, names: Sequence[str]) -> set[str]:
-        """Of these names of experiments, those of which there is a run in any state."""
+        """The names among these of experiments that have a run in any state."""
         found: set[str] = set()
         with self._database.read() as connection:
             for some in chunks(names):
@@ -161,7 +161,7 @@ class Catalog:
         return found
 
     def statuses(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """Of these, the status of those that the record knows."""
+        """The status of the known runs among these."""
         found: dict[str, str] = {}
         with self._database.read() as connection:
             for some in chunks(run_ids):
@@ -174,7 +174,7 @@ class Catalog:
             return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
 
     def speed(self, since: str) -> float:
-        """Virtual seconds a wall second over the runs that ended since then; 0 where there is none."""
+        """Virtual seconds per wall second over the runs that ended since then; 0 without any."""
         query = select(func.sum(RUNS.c.virtual_s), func.sum(RUNS.c.wall_s)).where(
             RUNS.c.finished_at >= since, _KEPT_HERE
         )
@@ -205,7 +205,7 @@ class Catalog:
             return [_row(row) for row in connection.execute(query)]
 
     def removable(self) -> list[tuple[str, str]]:
-        """Kept runs that nobody holds on to, the oldest first: (id, created at)."""
+        """Kept runs that may be deleted, the oldest first: (id, created at)."""
         query = select(RUNS.c.id, RUNS.c.created_at).where(RUNS.c.status.in_(KEPT), ~_protected())
         with self._database.read() as connection:
             return [
@@ -218,18 +218,18 @@ class Catalog:
             return list(connection.execute(select(RUNS.c.id).where(RUNS.c.status.in_(KEPT), _protected())).scalars())
 
     def pin(self, run_id: str, pinned: bool) -> None:
-        """Keep a run whatever its age, or no longer."""
+        """Pin a run, or remove the pin."""
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(pinned=pinned))
 
     def void(self, run_id: str) -> None:
-        """A kept run whose files are damaged counts for nothing until it is run again; what holds on to it still does."""
+        """Mark a kept run with damaged files as not kept until it is run again; pins, experiments and baselines stay."""
         with self._database.write() as connection:
             kept = (RUNS.c.id == run_id) & RUNS.c.status.in_(KEPT)
             connection.execute(update(RUNS).where(kept).values(status="failed"))
 
     def let_go(self, run_id: str) -> str | None:
-        """Forget a run that nobody holds on to; else who does."""
+        """Delete a run that no pin, experiment or baseline needs; else that reason."""
         with self._database.write() as connection:
             row = connection.execute(select(RUNS.c.status, RUNS.c.pinned).where(RUNS.c.id == run_id)).one_or_none()
             if row is None:
@@ -239,23 +239,23 @@ class Catalog:
             if row.pinned:
                 return "it is pinned"
             if connection.execute(select(RUNS.c.id).where(RUNS.c.id == run_id, _protected())).first() is not None:
-                return "an experiment that goes on wants it, or a baseline has it"
+                return "an unfinished experiment wants it, or a baseline has it"
             connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
         return None
 
     def remove(self, run_ids: Sequence[str]) -> None:
-        """Forget runs, save those that somebody waits for: what was kept of them before is no reason not to carry them out."""
+        """Delete runs, except those that wait: an earlier result is no reason not to run them."""
         with self._database.write() as connection:
             connection.execute(delete(RUNS).where(RUNS.c.id.in_(run_ids), RUNS.c.status.not_in(LIVE)))
 
 
 def _protected() -> ColumnElement[bool]:
     live = select(EXPERIMENTS.c.id).where(EXPERIMENTS.c.status.in_(LIVE))
-    held = or_(
+    needed = or_(
         EXPERIMENT_RUNS.c.experiment_id.in_(live),
         EXPERIMENT_RUNS.c.experiment_id.in_(select(BASELINES.c.experiment_id)),
     )
-    return or_(RUNS.c.pinned, RUNS.c.id.in_(select(EXPERIMENT_RUNS.c.run_id).where(held)))
+    return or_(RUNS.c.pinned, RUNS.c.id.in_(select(EXPERIMENT_RUNS.c.run_id).where(needed)))
 
 
 def _row(row: Any) -> Row:
@@ -269,8 +269,8 @@ def _of_experiment(query: Select[Any], experiment_id: str | None) -> Select[Any]
     return query.where(RUNS.c.id.in_(its))
 
 
-def _told(row: Row) -> Row:
-    """Words are for the index: of what they say, which kept run this one repeats stands nowhere else."""
+def _without_words(row: Row) -> Row:
+    """The row without its index words, which alone contain the kept run that this one repeats."""
     words = row.pop("words")
     return row | {"rerun_of": rerun_in(words)}
 

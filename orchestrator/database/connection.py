@@ -1,9 +1,9 @@
-"""The database of record: SQLite in a file by default, PostgreSQL by LONGHAUL_DATABASE; the same statements on both.
+"""The database: SQLite in a file by default, PostgreSQL by LONGHAUL_DATABASE; the same statements on both.
 
     with database.read() as connection: ...      a snapshot
     with database.write() as connection: ...     one transaction: all of it or nothing
 
-Opening brings an older database to today's revision, one process at a time. Readers never wait; writers take turns from
+Opening migrates an older database to this version's revision, one process at a time. Readers never wait; writers take turns from
 their first statement on, SQLite's by itself and PostgreSQL's by a lock: what a transaction has read is still true when it
 writes, no two can wait for each other, and events are numbered in the order in which they can be seen.
 """
@@ -30,17 +30,17 @@ from longhaul.orchestrator.database.tables import HEAD
 from longhaul.orchestrator.system.errors import PlanError, RecordUnreachable, ResultsError
 from longhaul.orchestrator.system.locks import locked
 
-# Any number, so long as nobody else locks it in the same database: the first letters of "longhaul".
+# Any number, so long as no other program locks it in the same database: the first letters of "longhaul".
 _MIGRATING, _WRITING = 0x6C6F6E67, 0x6C6F6E68
-# Locked, full, restarting, all connections in use: none of it is for long, and none of it is the statement's fault.
+# Locked, full, restarting, all connections in use: all of it is temporary, and none of it is the statement's fault.
 _PASSING = (OperationalError, InterfaceError, NoConnection)
-# Of a file that somebody else writes to.
+# For a file that another process writes to.
 _PATIENCE_S = 60.0
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
 class Database:
-    """One database, opened when it is first asked."""
+    """One database, opened at its first use."""
 
     def __init__(self, url: str, patience_s: float = _PATIENCE_S) -> None:
         self._patience_s = patience_s
@@ -49,14 +49,16 @@ class Database:
             self._url = parsed.set(drivername=_DRIVERS[parsed.drivername.partition("+")[0]])
         except (SQLAlchemyError, KeyError) as error:
             hint = "give sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
-            raise PlanError("reading setting", "LONGHAUL_DATABASE", "it is no address of a known kind", hint) from error
+            raise PlanError(
+                "reading setting", "LONGHAUL_DATABASE", "it is not an address of a known kind", hint
+            ) from error
         self._file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
         self._engine: Engine | None = None
         self._opening = threading.Lock()
 
     @property
     def name(self) -> str:
-        """What errors call it; never with a password."""
+        """Its name in errors; never with a password."""
         return str(self._file) if self._file else self._url.render_as_string(hide_password=True)
 
     @property
@@ -66,15 +68,15 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that only asks, and sees one moment however often it does."""
-        with self._said("reading"), self._open().connect() as connection:
+        """A connection for reading, which sees one snapshot however many queries it makes."""
+        with self._reporting("reading"), self._open().connect() as connection:
             yield connection if self._file else connection.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction."""
         with (
-            self._said("writing"),
+            self._reporting("writing"),
             self._open().connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
@@ -83,22 +85,22 @@ class Database:
             yield connection
 
     def ask(self) -> None:
-        """Whether it answers, and nothing else: it is not brought to today's revision; RecordUnreachable where it does not."""
+        """RecordUnreachable unless it responds; it is not migrated."""
         engine = create_engine(self._url)
         try:
-            with self._said("asking for"), engine.connect():
+            with self._reporting("asking for"), engine.connect():
                 pass
         finally:
             engine.dispose()
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
 
     @contextmanager
-    def _said(self, doing: str) -> Iterator[None]:
+    def _reporting(self, doing: str) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -122,7 +124,7 @@ class Database:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             if not file.exists() and self._url.database != ":memory:":
-                # It holds hashes of tokens and the log of changes. SQLite gives the files beside it the same mode.
+                # It contains hashes of tokens and the log of changes. SQLite gives the files next to it the same mode.
                 os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
@@ -144,13 +146,15 @@ class Database:
         if found == HEAD:
             return
         if found is not None and found not in _revisions():
-            what = f"a newer version of Longhaul wrote it (revision {found}, and this version knows those up to {HEAD})"
+            what = (
+                f"a newer version of Longhaul wrote it (revision {found}, and this version supports those up to {HEAD})"
+            )
             raise ResultsError("opening the catalogue", self.name, what, "use that version, or another LONGHAUL_HOME")
         if self._file and _is_read_only(self._file):
-            what = "an earlier version of Longhaul wrote it, and it cannot be brought to today's form where it is read-only"
+            what = "an earlier version of Longhaul wrote it, and it cannot be migrated while it is read-only"
             raise ResultsError("opening the catalogue", self.name, what, "copy the home to a place you may write")
         if self._file:
-            # A table that is remade is dropped first, which must not take along the rows that refer to it.
+            # A table that is remade is dropped first, which must not delete the rows that refer to it.
             engine = self._bare_file_engine()
         with (
             locked(self._file.with_suffix(".lock")) if self._file else nullcontext(),
@@ -164,17 +168,17 @@ class Database:
             engine.dispose()
 
 
-# What SQLite says, and what helps.
+# Messages of SQLite, and what to do.
 _FILE_HINTS = (
     ("locked", "another program has been writing to it for long: try again when that has ended"),
     ("full", "free some space, or set LONGHAUL_HOME to a larger disk"),
     ("readonly", "set LONGHAUL_HOME to a folder you may write"),
-    ("unable to open", "see whether it is there and who may use it, or set LONGHAUL_HOME to a folder you may write"),
-    ("disk i/o", "see what the machine's log says of its disk"),
+    ("unable to open", "check that it exists and its permissions, or set LONGHAUL_HOME to a folder you may write"),
+    ("disk i/o", "check the machine's log for disk errors"),
     *(
         (
             damage,
-            "it is damaged: restore a backup (`longhaul restore`), or move it away and have `longhaul prune` take in the kept runs",
+            "it is damaged: restore a backup (`longhaul restore`), or move it away and let `longhaul prune` record the kept runs again",
         )
         for damage in ("malformed", "not a database", "corrupt")
     ),
@@ -182,18 +186,18 @@ _FILE_HINTS = (
 
 
 def _file_hint(what: str) -> str:
-    return next((hint for word, hint in _FILE_HINTS if word in what.lower()), "see whether the file is whole")
+    return next((hint for word, hint in _FILE_HINTS if word in what.lower()), "check that the file is complete")
 
 
 def _is_read_only(file: Path) -> bool:
-    """Whether nothing can be written where it lies; a file that is not there is made, or refused, like any other."""
+    """Whether the file or its folder is read-only; a missing file is made, or refused, later."""
     return file.is_file() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
 
 def _read_only_engine(file: Path) -> Engine:
-    """For looking at a home on a disk that cannot be written: SQLite would make files beside it otherwise."""
+    """An engine for a home on a read-only disk, where SQLite could not make its files next to the database."""
     log = file.with_name(f"{file.name}-wal")
-    # What is still in the log would be passed over by a reader that takes the file for all there is.
+    # An immutable reader would ignore rows that are still in the log.
     how = "mode=ro" if log.is_file() and log.stat().st_size else "immutable=1"
     address = f"file:{quote(str(file.absolute()))}?{how}"
     engine = create_engine(
@@ -209,12 +213,12 @@ def _leave_transactions(connection: Any, _: Any) -> None:
 
 
 def _begin_reading(connection: Connection) -> None:
-    # Also those who want to write: what refuses them should be the statement, which says why.
+    # Also for writers: the statement should fail, because its error states the reason.
     connection.exec_driver_sql("BEGIN")
 
 
 def _revisions() -> set[str]:
-    """Those that this version knows: the files of migrations/versions begin with their numbers."""
+    """The known revisions: the files of migrations/versions begin with their numbers."""
     return {file.name.partition("_")[0] for file in (Path(__file__).parent / "migrations/versions").glob("[0-9]*.py")}
 
 
@@ -251,7 +255,7 @@ def _migrate(connection: Connection) -> None:
 
 
 def now() -> str:
-    """This moment, as tables hold it."""
+    """The present time, in the format of the tables."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -267,11 +271,11 @@ def _insert_of(connection: Connection) -> Any:
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Insert rows, leaving alone those whose key is there; how many were new."""
+    """Insert rows, except those whose key exists; how many were new."""
     if not rows:
         return 0
     statement = _insert_of(connection)(table).on_conflict_do_nothing()
-    # A driver that sends many at once counts nothing; what it returns can be counted.
+    # A driver that sends many at once does not count them; the returned rows can be counted.
     key = next(iter(table.primary_key.columns))
     return len(connection.execute(statement.returning(key), list(rows)).all())
 
@@ -291,7 +295,7 @@ def page_of(
         query = query.where(place > after if oldest_first else place < after)
     order = (time, key) if oldest_first else (time.desc(), key.desc())
     found = connection.execute(query.order_by(*order).limit(limit))
-    # Not by `mappings`: a list is the most frequent question of all, and this takes half as long. Names of columns are
+    # Not by `mappings`: a list is the most frequent query, and this takes half as long. Names of columns are
     # more than text; as keys, plain text is far faster to write as JSON.
     names = [str(name) for name in found.keys()]  # noqa: SIM118 (a view of a result, not of a mapping)
     return [dict(zip(names, row, strict=True)) for row in found.all()]

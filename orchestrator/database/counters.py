@@ -1,7 +1,7 @@
-"""What a record has counted over its life, and how the export of its runs does: what the service's /metrics tells of them.
+"""Counters of a database, and the state of the export of its runs, for the service's /metrics.
 
-Counts only rise, also where the runs that they came from are pruned. Whoever carries runs out writes them here, on whatever machine
-it is; the service reads them.
+Counts only rise, also when their runs are pruned. The processes that run runs write them here, on any machine;
+the service reads them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from longhaul.orchestrator.database.connection import Database, insert_new
 from longhaul.orchestrator.database.tables import COUNTS, EXPORTERS
 
-# Of one that was not heard of for so long only what it left waiting counts, and of one that left nothing nothing.
+# An exporter without a report for this long counts only with the samples that it left waiting.
 _FORGET_S = 24 * 3600
 
 
@@ -29,14 +29,14 @@ def add_counts(connection: Connection, rises: Mapping[str, float]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What waits for Prometheus anywhere: for how long the first has waited, and how much."""
+    """The samples that wait for Prometheus anywhere: how many, and for how long the first has waited."""
 
     lag_s: float
     spool_bytes: int
 
 
 class Counts:
-    """The counts of one record."""
+    """The counts of one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,12 +47,12 @@ class Counts:
             add_counts(connection, rises)
 
     def all(self) -> dict[str, float]:
-        """Every count that there is."""
+        """Every count."""
         with self._database.read() as connection:
             return dict(connection.execute(select(COUNTS.c.name, COUNTS.c.value)).all())
 
     def heard(self, exporter: str, oldest_s: float | None, spool_bytes: int, taken: int, refused: int) -> None:
-        """What an exporter says of itself: what waits, and what was taken and refused since it last did."""
+        """Record an exporter's report: samples that wait, and samples accepted and refused since its last report."""
         now_s = time.time()
         row = {"name": exporter, "at_s": now_s, "oldest_s": oldest_s, "spool_bytes": spool_bytes}
         with self._database.write() as connection:
@@ -63,7 +63,7 @@ class Counts:
             add_counts(connection, {"samples": taken, "refused_samples": refused})
 
     def export(self) -> Export:
-        """How all of them do together."""
+        """The state of all exporters together."""
         with self._database.read() as connection:
             oldest_s, waiting = connection.execute(
                 select(func.min(EXPORTERS.c.oldest_s), func.sum(EXPORTERS.c.spool_bytes))

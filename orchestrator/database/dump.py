@@ -1,4 +1,4 @@
-"""The whole record as text, table by table, and back: the same from SQLite and PostgreSQL, so that either can become the other.
+"""The whole database as text, table by table, and back: the same from SQLite and PostgreSQL, so that either can become the other.
 
 {"table": "runs", "revision": "0002"}      one such line, then a line a row
 {"id": "...", "status": "done", ...}       bytes as {"base64": "..."}
@@ -36,7 +36,7 @@ def is_empty(database: Database) -> bool:
 
 
 def load(database: Database, lines: Iterable[str], subject: str, bring_runs: Callable[[], None]) -> None:
-    """Fill an empty database with what `dump` gave, once its runs are brought; nobody holds any claim afterwards."""
+    """Fill an empty database from `dump`'s lines, after its runs are in place; no run is claimed afterwards."""
     with database.write() as connection:
         for table in reversed(METADATA.sorted_tables):
             connection.execute(table.delete())
@@ -46,7 +46,7 @@ def load(database: Database, lines: Iterable[str], subject: str, bring_runs: Cal
             row = json.loads(line)
             if isinstance(row, dict) and "revision" in row:
                 if row["revision"] != HEAD:
-                    what = f"its record is of revision {row['revision']}, this version's is {HEAD}"
+                    what = f"its database is of revision {row['revision']}, this version's is {HEAD}"
                     raise ResultsError(
                         "restoring", subject, what, "restore it with the version that wrote it, then upgrade"
                     )
@@ -54,7 +54,7 @@ def load(database: Database, lines: Iterable[str], subject: str, bring_runs: Cal
                 table, rows = METADATA.tables[row["table"]], []
                 continue
             if table is None or not isinstance(row, dict):
-                what = "its record has a line that is no row of a table"
+                what = "its database has a line that is not a row of a table"
                 raise ValueError(what)
             rows.append({name: _value(table.c[name].type, value) for name, value in row.items()})
             if len(rows) == _BATCH:
@@ -73,7 +73,7 @@ def _flush(connection: Any, table: Any, rows: list[dict[str, Any]]) -> None:
 
 
 def _count_on(connection: Any) -> None:
-    """PostgreSQL counts rows apart from the rows."""
+    """PostgreSQL stores its counters apart from the rows."""
     if connection.dialect.name != "postgresql":
         return
     for name in ("events", "audit"):

@@ -1,4 +1,4 @@
-"""What happened, in the order in which it became known: the log that followers read and resume.
+"""The event log, in the order in which events become visible; followers read and resume it.
 
     experiment: queued, finished        run: queued, unplaced, started, progress, retried, finished
 
@@ -50,7 +50,7 @@ def newest_id(connection: Connection) -> int:
 
 
 class EventLog:
-    """Reading the log."""
+    """Reads the log."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -68,13 +68,13 @@ class EventLog:
             return newest_id(connection)
 
     def changes(self, last: int, limit: int = 1000) -> list[Row]:
-        """Every event after that one that says more than how far a run is."""
+        """Every event after that one except progress."""
         query = select(EVENTS).where(EVENTS.c.id > min(last, LARGEST_ID), EVENTS.c.kind != PROGRESS)
         with self._database.read() as connection:
             return _rows(connection, query.order_by(EVENTS.c.id).limit(limit))
 
     def of_experiment(self, experiment: str, last: int, limit: int = 1000) -> list[Row]:
-        """Those about one experiment and, since it was submitted, about its runs."""
+        """Events of one experiment and, since it was submitted, of its runs."""
         first = select(EXPERIMENTS.c.first_event).where(EXPERIMENTS.c.id == experiment).scalar_subquery()
         its_runs = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment)
         query = select(EVENTS).where(
@@ -86,7 +86,7 @@ class EventLog:
             return _rows(connection, query.order_by(EVENTS.c.id).limit(limit))
 
     def of_run(self, run: str, last: int, limit: int = 1000) -> list[Row]:
-        """Those about one run."""
+        """Events of one run."""
         query = (
             select(EVENTS)
             .where(EVENTS.c.id > min(last, LARGEST_ID), EVENTS.c.run_id == run)
@@ -97,13 +97,13 @@ class EventLog:
             return _rows(connection, query)
 
     def forget_before(self, at: str) -> int:
-        """Remove what is older than that; how many."""
+        """Delete older events; how many."""
         with self._database.write() as connection:
             return connection.execute(delete(EVENTS).where(EVENTS.c.at < at)).rowcount
 
 
 def _rows(connection: Connection, query: Any) -> list[Row]:
     return [
-        {**row._mapping, "data": json.loads(row.data)}  # text in the table, a document for whoever reads
+        {**row._mapping, "data": json.loads(row.data)}  # text in the table, a document for readers
         for row in connection.execute(query)
     ]

@@ -1,8 +1,8 @@
-"""Experiments that were submitted: what was asked, by whom, and how far it has come.
+"""Submitted experiments: the request, its owner, and the progress.
 
     queued --> running --> done | missed | failed          cancelled from either of the first two
 
-An experiment counts its runs as each reaches its end (outcomes.py); the last one decides what the experiment was.
+An experiment counts its runs as each reaches its end (outcomes.py); the last one decides the experiment's status.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ALL = Filter()
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """An experiment as it is handed in, its runs in order."""
+    """An experiment as it is submitted, with its runs in order."""
 
     id: str
     name: str
@@ -47,13 +47,13 @@ class Submission:
 
 
 class Experiments:
-    """The record of experiments."""
+    """The experiments in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def submit(self, submission: Submission) -> str:
-        """Record it and queue those of its runs that are not kept; the id it has, an older one where the key was used before."""
+        """Record an experiment and queue its runs that are not kept; its id, or that of the earlier submission with the same key."""
         its_runs = (wanted.run for wanted in submission.runs)
         rerun_of = next((wanted.rerun_of for wanted in submission.runs), None)
         traits = experiment_traits(
@@ -120,16 +120,18 @@ class Experiments:
         return submission.id
 
     def asked_before(self, owner: str, idempotency_key: str | None, asked_sha256: str) -> str | None:
-        """The experiment that this person handed in with this key; Conflict where they asked for another one then."""
+        """The experiment that this user submitted with this key; Conflict if it was another experiment."""
         with self._database.read() as connection:
             return _asked_before(connection, owner, idempotency_key, asked_sha256)
 
     def get(self, experiment: str) -> Row:
-        """One experiment; NotFound where there is none."""
+        """One experiment; NotFound."""
         with self._database.read() as connection:
             row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one_or_none()
         if row is None:
-            raise NotFound("looking for experiment", experiment, "there is none with that id", "see GET /experiments")
+            raise NotFound(
+                "looking for experiment", experiment, "there is no experiment with that id", "see GET /experiments"
+            )
         return _experiment(row)
 
     def page(
@@ -144,7 +146,7 @@ class Experiments:
         wide = {"spec", "lint", "asked"}
         query = wanted.apply(select(*(column for column in EXPERIMENTS.c if column.name not in wide)), EXPERIMENTS)
         with self._database.read() as connection:
-            return [_told(row) for row in page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)]
+            return [_without_words(row) for row in page_of(connection, query, EXPERIMENTS, limit, after, oldest_first)]
 
     def count(self, wanted: Filter = ALL) -> int:
         """How many experiments there are on all pages together."""
@@ -159,7 +161,7 @@ class Experiments:
             return list(connection.execute(query.order_by(EXPERIMENT_RUNS.c.position)).scalars())
 
     def documents(self, experiment: str) -> list[RunDocument]:
-        """What its finished runs came to, in its order; failed ones say why."""
+        """The results of its finished runs, in its order; failed ones have their error."""
         query = (
             select(DOCUMENTS.c.document, EXPERIMENT_RUNS.c.cached)
             .join(DOCUMENTS, DOCUMENTS.c.run_id == EXPERIMENT_RUNS.c.run_id)
@@ -171,7 +173,7 @@ class Experiments:
             return [json.loads(row.document) | {"cached": row.cached} for row in connection.execute(query)]
 
     def live_on(self, backend: str) -> list[str]:
-        """Those on a backend that have not ended."""
+        """Unfinished experiments on a backend."""
         query = select(EXPERIMENTS.c.id, EXPERIMENTS.c.asked).where(EXPERIMENTS.c.status.in_(LIVE))
         with self._database.read() as connection:
             rows = connection.execute(query).all()
@@ -191,7 +193,7 @@ class Experiments:
             return list(connection.execute(query).scalars())
 
     def cancel(self, experiment: str) -> None:
-        """Give up what nobody else wants of it: at once what waits, and what runs as soon as its holder looks."""
+        """Cancel the runs that no other experiment wants: waiting ones at once, running ones as soon as their holder checks."""
         with self._database.write() as connection:
             changed = connection.execute(
                 update(EXPERIMENTS)
@@ -219,12 +221,12 @@ class Experiments:
             say_over(connection, experiment)
 
     def remove(self, experiment: str) -> None:
-        """Forget an experiment that has ended; its runs stay, others may want them."""
+        """Delete an experiment that has ended; its runs stay for others."""
         with self._database.write() as connection:
             connection.execute(delete(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment))
 
     def newest_named(self, names: Sequence[str]) -> dict[str, Row]:
-        """The newest experiment of each of these names that has one; a rerun of a single run is none of them."""
+        """The newest experiment of each of these names, without reruns of single runs."""
         at = (
             select(EXPERIMENTS.c.name, func.max(EXPERIMENTS.c.created_at).label("at"))
             .where(EXPERIMENTS.c.name.in_(names), EXPERIMENTS.c.words.not_like(f"%{IS_RERUN}%"))
@@ -243,7 +245,7 @@ class Experiments:
             return dict(connection.execute(query).all())
 
     def set_baseline(self, name: str, branch: str, experiment: str, by: str) -> None:
-        """From now on, this is what others of that name are compared with on that branch."""
+        """Set the baseline of a branch: later experiments of that name are compared with it."""
         row = {"name": name, "branch": branch, "experiment_id": experiment, "set_at": now(), "set_by": by}
         with self._database.write() as connection:
             connection.execute(delete(BASELINES).where(BASELINES.c.name == name, BASELINES.c.branch == branch))
@@ -257,7 +259,7 @@ class Experiments:
         return None if row is None else dict(row._mapping)
 
     def baselines(self) -> list[Row]:
-        """All of them."""
+        """All baselines."""
         query = select(BASELINES).order_by(BASELINES.c.name, BASELINES.c.branch)
         with self._database.read() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]
@@ -277,17 +279,17 @@ def _asked_before(connection: Connection, owner: str, idempotency_key: str | Non
             "submitting with the Idempotency-Key",
             idempotency_key,
             f"it was used for another experiment, {known.id}",
-            "give every submission a key of its own",
+            "give every submission its own key",
         )
     return str(known.id)
 
 
 def _experiment(row: Any) -> Row:
-    found = _told(dict(row._mapping))
+    found = _without_words(dict(row._mapping))
     return found | {name: json.loads(found[name]) for name in ("spec", "lint", "asked")}
 
 
-def _told(row: Row) -> Row:
-    """Words are for the index: of what they say, which kept run this one repeats stands nowhere else."""
+def _without_words(row: Row) -> Row:
+    """The row without its index words, which alone contain the kept run that this one repeats."""
     words = row.pop("words")
     return row | {"rerun_of": rerun_in(words)}

@@ -1,6 +1,6 @@
-"""What of a list is wanted, and how the record is asked for it: the same for runs and for experiments.
+"""Filters of lists, and their SQL conditions: the same for runs and for experiments.
 
-Status, name and time have columns; everything else is looked for in the line of words (search_fields.py), of which the indices of a
+Status, name and time have columns; everything else is found in the line of words (search_fields.py), of which the indices of a
 list in the order of time hold a copy: a page is found by reading the index, whatever the filter, and rows are read for that page alone.
 """
 
@@ -18,7 +18,7 @@ from longhaul.orchestrator.system.units import format_duration, format_rate
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Nothing where anything will do; what is said has to hold together."""
+    """None means any value; all given conditions must hold."""
 
     name: str | None = None
     status: str | None = None
@@ -31,7 +31,7 @@ class Filter:
     rtt_us: int | None = None
     # Every word of it occurs somewhere, whole or as a part; of `key=value` the value is the whole one.
     text: str = ""
-    # Created from then on, and before then, as the record writes times.
+    # Creation time: from, and before, in the format of the database.
     since: str | None = None
     until: str | None = None
     pinned: bool | None = None
@@ -42,7 +42,7 @@ class Filter:
         return any(self._parts()) or any(self._named())
 
     def apply(self, query: Select[Any], table: Table) -> Select[Any]:
-        """The same question with these conditions."""
+        """The query with these conditions."""
         for condition in self._conditions(table):
             query = query.where(condition)
         return query
@@ -59,7 +59,7 @@ class Filter:
         if self.until is not None:
             yield table.c.created_at < self.until
         if self.owner is not None:
-            # The word has small letters, a name may have others.
+            # The word is in lower case, a name may not be.
             yield table.c.owner == self.owner
         for part in self._parts():
             yield table.c.words.contains(part, autoescape=True)
@@ -69,7 +69,7 @@ class Filter:
             yield or_(*(table.c.words.contains(end, autoescape=True) for end in ends))
 
     def _parts(self) -> Iterator[str]:
-        """What a line has to hold."""
+        """Texts that a line must contain."""
         named = [("owner", self.owner), ("backend", self.backend), ("topology", self.topology)]
         named += [("cc", control) for control in self.controls]
         named.append(("bandwidth", None if self.bandwidth_bps is None else format_rate(self.bandwidth_bps)))
@@ -78,7 +78,7 @@ class Filter:
         yield from (asked for asked in asked_words(self.text) if not _is_named(asked))
 
     def _named(self) -> Iterator[str]:
-        """What a line has to hold as `key=value`, neither more nor less of the value."""
+        """Words that a line must contain as `key=value`, with the whole value."""
         yield from filter(_is_named, asked_words(self.text))
 
 

@@ -1,6 +1,6 @@
-"""Which programs made kept runs, as their documents have it: the identity of a run (kernel, agent and modules by their hashes) as JSON text.
+"""The programs that made kept runs: the identity of a run (kernel, agent and modules by their hashes) as JSON text.
 
-Runs that the same programs made have the same text, of which there are few in a record, however many runs it has.
+Runs of the same programs have the same text, so a database has few of them, however many runs it has.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from longhaul.orchestrator.database.tables import DOCUMENTS, EXPERIMENT_RUNS, RU
 
 
 class Identities:
-    """Of one record."""
+    """The identities in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of_runs(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """Of these, those that are kept with an identity."""
+        """The runs among these that are kept with an identity."""
         found: dict[str, str] = {}
         with self._database.read() as connection:
             identity = _identity(connection)
@@ -32,7 +32,7 @@ class Identities:
         return found
 
     def of_experiments(self, experiments: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Of each the identities that its kept runs have, each with one of the runs that have it."""
+        """The identities of each experiment's kept runs, each with one of its runs."""
         found: dict[str, dict[str, str]] = {experiment: {} for experiment in experiments}
         with self._database.read() as connection:
             identity = _identity(connection).label("identity")

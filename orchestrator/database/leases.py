@@ -1,7 +1,7 @@
-"""Exclusive leases of what there is one of: a host, root's slot of a machine. Whoever dies lets go when the lease runs out.
+"""Exclusive leases of single resources: a host, root's slot of a machine. The lease of a dead holder expires.
 
-Every lease that is given has a higher `fence` than the one before, so that whoever held an older one, and was away for too
-long, is told so wherever the fence is asked for.
+Every lease has a higher `fence` than the one before, so that a holder whose lease has expired is refused wherever the fence
+is checked.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ from longhaul.orchestrator.database.tables import LEASES
 
 
 def root_slot(host: str = "") -> str:
-    """What the lease of root's slot of a machine, this one by default, is called: whoever sets up its network has it."""
+    """The name of the lease for root's slot of a machine, this one by default; a run that sets up its network takes it."""
     return f"root@{host or socket.gethostname()}"
 
 
 class Leases:
-    """Who has what, for how long."""
+    """The leases in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def take(self, name: str, holder: str, lease_s: float, about: str = "") -> int | None:
-        """The fence of a lease that is now the holder's; None where somebody else has it."""
+        """Take a lease: its fence, or None if another holder has it."""
         now_s = time.time()
         with self._database.write() as connection:
             self._insert(connection, name)
             free = or_(LEASES.c.holder.is_(None), LEASES.c.until_s < now_s, LEASES.c.holder == holder)
             still = and_(LEASES.c.holder == holder, LEASES.c.until_s >= now_s)
             since = case((still, LEASES.c.since_s), else_=now_s)
-            held = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
+            values = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
             taken = connection.execute(
-                update(LEASES).where(LEASES.c.name == name, free).values(**held, since_s=since)
+                update(LEASES).where(LEASES.c.name == name, free).values(**values, since_s=since)
             ).rowcount
             if not taken:
                 return None
             return int(connection.execute(select(LEASES.c.fence).where(LEASES.c.name == name)).scalar_one())
 
     def seize(self, name: str, holder: str, lease_s: float, about: str = "") -> int:
-        """Take it whoever has it; who had it finds out at their next word."""
+        """Take a lease from any holder, who finds out at the next renewal."""
         now_s = time.time()
         with self._database.write() as connection:
             self._insert(connection, name)
-            held = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
-            connection.execute(update(LEASES).where(LEASES.c.name == name).values(**held, since_s=now_s))
+            values = {"holder": holder, "until_s": now_s + lease_s, "about": about, "fence": LEASES.c.fence + 1}
+            connection.execute(update(LEASES).where(LEASES.c.name == name).values(**values, since_s=now_s))
             return int(connection.execute(select(LEASES.c.fence).where(LEASES.c.name == name)).scalar_one())
 
     def renew(self, name: str, holder: str, fence: int, lease_s: float) -> bool:
-        """Hold it for longer; False where it has become somebody else's."""
+        """Extend a lease; False if another holder has it by now."""
         return self._change(name, holder, fence, {"until_s": time.time() + lease_s})
 
     def give_back(self, name: str, holder: str, fence: int) -> bool:
-        """Let go of it."""
+        """Release a lease."""
         return self._change(name, holder, fence, {"holder": None, "until_s": 0.0, "about": ""})
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """Who has it, if it was ever asked for."""
+        """The holder of a lease, if it was ever taken."""
         with self._database.read() as connection:
             row = connection.execute(select(LEASES).where(LEASES.c.name == name)).one_or_none()
         return None if row is None else _lease(row)
 
     def all(self) -> list[dict[str, Any]]:
-        """Every lease that was ever asked for."""
+        """Every lease that was ever taken."""
         with self._database.read() as connection:
             return [_lease(row) for row in connection.execute(select(LEASES).order_by(LEASES.c.name))]
 
@@ -83,6 +83,6 @@ class Leases:
 
 
 def _lease(row: Any) -> dict[str, Any]:
-    """As it is now: one that has run out is nobody's."""
+    """The present state of a lease: an expired one has no holder."""
     found = dict(row._mapping)
     return found if found["until_s"] >= time.time() else found | {"holder": None, "about": ""}

@@ -1,8 +1,8 @@
-"""How a run's end gets recorded: once, whoever brought it about, and with it what its experiments have come to.
+"""Record a run's end, once, whatever its cause, and with it the status of its experiments.
 
 `settle` belongs to the transaction that gives a run its end. An experiment counts its runs as they end, each once; the last one
-decides what the experiment was: failed if any failed, else missed if any missed. A run that is queued once more, because somebody asks
-for it again, is waited for again by all that go on (`wait_again`).
+decides the experiment's status: failed if any failed, else missed if any missed. When a run is queued once more, because another
+experiment wants it, all unfinished experiments wait for it again (`wait_again`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OF_LIVE = exists().where(EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id, E
 
 
 def settle(connection: Connection, run_id: str, status: str, data: Mapping[str, Any]) -> None:
-    """Within a transaction that has just given a run its end: tell the experiments that want it, and the log."""
+    """Within a transaction that has just given a run its end: update the experiments that want it, and the event log."""
     connection.execute(delete(WORK).where(WORK.c.run_id == run_id))
     say(connection, "run.finished", {"status": status, **data}, run=run_id)
     counting = (
@@ -43,7 +43,7 @@ def settle(connection: Connection, run_id: str, status: str, data: Mapping[str, 
 
 
 def wait_again(connection: Connection, run_ids: Sequence[str]) -> None:
-    """Within a transaction that queues runs once more: experiments that go on take back what they have counted of them."""
+    """Within a transaction that queues runs once more: unfinished experiments take back their counts of them."""
     counted = and_(EXPERIMENT_RUNS.c.run_id.in_(run_ids), EXPERIMENT_RUNS.c.counted.is_not(None), _OF_LIVE)
     query = select(EXPERIMENT_RUNS.c.experiment_id, EXPERIMENT_RUNS.c.counted).where(counted)
     ends = Counter((str(experiment), str(end)) for experiment, end in connection.execute(query))
@@ -55,7 +55,7 @@ def wait_again(connection: Connection, run_ids: Sequence[str]) -> None:
 
 
 def give_up(connection: Connection, run_ids: Sequence[str]) -> None:
-    """Within a transaction: runs that nobody wants and nobody has any more."""
+    """Within a transaction: give up runs that no experiment wants and no worker has."""
     for some in chunks(run_ids):
         end = {"status": "cancelled", "finished_at": now()}
         connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(end))
@@ -76,7 +76,7 @@ def close_if_over(connection: Connection, experiment: str) -> None:
 
 
 def say_over(connection: Connection, experiment: str) -> None:
-    """Tell the log of an experiment that has its end, and how its runs ended."""
+    """Add an experiment's end, and how its runs ended, to the event log."""
     row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one()
-    told = {name: getattr(row, name) for name in ("status", "total", *ENDS)}
-    say(connection, "experiment.finished", told, experiment=experiment)
+    counts = {name: getattr(row, name) for name in ("status", "total", *ENDS)}
+    say(connection, "experiment.finished", counts, experiment=experiment)

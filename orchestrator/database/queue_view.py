@@ -1,4 +1,4 @@
-"""The queue as those see it who wait: what runs and where, what comes next, and who has how much."""
+"""The run queue for users: which runs are running and where, which come next, and how many each owner has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The queue at one moment."""
+    """The run queue at one moment."""
 
     running: list[Row]
     next: list[Row]
@@ -47,12 +47,12 @@ class Queue:
 
     @property
     def first_s(self) -> float | None:
-        """Since when the first of them has waited."""
+        """Since when the first run has waited."""
         return min((row["first_s"] for row in self.owners if row["first_s"] is not None), default=None)
 
 
 def read_queue(database: Database, now_s: float, limit: int) -> Queue:
-    """The queue as it is now, all of it from one snapshot: at most so many that run, and so many that wait."""
+    """The run queue now, from one snapshot: at most `limit` running and `limit` waiting runs."""
     free = is_free(now_s)
     with database.read() as connection:
         return Queue(
@@ -61,14 +61,14 @@ def read_queue(database: Database, now_s: float, limit: int) -> Queue:
 
 
 def _running(connection: Connection, free: ColumnElement[bool], limit: int) -> list[Row]:
-    """What is in somebody's hands, the longest first."""
+    """Running runs, the longest first."""
     query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).where(~free)
     found = connection.execute(query.order_by(RUNS.c.started_at, WORK.c.run_id).limit(limit))
     return [dict(row._mapping) for row in found]
 
 
 def _next(connection: Connection, free: ColumnElement[bool], now_s: float, limit: int) -> list[Row]:
-    """What waits, in the order in which it would be taken if all were taken now."""
+    """Waiting runs, in the order in which they would be taken if all were taken now."""
     running, _, order = order_of(now_s)
     query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(running, running.c.owner == WORK.c.owner)
     found = connection.execute(query.where(free).order_by(*order).limit(limit))
@@ -76,7 +76,7 @@ def _next(connection: Connection, free: ColumnElement[bool], now_s: float, limit
 
 
 def _owners(connection: Connection, free: ColumnElement[bool]) -> list[Row]:
-    """Who has how many waiting and running, since when, and at which priority."""
+    """Each owner's number of waiting and running runs, since when, and at which priority."""
     query = (
         select(
             WORK.c.owner,

@@ -1,9 +1,9 @@
-"""What a list shows of a run besides its row's own names, and the one line of words by which lists are searched.
+"""The search fields of runs and experiments, and the one line of words by which lists are searched.
 
     " 5d41402abc4b2a769e07 apptcp-rtt owner=ada backend=sandbox cc=apptcp cc=bic topology=dumbbell bandwidth=622mbit/s rtt=300ms ... "
 
-Every word stands between two spaces, in small letters, and a quantity is one word with its unit, so that `cc=bic` is a word
-and never the beginning of another. Whatever a person may look for is in that line, and one index holds it.
+Every word is between two spaces, in lower case, and a quantity is one word with its unit, so that `cc=bic` is a word
+and never the beginning of another. All searchable text is in that line, and one index contains it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
-# An index of PostgreSQL takes rows of 2704 bytes; what is farther back is flows beyond the first dozens.
+# An index of PostgreSQL takes rows of 2704 bytes; longer lines lose only flows beyond the first dozens.
 _MOST_BYTES = 2000
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[a-zµμ%])")
 _AROUND_SIGN = re.compile(r" ?= ?")
@@ -25,7 +25,7 @@ Run = Mapping[str, Any]
 
 
 def normal(text: str) -> str:
-    """As words are written: `300 ms` is `300ms`, and letters are small."""
+    """The form of words: `300 ms` is `300ms`, in lower case."""
     return _BEFORE_UNIT.sub("", " ".join(text.lower().split()))
 
 
@@ -40,7 +40,7 @@ def word(name: str, value: str) -> str:
 
 
 def line_of(words: Iterable[str]) -> str:
-    """Words as a record holds them."""
+    """Words as the database stores them."""
     line = " " + " ".join(dict.fromkeys(filter(None, words))) + " "
     return line.encode()[:_MOST_BYTES].decode(errors="ignore").rpartition(" ")[0] + " "
 
@@ -53,7 +53,7 @@ def controls_of(flows: Iterable[Mapping[str, Any]]) -> list[str]:
 def run_traits(
     run_id: str, experiment: str, owner: str | None, run: Run, rerun_of: str | None = None
 ) -> dict[str, Any]:
-    """The columns of a run that come from what it is (run.json), and from which kept run it repeats."""
+    """The columns of a run from its run.json, and from the kept run that it repeats."""
     meaning, flows, point = run["meaning"], run["flows"], run["point"]
     controls = controls_of(flows)
     named = (value for flow in flows for value in (flow.get("variant"), flow["name"]) if value)
@@ -81,14 +81,14 @@ IS_RERUN = f" {_RERUN}"
 
 
 def rerun_in(words: str) -> str | None:
-    """Which kept run a run, or the experiment of one, with this line of words repeats."""
+    """The kept run that the run or experiment with this line of words repeats."""
     return next((one.removeprefix(_RERUN) for one in words.split() if one.startswith(_RERUN)), None)
 
 
 def experiment_traits(
     key: str, name: str, about: str, owner: str, runs: Iterable[Run], rerun_of: str | None = None
 ) -> dict[str, Any]:
-    """The columns of an experiment that come from what its runs are."""
+    """The columns of an experiment from its runs."""
     controls: dict[str, None] = {}
     paths: dict[str, None] = {}
     backend = ""
@@ -110,7 +110,7 @@ def _path(meaning: Mapping[str, Any]) -> list[str]:
 
 
 def numbers_of(document: RunDocument) -> dict[str, float | None]:
-    """The columns of a run that come from what it came to."""
+    """The columns of a run from its result."""
     return {"utilisation": document["path"].get("utilisation"), "jain": document.get("jain")}
 
 

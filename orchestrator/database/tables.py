@@ -1,11 +1,11 @@
-"""The tables of the database of record, and nothing else; queries live beside them, one module a noun.
+"""The tables of the database; queries are in the other modules of this folder.
 
     experiments ---< experiment_runs >--- runs --- documents   what a finished run came to
          |                                  |----- work        what a run that is still wanted needs
          '--------------< events >----------'----- measures    every number of its document, a row each
     tokens ---< sessions      audit      leases      workers      baselines      spans      exporters      counts
 
-A run is known by the hash of what determines its result, so two experiments that want the same run share a row.
+A run's id is the hash of all that determines its result, so two experiments that want the same run share a row.
 Times that people read are ISO 8601 in UTC (they sort as text); times that are compared with a clock are seconds since 1970.
 """
 
@@ -27,15 +27,15 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-# The newest revision in migrations/versions; a test holds the two equal.
+# The newest revision in migrations/versions; a test compares the two.
 HEAD = "0006"
 
-# No row is beyond; PostgreSQL compares its integers with no larger ones.
+# No id is larger; PostgreSQL compares its integers with no larger ones.
 LARGEST_ID = 2**31 - 1
 
 METADATA = MetaData()
 
-# Of a run in `queued` or `running`, what it will be is known, and what came of it is not.
+# A run in `queued` or `running` has its plan, and no result.
 RUNS = Table(
     "runs",
     METADATA,
@@ -56,7 +56,7 @@ RUNS = Table(
     Column("pinned", Boolean, nullable=False, server_default="0"),
     Column("started_at", String(32)),
     Column("finished_at", String(32)),
-    # What lists show and are searched by (search_fields.py); the path of a run from before they did is not known.
+    # What lists show and are searched by (search_fields.py); runs from before these columns have no path here.
     Column("topology", String(128)),
     Column("bandwidth_bps", BigInteger),
     Column("rtt_us", BigInteger),
@@ -88,7 +88,7 @@ MEASURES = Table(
     Column("value", Float, nullable=False),
 )
 
-# A row for as long as the run is wanted and not kept. `fence` counts the claims: who was given an older one is too late.
+# A row for as long as the run is wanted and not kept. `fence` counts the claims: the holder of an older one is too late.
 WORK = Table(
     "work",
     METADATA,
@@ -144,10 +144,10 @@ EXPERIMENT_RUNS = Table(
     METADATA,
     Column("experiment_id", String(32), ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
-    # Of a run that may have been pruned since.
+    # The run may have been pruned since.
     Column("run_id", String(32), nullable=False),
     Column("cached", Boolean, nullable=False),
-    # The end that the experiment has counted of it; none while it waits.
+    # The end of the run that the experiment has counted; none while it waits.
     Column("counted", String(16)),
     Index("experiments_of_run", "run_id"),
 )
@@ -179,7 +179,7 @@ LEASES = Table(
     Column("since_s", Float, nullable=False, server_default="0"),
 )
 
-# Who carries runs out, and when that was last said.
+# Workers, and the time of their last report.
 WORKERS = Table(
     "workers",
     METADATA,
@@ -238,7 +238,7 @@ BASELINES = Table(
     Column("set_by", String(64), nullable=False),
 )
 
-# Where a run lies on Prometheus' axis of time; it stays there when the run is gone.
+# A run's place on Prometheus' time axis; it stays when the run is deleted.
 SPANS = Table(
     "spans",
     METADATA,
@@ -249,7 +249,7 @@ SPANS = Table(
     Index("spans_in_time", "end_ms"),
 )
 
-# Who sends samples to Prometheus, and what waits there since when.
+# Exporters of samples to Prometheus, and what waits there since when.
 EXPORTERS = Table(
     "exporters",
     METADATA,
@@ -259,7 +259,7 @@ EXPORTERS = Table(
     Column("spool_bytes", BigInteger, nullable=False),
 )
 
-# What only rises, also where the rows that it came from are gone.
+# Counters, which only rise, also when their rows are deleted.
 COUNTS = Table(
     "counts",
     METADATA,

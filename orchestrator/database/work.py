@@ -1,12 +1,12 @@
-"""Runs that are wanted and not kept: who waits, who has claimed what, and until when a claim holds.
+"""The run queue: runs that are wanted and not kept, their claims, and when claims expire.
 
     queued --claim--> running --keep--> done | missed                (the row of `work` goes with the last step)
        ^                 |--fail, give up--> failed, cancelled
-       '--- its holder let it go, or its lease ran out, or somebody wanted it again while it was given up
+       '--- its holder released it, or its lease expired, or it was wanted again while it was being cancelled
 
-A claim is a lease: whoever dies keeps nobody waiting for longer than the lease. Its `fence` rises with every claim, and
-whoever holds an older one can no longer say anything about the run; only a finished result counts whoever brings it,
-because it is the same result. The order is: higher priority, then whoever has least running, then who came first.
+A claim is a lease: a dead holder delays a run for no longer than the lease. Its `fence` rises with every claim, and
+the holder of an older one can no longer report on the run; only a finished result counts from any holder,
+because it is the same result. The order is: higher priority, then the owner with the fewest running, then the earliest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A run that somebody wants: its id, what it is, and what of a machine it needs (`sandbox`, `programs`, `alone`, `root`, `hosts`)."""
+    """A wanted run: its id, its plan, and what it needs of a machine (`sandbox`, `programs`, `alone`, `root`, `hosts`)."""
 
     run_id: str
     run: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run in somebody's hands."""
+    """A claimed run."""
 
     run_id: str
     fence: int
@@ -58,14 +58,14 @@ class Claim:
 
 
 def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, owner: str, priority: int) -> list[str]:
-    """Queue runs within a transaction; the ids of those that nobody had queued before."""
+    """Queue runs within a transaction; the ids of those that were not queued before."""
     wanted = {one.run_id: one for one in runs}
     live: set[str] = set()
     for some in chunks(list(wanted)):
         live |= set(connection.execute(select(RUNS.c.id).where(RUNS.c.id.in_(some), RUNS.c.status.in_(LIVE))).scalars())
         raised = and_(WORK.c.run_id.in_(some), WORK.c.priority < priority)
         connection.execute(update(WORK).where(raised).values(priority=priority))
-        # Somebody wants it again.
+        # It is wanted again.
         connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(cancel=False))
     fresh = [one for run_id, one in wanted.items() if run_id not in live]
     for some in chunks([one.run_id for one in fresh]):
@@ -120,7 +120,7 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
 
 
 def is_free(now_s: float) -> ColumnElement[bool]:
-    """Whether a run waits: nobody has it, or whoever had it let its lease run out."""
+    """Whether a run waits: it is unclaimed, or its lease has expired."""
     return or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
 
 
@@ -143,13 +143,13 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
 
 
 def _given_up(connection: Connection, run_id: str, fence: int) -> bool | None:
-    """Whether nobody wants a claimed run any more; None where somebody else has it by now."""
+    """Whether no experiment wants a claimed run any more; None if another holder has it by now."""
     query = select(WORK.c.cancel).where(WORK.c.run_id == run_id, WORK.c.fence == fence)
     return connection.execute(query).scalar_one_or_none()
 
 
 def _put_back(connection: Connection, run_id: str, why: Mapping[str, Any], *, counted: bool) -> None:
-    """Within a transaction: its turn comes again."""
+    """Within a transaction: queue it again."""
     freed = {
         "claimed_by": None,
         "lease_until_s": None,
@@ -163,7 +163,7 @@ def _put_back(connection: Connection, run_id: str, why: Mapping[str, Any], *, co
 
 
 class Work:
-    """The queue, as those see it who carry runs out."""
+    """The run queue, for workers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -202,17 +202,17 @@ class Work:
                 return None
         with self._database.write() as connection:
             while (row := connection.execute(query).one_or_none()) is not None and row.cancel:
-                # Whoever had it has not been heard of since.
+                # Its last holder has not reported since.
                 give_up(connection, [row.run_id])
             if row is None:
                 return None
-            held = {
+            claimed = {
                 "claimed_by": holder,
                 "lease_until_s": now_s + lease_s,
                 "fence": row.fence + 1,
                 "attempts": row.attempts + 1,
             }
-            connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(held))
+            connection.execute(update(WORK).where(WORK.c.run_id == row.run_id).values(claimed))
             begun = {"status": "running", "started_at": now()}
             connection.execute(update(RUNS).where(RUNS.c.id == row.run_id).values(begun))
             kind = "run.retried" if row.attempts else "run.started"
@@ -223,7 +223,7 @@ class Work:
     def renew(
         self, holder: str, progress: Mapping[str, tuple[int, float]], lease_s: float
     ) -> tuple[set[str], set[str]]:
-        """Keep claims, given as run -> (fence, virtual seconds): which are lost to somebody else, and which are to be cancelled."""
+        """Keep claims, given as run -> (fence, virtual seconds): which are lost to another holder, and which are to be cancelled."""
         lost, cancelled = set(progress), set()
         with self._database.write() as connection:
             for some in chunks(list(progress)):
@@ -241,13 +241,13 @@ class Work:
         return lost, cancelled
 
     def cancelled(self, holder: str) -> set[str]:
-        """Which of a holder's runs nobody wants any more."""
+        """The runs of a holder that no experiment wants any more."""
         query = select(WORK.c.run_id).where(WORK.c.claimed_by == holder, WORK.c.cancel)
         with self._database.read() as connection:
             return set(connection.execute(query).scalars())
 
     def release(self, run_id: str, fence: int, why: Mapping[str, Any], *, counted: bool = True) -> None:
-        """Put a claimed run back: its turn comes again if anybody wants it. What was no attempt is not counted as one."""
+        """Queue a claimed run again if it is still wanted; it counts as an attempt only if `counted`."""
         with self._database.write() as connection:
             given_up = _given_up(connection, run_id, fence)
             if given_up:
@@ -256,7 +256,7 @@ class Work:
                 _put_back(connection, run_id, why, counted=counted)
 
     def reclaim(self, holder: str) -> int:
-        """Put back all that an earlier life of this holder had claimed; how many."""
+        """Queue all claims again that this holder had before its restart; how many."""
         with self._database.write() as connection:
             its = WORK.c.claimed_by == holder
             give_up(connection, list(connection.execute(select(WORK.c.run_id).where(its, WORK.c.cancel)).scalars()))
@@ -271,7 +271,7 @@ class Work:
     def end(self, run_id: str, fence: int, status: str, document: RunDocument | None) -> bool:
         """Record the end of a claimed run that keeps no trace: it failed, was cancelled, or was a rerun.
 
-        False where somebody else has it by now, or where somebody wanted it again while it was being given up: then it is put back.
+        False if another holder has it by now, or if it was wanted again while it was being cancelled: then it is queued again.
         """
         with self._database.write() as connection:
             given_up = _given_up(connection, run_id, fence)
@@ -288,14 +288,14 @@ class Work:
         return True
 
     def wanted(self, run_id: str) -> Wanted | None:
-        """A run that waits or is being carried out; None where nobody wants it any more."""
+        """A run that waits or is running; None if no experiment wants it any more."""
         query = select(WORK.c.run, WORK.c.needs).where(WORK.c.run_id == run_id)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else Wanted(run_id, needs=row.needs, **_unpacked(row.run))
 
     def attempts(self, run_id: str) -> int:
-        """How many times a run has been begun; 0 where nobody wants it."""
+        """How many times a run has been started; 0 if it is not wanted."""
         query = select(WORK.c.attempts).where(WORK.c.run_id == run_id)
         with self._database.read() as connection:
             return connection.execute(query).scalar_one_or_none() or 0
@@ -315,12 +315,12 @@ class Work:
             return connection.execute(query).scalar_one()
 
     def unplaced(self, needs: Sequence[str]) -> list[str]:
-        """Waiting runs that need something else than these."""
+        """Waiting runs that need something other than these."""
         query = select(WORK.c.run_id).where(is_free(time.time()), WORK.c.needs.not_in(needs))
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 
     def say_unplaced(self, waiting: Mapping[str, str]) -> None:
-        """Tell followers of these runs why nothing that is there can carry them out."""
+        """Record for followers of these runs why no present worker can run them."""
         with self._database.write() as connection:
             say_all(connection, "run.unplaced", [(None, run_id, {"why": why}) for run_id, why in waiting.items()])

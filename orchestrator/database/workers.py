@@ -1,4 +1,4 @@
-"""Who carries runs out: each dispatcher says every few seconds which workers it has, and whoever looks sees when it last did."""
+"""Workers: each dispatcher reports its workers every few seconds; readers see the time of the last report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from longhaul.orchestrator.database.tables import WORKERS
 
 Row = dict[str, Any]
 
-# How often a dispatcher says so, and after how long without a word a worker counts as gone.
+# How often a dispatcher reports, and after how long without a report a worker counts as gone.
 TELL_S = 5.0
 GONE_S = 20.0
 _FORGET_S = 24 * 3600
@@ -22,7 +22,7 @@ _FORGET_S = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What takes runs: its name, the machine that it is on, how many at a time, and which kinds of them."""
+    """A process that takes runs: its name, its machine, how many at a time, and which kinds."""
 
     name: str
     machine: str
@@ -31,13 +31,13 @@ class Worker:
 
 
 class Workers:
-    """The record of them."""
+    """The workers in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def tell(self, dispatcher: str, workers: Sequence[Worker], version: str) -> None:
-        """These are a dispatcher's workers now, and no others."""
+        """Replace a dispatcher's workers."""
         now_s = time.time()
         with self._database.write() as connection:
             known = select(WORKERS.c.name, WORKERS.c.since_s, WORKERS.c.at_s).where(WORKERS.c.dispatcher == dispatcher)
@@ -64,7 +64,7 @@ class Workers:
                 connection.execute(insert(WORKERS), rows)
 
     def all(self) -> list[Row]:
-        """Those that were heard of within a day, by their machines."""
+        """Workers reported within a day, by machine."""
         now_s = time.time()
         query = select(WORKERS).where(WORKERS.c.at_s > now_s - _FORGET_S).order_by(WORKERS.c.machine, WORKERS.c.name)
         with self._database.read() as connection:

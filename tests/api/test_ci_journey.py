@@ -141,7 +141,7 @@ def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Service
 @pytest.mark.parametrize(
     ("environment", "words", "code", "sentence"),
     [
-        ({"LONGHAUL_TOKEN": "lh_000000000000_" + "x" * 43}, [], 2, "not one in force"),
+        ({"LONGHAUL_TOKEN": "lh_000000000000_" + "x" * 43}, [], 2, "not a valid token"),
         ({"LONGHAUL_TOKEN": ""}, [], 2, "the environment has no such variable"),
         ({}, ["--token-env", "NOWHERE"], 2, "NOWHERE"),
         ({"LONGHAUL_SERVER": "http://127.0.0.1:9"}, [], 3, "is it running there"),

@@ -28,7 +28,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 90_000), st.integers(0, 30_000), st.
 
 @given(LENGTHS)
 def test_runs_never_lie_in_the_future_nor_overlap(asked: list[tuple[int, int, bool]]) -> None:
-    """Runs are placed one after the other while the clock goes on; those by the real clock lie where they are."""
+    """Runs are placed one after the other while the clock runs; runs in real time keep the time when they ran."""
     now_ms, window_ms = 10**9, 3_000_000
     taken: list[tuple[int, int]] = []
     real_until_ms = 0
@@ -86,5 +86,5 @@ def test_many_at_once_get_places_of_their_own(spans: Spans) -> None:
 
 def test_a_full_window_is_one_sentence(spans: Spans) -> None:
     spans.place("a", 1_000_000, 10, 3600)
-    with pytest.raises(ExportError, match=r"the 1 h that Prometheus takes samples of have no gap of 3000 s left"):
+    with pytest.raises(ExportError, match=r"the 1 h for which Prometheus accepts samples have no gap of 3000 s left"):
         spans.place("b", 3_000_000, 10, 3600)
