@@ -142,6 +142,6 @@ def test_a_map_leads_from_a_cell_to_its_runs(visitor: Visitor, pairs: dict[str, 
 def test_what_cannot_be_compared_says_why(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", f"compare?runs={'0' * 20}")
-    expect(page.get_by_role("alert")).to_contain_text("there is no experiment with that id")
+    expect(page.get_by_role("alert")).to_contain_text("there is none with that id")
     page.get_by_role("button", name="Leave 00000000 out").click()
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()

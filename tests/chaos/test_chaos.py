@@ -132,7 +132,7 @@ def undisturbed(asked: Asked, settings: Settings, folder: Path) -> dict[str, str
 
 
 class Client(threading.Thread):
-    """Hands experiments in while others run, and asks again, under the same key, for as long as nobody answers."""
+    """Submits experiments while others run, and repeats each request, with the same key, until the service responds."""
 
     def __init__(self, lab: Lab, token: str, asked: Asked) -> None:
         super().__init__(daemon=True)
@@ -163,7 +163,7 @@ class Client(threading.Thread):
 
 
 def ended(experiments: Experiments) -> int:
-    """How many runs have ended; what was known last while the record is away."""
+    """How many runs have ended; the last known number while the database is unreachable."""
     return sum(row["done"] + row["missed"] + row["failed"] for row in experiments.page(1000))
 
 

@@ -1,4 +1,4 @@
-"""Whether a newer reference keeps what an older one promised: what was added passes, what was taken away or narrowed is said.
+"""Whether a newer reference keeps what an older one promised: additions pass, removals and restrictions are reported.
 
     breaks(old, new)  -->  one sentence for each promise that is broken
 
@@ -132,7 +132,7 @@ class _Pair:
             yield from self._question(old["items"], new.get("items", {}), f"{where}[]", depth + 1)
 
     def _answer(self, old: Json, new: Json, where: str, depth: int) -> Iterator[str]:
-        """What whoever understood the old schema does not understand of the new one."""
+        """Parts of the new schema that a reader of the old one does not understand."""
         old, new = _resolved(self._old, old), _resolved(self._new, new)
         if depth > _DEEPEST or old in ({}, True):
             return

@@ -1,4 +1,4 @@
-"""The documentation says what the code does: generated pages are fresh, what they name exists. Commands and links: test_pages.py."""
+"""The documentation matches the code: generated pages are fresh, the names in them exist. Commands and links: test_pages.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: confinement, sizes, and nothing of one machine in the project."""
+"""Rules of the project that no linter checks: confinement, sizes, and no trace of one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation tells people to type can be typed, and what it leads to is there."""
+"""The commands in the documentation exist, and so do the targets of its links."""
 
 from __future__ import annotations
 

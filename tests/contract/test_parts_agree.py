@@ -49,7 +49,7 @@ PT_INTERP = 3
 
 
 def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
-    """The compiler says where each field of kmod/lh_trace.h lies; the reader's table must say the same."""
+    """The reader's table must have the compiler's offset of each field of kmod/lh_trace.h."""
     source = tmp_path / "layout.c"
     source.write_text(
         '#include <stdio.h>\n#include <stddef.h>\n#include "lh_trace.h"\n'

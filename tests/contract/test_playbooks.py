@@ -72,7 +72,7 @@ def test_a_unit_starts_what_exists(template: Path) -> None:
     )
 
 
-def test_what_the_service_is_told_is_what_it_reads() -> None:
+def test_the_service_reads_every_setting_of_its_unit() -> None:
     template = (PLAYBOOKS / "roles/controller/templates/service.env.j2").read_text()
     given = _read(PLAYBOOKS / "roles/controller/defaults/main.yml") | {
         "controller_url": "http://lab",

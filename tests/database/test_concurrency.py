@@ -140,7 +140,7 @@ def test_one_key_makes_one_experiment_however_many_ask_at_once(url: str) -> None
 
 
 def test_a_lease_has_one_holder_however_many_want_it(url: str) -> None:
-    """Twelve take it in turns for a moment; whoever has it is alone, and fences rise."""
+    """Twelve take the lease in turns for a moment; each holder is alone, and fences rise."""
     databases = [Database(url) for _ in range(4)]
     inside: list[str] = []
     fences: list[int] = []
@@ -166,7 +166,7 @@ def test_a_lease_has_one_holder_however_many_want_it(url: str) -> None:
         database.close()
 
 
-def test_a_slow_writer_holds_nobody_back_from_seeing_all(url: str) -> None:
+def test_a_slow_writer_hides_no_event_from_readers(url: str) -> None:
     """An event that is written first and recorded last has the larger id, or the later one waits for it."""
     database = Database(url)
     log = EventLog(database)
@@ -220,7 +220,7 @@ def test_the_queue_is_read_at_one_moment_while_runs_are_taken_and_given_back(url
     lab.database.close()
 
 
-def test_a_record_that_is_away_is_said_and_comes_back(postgres: Any) -> None:
+def test_an_unreachable_database_is_reported_and_comes_back(postgres: Any) -> None:
     lab = Lab(postgres.create("away"))
     lab.submit("e", ["a"])
     postgres.kill()

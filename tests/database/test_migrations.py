@@ -1,4 +1,4 @@
-"""A record of any earlier revision becomes today's with all that is in it, once, whoever opens it first."""
+"""A database of any earlier revision is migrated with all its rows, once, by the first process that opens it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ ROWS["0005"] = [
 
 
 def make_earlier(url: str, revision: str) -> None:
-    """A record as that revision's version left it."""
+    """A database as that revision's version left it."""
     engine = sqlalchemy.create_engine(Database(url)._url)
     with engine.begin() as connection:
         config = _config()

@@ -1,4 +1,4 @@
-"""What could outgrow the record does not. Numbers that a request may bring are as wide as the record's columns, on both: the largest seed is kept, the largest id finds nothing."""
+"""No value outgrows its column. Numbers in a request fit the columns of both databases: the largest seed is kept, the largest id finds nothing."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _MOST_BYTES = 128 * 1024
 
 
 def longhaul(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The finished command, forked; whoever asks looks at its exit code."""
+    """The finished command, forked; the caller checks its exit code."""
     asked = json.dumps([words, os.getcwd(), _environment(home, environment)])
     readings, writings = zip(*(os.pipe() for _ in range(3)), strict=True)
     _, warm = _warm()

@@ -1,4 +1,4 @@
-"""A lab that an earlier version left, as test data: how it was made, and what it is asked again.
+"""A lab of an earlier version, as test data: how it was made, and the requests that are repeated.
 
     tests/data/former/home.tar.xz       a home: kept runs, the log of a failed one, and its catalogue in SQLite
     tests/data/former/record.sql        the same lab's database in PostgreSQL, as `pg_dump --inserts` wrote it

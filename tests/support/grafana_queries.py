@@ -1,4 +1,4 @@
-"""A real Prometheus asked as Grafana asks it: variables get their values from it, and panels their series."""
+"""Queries to a real Prometheus as Grafana sends them: variables get their values from it, and panels their series."""
 
 from __future__ import annotations
 

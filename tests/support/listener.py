@@ -1,4 +1,4 @@
-"""A small HTTP server that takes annotations as Grafana's API does, and remembers what it was asked."""
+"""A small HTTP server that takes annotations as Grafana's API does, and records its requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from longhaul.orchestrator.system.settings import Grafana
 
 @dataclass
 class Heard:
-    """What a server was asked, and what it is to answer; from the last on always the same."""
+    """The requests to a server, and its responses; the last response repeats."""
 
     answers: list[int] = field(default_factory=lambda: [200])
     asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)

@@ -30,7 +30,7 @@ def settings(home: Path) -> Settings:
 
 @cache
 def the_app() -> FastAPI:
-    """The app, to be asked what it has; it serves nobody."""
+    """The app, for its list of routes; it serves no requests."""
     return create_app(settings(Path(tempfile.gettempdir()) / "longhaul-nowhere"))
 
 
@@ -123,7 +123,7 @@ def _scope(route: Any) -> str | None:
 
 
 def documented() -> list[Operation]:
-    """Those that the reference tells of."""
+    """The operations in the reference."""
     return [one for one in operations() if one.said]
 
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation as tests read them: blocks, the commands in them, and what a page says about carrying them out.
+"""The pages of the documentation as tests read them: blocks, the commands in them, and a page's comments on running them.
 
 A block of commands is carried out by tests/guest/commands/test_pages.py as it stands, unless a comment just before it says otherwise:
 

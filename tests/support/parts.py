@@ -25,7 +25,7 @@ _ANSWER_S = 120.0
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has now; a part keeps it through all its lives."""
+    """A free port of loopback; a part keeps it over its restarts."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -182,7 +182,7 @@ class DaskWorker(Part):
 
 
 class Service(Part):
-    """`longhaul serve`, with its dispatcher beside it."""
+    """`longhaul serve`, with its dispatcher."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.port = free_port()

@@ -17,7 +17,7 @@ RUNS = DATA / "runs"
 
 
 def recorded(name: str) -> tuple[Run, Trace, dict[str, Any]]:
-    """A run that a guest really carried out."""
+    """A run of a real guest."""
     folder = RUNS / name
     run = Run.from_json(json.loads((folder / "run.json").read_text()))
     return run, read_trace(folder / "trace.bin"), json.loads((folder / "facts.json").read_text())

@@ -24,7 +24,7 @@ from longhaul.client import Client
 ROOT = "/api/v1"
 SCOPES = ("read", "run", "gate", "admin")
 LONGHAUL = [sys.executable, "-m", "longhaul.cli.main"]
-# A guest boots and runs ten virtual seconds; beside a busy machine's other work.
+# A guest boots and runs ten virtual seconds, on a busy machine.
 _PATIENCE_S = 300
 
 
@@ -145,7 +145,7 @@ class Service:
         return str(made.json()["token"])
 
     def submit(self, asked: Mapping[str, Any], scope: str = "run") -> dict[str, Any]:
-        """An experiment that was handed in."""
+        """A submitted experiment."""
         with self.client(scope) as client:
             answer = client.post(f"{ROOT}/experiments", json=asked)
         assert answer.status_code == 201, answer.text
@@ -165,7 +165,7 @@ class Service:
 
     @property
     def log(self) -> Path:
-        """What it said on standard error."""
+        """Its standard error."""
         return self.home / "serve.log"
 
     def log_lines(self) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def wait_for(happened: Callable[[], object], seconds: float = 300) -> None:
-    """Until it has: beside a busy machine's other work that may take a while."""
+    """Wait until the condition holds, which may take a while on a busy machine."""
     until_s = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < until_s, f"it did not happen within {seconds:.0f} s"

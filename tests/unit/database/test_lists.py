@@ -156,7 +156,7 @@ def test_a_rerun_says_of_which_run_and_is_found_by_it(listed: Lab) -> None:
     assert listed.experiments.newest_named(["x"])["x"]["id"] == "ed"
 
 
-def test_only_what_nobody_holds_goes(listed: Lab) -> None:
+def test_only_unprotected_runs_are_removable(listed: Lab) -> None:
     assert listed.catalog.let_go("a" * 20) == "it is queued"
     assert listed.catalog.let_go("b" * 20) is None
     assert listed.catalog.run("b" * 20) is None
@@ -197,7 +197,7 @@ def test_a_claim_that_ran_out_waits_again(listed: Lab) -> None:
     assert claim.run_id in listed.work.unplaced(["root"])
 
 
-def test_workers_are_those_that_their_dispatcher_told_of_last(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_those_of_their_dispatchers_last_report(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     workers = Workers(lab.database)
     one, two = Worker("tcp://a", "a", 4, ["sandbox"]), Worker("tcp://b", "b", 2, ["sandbox", "root"])
     workers.tell("lab", [one, two], "1.0")

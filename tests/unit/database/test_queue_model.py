@@ -1,4 +1,4 @@
-"""The queue under any order of events: nobody's experiment is lost, ends for another's reason, or is counted twice.
+"""The queue under any order of events: no experiment is lost, ends for another's reason, or is counted twice.
 
 Made-up people hand in, give up and hand in again; made-up holders claim, bring results, let go, die and come back too late. After every
 step the record is held against what must always be so, and at the end everything that is still wanted gets done.

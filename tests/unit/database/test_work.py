@@ -1,4 +1,4 @@
-"""The queue: who comes next, what a claim holds against, and how ends are counted, once."""
+"""The run queue: its order, its claims, and how ends are counted, once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_order_is_priority_then_fair_then_first_come(lab: Lab) -> None:
     assert lab.names(6) == ["c1", "a1", "b1", "a2", "b2", "a3"]
 
 
-def test_nobody_gets_more_than_their_share(lab: Lab) -> None:
+def test_no_owner_gets_more_than_their_share(lab: Lab) -> None:
     lab.submit("e", ["a1", "a2", "a3"], owner="ada")
     lab.submit("f", ["b1"], owner="ben")
     assert lab.names(9, most_each=2) == ["a1", "b1", "a2"]
@@ -69,7 +69,7 @@ def test_nobody_gets_more_than_their_share(lab: Lab) -> None:
     assert lab.names(9, most_each=2) == ["a3"]
 
 
-def test_a_claim_that_ran_out_is_somebody_elses_and_its_holder_is_told(lab: Lab) -> None:
+def test_an_expired_claim_goes_to_another_holder_and_the_old_one_learns_it(lab: Lab) -> None:
     lab.submit("e", ["a"])
     (late,) = lab.claim(lease_s=0.0)
     time.sleep(0.01)
@@ -83,7 +83,7 @@ def test_a_claim_that_ran_out_is_somebody_elses_and_its_holder_is_told(lab: Lab)
     assert lab.counts("e") | {"status": "failed", "failed": 1} == lab.counts("e")
 
 
-def test_a_result_counts_whoever_brings_it(lab: Lab) -> None:
+def test_a_result_counts_from_any_holder(lab: Lab) -> None:
     lab.submit("e", ["a"])
     lab.claim(lease_s=0.0)
     time.sleep(0.01)
@@ -101,7 +101,7 @@ def test_what_a_dead_holder_had_is_queued_again_in_its_old_place(lab: Lab) -> No
     assert lab.names(5) == ["a", "b", "c"]
 
 
-def test_cancelling_gives_up_what_nobody_else_wants(lab: Lab) -> None:
+def test_cancelling_gives_up_runs_that_no_other_experiment_wants(lab: Lab) -> None:
     lab.submit("e", ["a", "b", "shared"])
     lab.submit("f", ["shared"], owner="ben")
     assert lab.names(1) == ["a"]
@@ -149,7 +149,7 @@ def test_what_is_given_up_is_not_queued_again_whatever_becomes_of_its_holder(lab
     assert lab.work.waiting() == (0, 0.0)
 
 
-def test_who_counted_a_failure_waits_for_the_next_try_of_somebody_else(lab: Lab) -> None:
+def test_an_experiment_that_counted_a_failure_waits_for_the_retry_of_another(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
     (claim,) = lab.claim()
     lab.work.end("a", claim.fence, "failed", failure())
@@ -186,7 +186,7 @@ def test_what_is_given_back_without_an_attempt_is_not_counted(lab: Lab) -> None:
     assert (claim.attempts, claim.fence) == (2, 5)
 
 
-def test_what_failed_is_tried_again_when_it_is_asked_for_again(lab: Lab) -> None:
+def test_a_failed_run_is_retried_when_it_is_submitted_again(lab: Lab) -> None:
     lab.submit("e", ["a"])
     (claim,) = lab.claim()
     lab.work.end("a", claim.fence, "failed", failure())
@@ -227,7 +227,7 @@ def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
     assert held == lab.leases.get("root")
 
 
-def test_what_was_carried_out_is_counted_once_and_stays_when_it_is_gone(lab: Lab) -> None:
+def test_finished_runs_are_counted_once_and_stay_counted_when_deleted(lab: Lab) -> None:
     lab.submit("e", ["a", "b"])
     lab.catalog.add("a", document("a") | {"retries": 1}, RUN)
     lab.catalog.add("a", document("a") | {"retries": 1}, RUN)
@@ -239,7 +239,7 @@ def test_what_was_carried_out_is_counted_once_and_stays_when_it_is_gone(lab: Lab
     assert lab.counted.all() == {"virtual_s": 3.0, "wall_s": 0.1, "retries": 2.0, "guest_deaths": 1.0}
 
 
-def test_a_lease_knows_since_when_it_is_held(lab: Lab) -> None:
+def test_a_lease_has_the_time_since_its_holder_has_it(lab: Lab) -> None:
     assert lab.leases.take("h", "ada", 60) is not None
     first = lab.leases.get("h")
     assert lab.leases.take("h", "ada", 60) is not None

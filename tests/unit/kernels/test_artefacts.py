@@ -1,4 +1,4 @@
-"""What guests are made of is known by its content: what is changed is refused, what is there is not asked for."""
+"""Artefacts of guests are identified by their content: changed ones are refused, present ones are not requested."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_was_changed_on_its_way_is_refused(artefacts: Artefacts) -> None:
     assert artefacts.lacking(WANTED) == []
 
 
-def test_what_was_changed_where_it_lay_is_asked_for_again(artefacts: Artefacts, tmp_path: Path) -> None:
+def test_a_changed_artefact_is_requested_again(artefacts: Artefacts, tmp_path: Path) -> None:
     artefacts.receive(sha256(b"kernel"), b"kernel")
     artefacts.lacking(WANTED)
     damaged = artefacts.lay_out(WANTED) / "kernels" / "current-6.12" / "linux"
@@ -95,7 +95,7 @@ made.lay_out({{"linux": sys.argv[3]}})
     assert not list((tmp_path / "cache").glob("*/.new-*"))
 
 
-def test_what_is_being_made_is_swept_by_nobody(artefacts: Artefacts, tmp_path: Path) -> None:
+def test_files_in_the_making_are_not_swept(artefacts: Artefacts, tmp_path: Path) -> None:
     """Many processes of one cache at once: each finds what it asked for."""
     makers = [Artefacts(tmp_path / "cache", tmp_path / "agent") for _ in range(8)]
     contents = [f"kernel {number}".encode() * 10_000 for number in range(20)]

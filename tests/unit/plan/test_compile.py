@@ -76,7 +76,7 @@ def test_asymmetric_delays_stand_as_written() -> None:
     assert (run.meaning.rtt_us, run.meaning.forward_us, run.meaning.reverse_us) == (300_000, 100_000, 200_000)
 
 
-def test_jitter_keeps_the_order_unless_reordering_is_asked_for() -> None:
+def test_jitter_keeps_the_order_unless_reorder_is_given() -> None:
     assert qdiscs(only(path={"jitter": "3 ms"}), "s1-b1")[0].options["keep_order"] is True
 
 

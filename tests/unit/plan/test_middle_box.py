@@ -93,7 +93,7 @@ def test_the_policy_of_today_holds_for_it() -> None:
     assert list(not_allowed(Policy.model_validate(elsewhere), run)) == ["the policy allows no emulation on eth2 of box"]
 
 
-def test_what_a_host_is_told_of_emulation_and_silence() -> None:
+def test_limits_of_a_host_contain_emulation_and_silence() -> None:
     policy = Policy.model_validate({**WITH_BOX, "silence": "12 s"})
     assert limits_of(policy, "box")["emulates"] == ["eth1", "eth2"]
     assert limits_of(policy, "hk")["emulates"] == []

@@ -184,7 +184,7 @@ def test_a_schedule_changes_single_links() -> None:
     assert (change.dev, change.qdiscs[0].options["rate_bps"]) == ("s2-s3", 1_000_000)
 
 
-def test_a_receiver_is_told_to_acknowledge_each_segment() -> None:
+def test_a_receiver_acknowledges_each_segment() -> None:
     flows = [{"name": "a", "cc": "cubic", "delayed_ack": "off"}, {"name": "b", "cc": "cubic"}]
     run = compiled("dumbbell", path=PATH, flows=flows)
     assert {(route.node, route.quickack) for route in run.routes} == {("a1", False), ("b1", True), ("a2", False)}

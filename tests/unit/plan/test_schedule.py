@@ -1,4 +1,4 @@
-"""A schedule in numbers: what changes on which device, module and socket, and what people are told of it."""
+"""A schedule in numbers: what changes on which device, module and socket, and its description."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_fields_of_a_schedule_are_swept_and_set() -> None:
         parse_experiment(written, overrides=["schedule.0.flows.app.parms.rate=1 Mbit/s"])
 
 
-def test_people_are_told_what_changes() -> None:
+def test_changes_are_described_as_text() -> None:
     schedule = [
         at(2, path={"mtu": 600}, flows=rate("2 Mbit/s")),
         at(4, flows={"app": {"cc": "lhfixed", "params": {"cwnd": "9 packets"}}}),
@@ -190,7 +190,7 @@ def test_oddities_of_a_schedule_are_noted() -> None:
     assert any("IP fragments them" in note for note in notes)
 
 
-def test_the_rate_asked_for_is_that_of_the_window() -> None:
+def test_the_requested_rate_is_that_of_the_window() -> None:
     trace = trace_of(flow=steady(0, 375_000))
     fact = {"id": 0, "connected_us": 0, "completed_us": None, "bytes_received": 3_750_000}
     for schedule, error in (

@@ -81,7 +81,7 @@ def test_a_lone_flow_lies_between_no_contention_and_no_acknowledgements() -> Non
     assert waits < every < second < 8_000_000_000 / Fraction(9822 + 360)
 
 
-def test_a_transmitter_survives_run_json_and_is_told_in_words() -> None:
+def test_a_transmitter_survives_run_json_and_is_described_as_text() -> None:
     run = wireless()
     again = Run.from_json(run.as_json())
     assert again == run

@@ -1,4 +1,4 @@
-"""What a page shows while somebody writes: numbers with known answers, a drawing with known ways, a sample for a large sweep."""
+"""Previews: numbers with known answers, a drawing with known paths, a sample of a large sweep."""
 
 from __future__ import annotations
 

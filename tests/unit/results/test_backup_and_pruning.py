@@ -44,7 +44,7 @@ def keep(store: Store, key: str) -> None:
     store.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key), trace)
 
 
-def test_the_oldest_go_first_and_what_is_held_on_to_stays(store: Store) -> None:
+def test_the_oldest_runs_go_first_and_protected_ones_stay(store: Store) -> None:
     for key in ("pinned", "wanted", "based", "oldest", "newest"):
         keep(store, key)
     store.catalog.pin("pinned", True)

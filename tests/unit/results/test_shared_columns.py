@@ -60,7 +60,7 @@ def test_every_series_is_the_same_as_from_the_trace(tmp_path: Path) -> None:
                 assert np.array_equal(one.values, other.values), name
 
 
-def test_a_file_that_is_no_trace_is_said_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trace_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "acks.parquet").write_bytes(b"nothing")
     with SharedColumns(tmp_path) as source, pytest.raises(TraceError, match=r"acks\.parquet is damaged"):
         source("ack", ["cwnd"], 0, EVER)

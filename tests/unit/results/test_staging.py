@@ -50,7 +50,7 @@ def test_a_process_that_ends_meanwhile_takes_its_folder_along(tmp_path: Path, mo
         assert not leaving.exists()
 
 
-def test_a_home_that_is_a_file_is_said(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.write_text("")
     with pytest.raises(ResultsError, match="LONGHAUL_HOME"), Staging(home):

@@ -94,7 +94,7 @@ def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp
     assert len(Store(settings).list_runs(10)) == 1
 
 
-def test_an_ambiguous_or_unknown_beginning_is_said(store: Store, tmp_path: Path) -> None:
+def test_an_ambiguous_or_unknown_beginning_of_an_id_is_an_error(store: Store, tmp_path: Path) -> None:
     keep(store, tmp_path, "ab" + "0" * 18)
     keep(store, tmp_path, "ab" + "1" * 18)
     with pytest.raises(NotFound, match="several runs"):
@@ -130,7 +130,7 @@ def test_many_threads_open_one_catalogue(settings: Settings) -> None:
         assert list(threads.map(lambda _: catalog.newest(5), range(32))) == [[]] * 32
 
 
-def test_a_damaged_catalogue_is_said(settings: Settings) -> None:
+def test_a_damaged_database_is_an_error(settings: Settings) -> None:
     settings.home.mkdir()
     (settings.home / "catalogue.sqlite").write_bytes(b"this is no database, it is a text that is long enough" * 20)
     with pytest.raises(ResultsError, match="not a database"):
@@ -162,7 +162,7 @@ def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path)
     assert {one.name for one in file.parent.iterdir() if not one.name.startswith(".")} == {"acks.csv", "states.csv"}
 
 
-def test_every_file_that_can_be_asked_for_is_there(store: Store, tmp_path: Path) -> None:
+def test_every_file_for_download_exists(store: Store, tmp_path: Path) -> None:
     keep(store, tmp_path, "d" * 20)
     for name in SOURCES:
         assert store.file("d" * 20, name).is_file()

@@ -120,7 +120,7 @@ def test_what_a_topo_prints_does_not_disturb_its_graph(tmp_path: Path) -> None:
     assert lab(tmp_path, 'print("{}"); self.addHost("h1")').hosts == ["h1"]
 
 
-def test_a_class_of_the_catalogue_is_asked_once_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_of_the_catalogue_is_built_once_per_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
     topology._built.cache_clear()
     asked = build_graph("dumbbell", {"n": 3})

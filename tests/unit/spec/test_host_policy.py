@@ -50,7 +50,7 @@ def test_what_is_not_understood_is_refused(change: dict[str, Any], words: str, t
     assert words in str(refused.value)
 
 
-def test_what_a_host_is_told() -> None:
+def test_limits_of_a_host() -> None:
     limits = limits_of(policy(), "hk")
     assert limits["rate_bps"] == 100_000_000
     assert (limits["first_port"], limits["last_port"]) == (10000, 10003)
@@ -153,7 +153,7 @@ def test_what_goes_beyond_is_refused_when_it_is_planned(change: dict[str, Any], 
 @pytest.mark.parametrize(
     "flow", [{"name": "app", "udp": "5 Mbit/s"}, {"name": "app", "cc": "apptcp", "params": {"rate": "5 Mbit/s"}}]
 )
-def test_what_gives_way_to_nobody_needs_a_provisioned_path(flow: dict[str, Any]) -> None:
+def test_traffic_that_does_not_give_way_needs_a_provisioned_path(flow: dict[str, Any]) -> None:
     planned({**SPEC, "flows": [flow]}, "hk", "chicago")
     with pytest.raises(PlanError, match="the path from hk to london is not provisioned"):
         planned({**SPEC, "flows": [flow]}, "hk", "london")
@@ -162,7 +162,7 @@ def test_what_gives_way_to_nobody_needs_a_provisioned_path(flow: dict[str, Any])
 
 
 @pytest.mark.usefixtures("lab")
-def test_a_run_that_was_planned_before_is_held_to_the_policy_of_today() -> None:
+def test_a_run_planned_earlier_is_checked_against_the_present_policy() -> None:
     run = planned(SPEC).runs[0]
     assert list(not_allowed(policy(), run)) == []
     assert list(not_allowed(policy(rate="50 Mbit/s"), run)) == [

@@ -107,7 +107,7 @@ def test_a_wrong_set_is_refused(change: str) -> None:
         load_experiment("quick", [change])
 
 
-def test_a_file_that_is_not_there_is_said() -> None:
+def test_a_missing_file_is_an_error() -> None:
     with pytest.raises(SpecError, match=r"nowhere\.yaml"):
         load_experiment("/nowhere.yaml")
 
@@ -117,7 +117,7 @@ CODE = [("topology", "./lab.py:Lab"), ("modules", ["./mine"]), ("modules", ["sha
 
 @pytest.mark.parametrize(("field", "value"), CODE)
 @pytest.mark.parametrize("way", ["written", "changed", "swept", "changed in a shipped one"])
-def test_code_of_ones_own_needs_leave(field: str, value: object, way: str) -> None:
+def test_user_code_needs_permission(field: str, value: object, way: str) -> None:
     written: dict[str, object] = GOOD
     change = f"{field}={json.dumps(value)}"
     with pytest.raises(SpecError, match=f"{field}.*(of the lab|may differ)"):
@@ -133,7 +133,7 @@ def test_code_of_ones_own_needs_leave(field: str, value: object, way: str) -> No
                 shipped_experiment("quick", [change])
 
 
-def test_leave_to_send_sources_is_no_leave_to_name_files() -> None:
+def test_permission_to_upload_sources_does_not_allow_files() -> None:
     written = GOOD
     for code, allowed in (
         ({"modules": ["./mine"]}, "sha256:<hash>"),
@@ -162,7 +162,7 @@ def test_control_characters_are_refused(text: str) -> None:
         parse_document("strange", text)
 
 
-def test_a_topology_of_ones_own_is_found_from_the_experiments_folder(tmp_path: Path) -> None:
+def test_a_user_topology_is_found_from_the_experiments_folder(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(
         "experiment: a\ntopology: labs/lab.py:Lab\nflows: [{name: a, cc: cubic}]\nduration: 1 s\n"
     )

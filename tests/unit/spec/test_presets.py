@@ -1,4 +1,4 @@
-"""Presets and eras fill what an experiment leaves out, and nothing that it says."""
+"""Presets and eras fill only the fields that an experiment leaves out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_variants_with_other_host_options_get_hosts_of_their_own() -> None:
     }
 
 
-def test_what_is_written_beside_a_preset_wins() -> None:
+def test_fields_of_the_flow_override_its_preset() -> None:
     flow = {"name": "a", "preset": "unpa/vegas", "window": None, "initial_window": 4, "params": {"beta": "4 packets"}}
     run = compiled([flow])
     assert run.flows[0].options.window_clamp_bytes == 0

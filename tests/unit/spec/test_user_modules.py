@@ -1,4 +1,4 @@
-"""What a module that was brought along may be called, and what of it is known before anything is built."""
+"""User-supplied modules: their names, and their parameters before anything is built."""
 
 from __future__ import annotations
 
@@ -128,6 +128,6 @@ def test_two_of_one_name_are_refused(folder: Path) -> None:
         parse_experiment(data([str(folder), str(folder)], "mine"))
 
 
-def test_an_unknown_control_is_answered_with_ones_own_too(folder: Path) -> None:
+def test_the_error_of_an_unknown_control_lists_user_modules_too(folder: Path) -> None:
     with pytest.raises(SpecError, match="lhfixed, mine, nearest: mine"):
         parse_experiment(data([str(folder)], "mime"))

@@ -249,7 +249,7 @@ def test_code_of_others_and_no_confinement_do_not_go_together(home: Path, monkey
         load_settings()
 
 
-def test_what_is_handed_over_cannot_be_written_through(tmp_path: Path) -> None:
+def test_files_handed_over_cannot_be_written_through(tmp_path: Path) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "folder"
     outside.write_text("kept")
     folder.mkdir()

@@ -55,7 +55,7 @@ def test_a_link_and_a_pipe_are_written_where_they_are(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_full_disk_is_told_and_a_device_stays_one() -> None:
+def test_a_full_disk_is_an_error_and_a_device_stays_a_device() -> None:
     with pytest.raises(ResultsError, match=r"^writing /dev/full: No space left on device; free some space, or name "):
         write_whole(FULL, "more")
     assert stat.S_ISCHR(FULL.stat().st_mode)
@@ -65,7 +65,7 @@ def test_a_full_disk_is_told_and_a_device_stays_one() -> None:
     ("name", "what"),
     [("missing/a.xml", "there is no folder .*missing; create it first"), ("", "it is a folder; name a file")],
 )
-def test_a_place_that_is_none_is_told_before_anything_is_computed(tmp_path: Path, name: str, what: str) -> None:
+def test_an_unwritable_place_is_an_error_before_any_computation(tmp_path: Path, name: str, what: str) -> None:
     with pytest.raises(PlanError, match=what):
         check_places(None, tmp_path / name)
     with pytest.raises(PlanError, match=what):
@@ -81,7 +81,7 @@ def test_what_is_printed_unbuffered_comes_at_once() -> None:
 
 
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["show", "nowhere", "--json"]])
-def test_standard_output_on_a_full_disk_is_told(words: list[str]) -> None:
+def test_standard_output_on_a_full_disk_is_an_error(words: list[str]) -> None:
     with FULL.open("w") as full:
         told = subprocess.run([*_LONGHAUL, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert told.returncode == 4

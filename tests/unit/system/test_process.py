@@ -1,4 +1,4 @@
-"""Programs that are asked for an answer: why one gives none is said in one line, by the program where it said so."""
+"""Programs that print an answer: a failure is reported in one line, the program's own if it printed one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_program_that_ends_well_is_answered_by_its_output() -> None:
         (["sleep", "30"], "no answer within 0.1 s"),
     ],
 )
-def test_a_program_without_an_answer_is_told_by_its_own_words(
+def test_the_error_of_a_program_is_its_last_message(
     argv: list[str], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if argv[0] == "sleep":

@@ -1,4 +1,4 @@
-"""What works beside a process is started again when it ends, and ends when that is to stop, whenever it is told so."""
+"""A supervised child is started again when it ends, and ends when its supervisor stops, at any time."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ def test_a_spoilt_trace_is_refused(tmp_path: Path, spoil: object, said: str) -> 
         read_trace(file)
 
 
-def test_a_missing_trace_is_said(tmp_path: Path) -> None:
+def test_a_missing_trace_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="No such file"):
         read_trace(tmp_path / "trace.bin")
 
 
-def test_a_kept_trace_that_is_damaged_is_said(tmp_path: Path) -> None:
+def test_a_damaged_kept_trace_is_an_error(tmp_path: Path) -> None:
     write_traces(tmp_path, read_trace(RECORDED))
     (tmp_path / "acks.parquet").write_bytes(b"not parquet at all")
     with pytest.raises(TraceError, match=r"acks\.parquet"):

@@ -1,4 +1,4 @@
-"""A trace read while it grows: every record once, whatever becomes of the file's name, and nothing that is no trace."""
+"""A trace read while it grows: every record once, even if the file is renamed, and only of traces."""
 
 from __future__ import annotations
 
