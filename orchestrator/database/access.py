@@ -1,7 +1,7 @@
 """Access: tokens, the sessions of web pages that were opened with one, and the log of changes.
 
-    token     lh_<id>_<secret>     shown once; the record holds a hash of the secret alone
-    session   random, in a cookie; the record holds its hash, and the token it was opened with
+    token     lh_<id>_<secret>     shown once; the database has only a hash of the secret
+    session   random, in a cookie; the database has its hash, and the token it was opened with
 
 A secret has 256 random bits, so one hash without salt or stretching is as good as it gets: there is nothing to guess.
 """

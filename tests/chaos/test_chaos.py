@@ -3,7 +3,7 @@
     API, dispatcher, a worker, the scheduler, PostgreSQL: kill -9 in an order drawn from a seed, each started again at once.
     A kill comes when so many runs have ended, a number that is drawn too; some fall upon each other.
 
-In the end the record has every run once, with the trace of a pass that nobody disturbed.
+In the end the database has every run once, with the trace of an undisturbed pass.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, 
         f"{asked.runs} runs, {len(killed)} kills ({dict(Counter(killed))}), seed {asked.seed}: {took_s:.0f} s,"
         f" {given_back} runs given back, {client.refusals} submissions asked again"
     )
-    assert given_back > 0, "nobody noticed"
+    assert given_back > 0, "no claim was given back"
     check_the_record(store, client.ids, peace)
     store.database.close()
     lab.stop()

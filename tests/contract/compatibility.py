@@ -166,10 +166,10 @@ def _types(schema: Json) -> frozenset[str]:
     if "const" in schema or "enum" in schema:
         kinds = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
         return frozenset(kinds[type(value)] for value in schema.get("enum", [schema.get("const")]))
-    said = schema.get("type")
-    if said is None:
+    types = schema.get("type")
+    if types is None:
         return _EVERY
-    found = frozenset([said] if isinstance(said, str) else said)
+    found = frozenset([types] if isinstance(types, str) else types)
     return found | {"integer"} if "number" in found else found
 
 

@@ -35,26 +35,26 @@ def test_make_targets_and_verbs_that_are_named_exist(page: Path) -> None:
 
 
 def test_every_fidelity_check_is_documented() -> None:
-    told = (REPOSITORY / "docs" / "fidelity.md").read_text()
+    text = (REPOSITORY / "docs" / "fidelity.md").read_text()
     code = (REPOSITORY / "orchestrator" / "analysis" / "fidelity" / "checks.py").read_text()
     for name in set(re.findall(r'Check\(\s*"([^"]+)"', code)) - {"flow"}:
-        assert f"| {name} |" in told, name
+        assert f"| {name} |" in text, name
 
 
 def test_every_patch_of_the_guests_kernel_is_documented() -> None:
-    told = (REPOSITORY / "docs" / "sandbox-kernel.md").read_text()
+    text = (REPOSITORY / "docs" / "sandbox-kernel.md").read_text()
     patches = sorted(file.stem for file in (REPOSITORY / "kmod" / "sandbox" / "patches").iterdir())
-    assert re.findall(r"^\| `(\d{4}-[\w-]+)` \|", told, re.MULTILINE) == patches
+    assert re.findall(r"^\| `(\d{4}-[\w-]+)` \|", text, re.MULTILINE) == patches
 
 
 def test_every_folder_of_the_pages_sources_is_documented() -> None:
-    told = (REPOSITORY / "docs" / "web.md").read_text()
+    text = (REPOSITORY / "docs" / "web.md").read_text()
     folders = {one.name for one in (REPOSITORY / "dashboards" / "web" / "src").iterdir() if one.is_dir()}
-    assert set(re.findall(r"^\| `(\w+)/` \|", told, re.MULTILINE)) == folders
+    assert set(re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)) == folders
 
 
 def test_every_setting_is_documented_where_it_is_read() -> None:
     code = (REPOSITORY / "orchestrator" / "system" / "settings.py").read_text()
-    told, _, body = code.partition('"""\n\nfrom __future__')
+    text, _, body = code.partition('"""\n\nfrom __future__')
     for name in set(re.findall(r"LONGHAUL_[A-Z_]+", body)):
-        assert name in told
+        assert name in text

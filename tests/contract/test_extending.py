@@ -19,7 +19,7 @@ _PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]*)`")
 
 
 def prose(recipe: str) -> list[str]:
-    """Its lines without examples and what is said of them to tests."""
+    """Its lines without examples and without marks for tests."""
     text = re.sub(r"(?ms)^```.*?^```$", "", recipe)
     return [line for line in text.splitlines() if line.strip() and not line.startswith("<!--")]
 

@@ -118,9 +118,9 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_what_a_page_does_not_carry_out_says_who_does_or_why_not(page: Path) -> None:
     """tests/guest/commands/test_pages.py does the others; a mark that stands before no command marks nothing."""
-    told = [block for block in blocks(page) if block.mark]
-    assert len(told) == len(re.findall(r"^\s*<!-- (?:elsewhere|carried out)", page.read_text(), re.MULTILINE))
-    for block in told:
+    marked = [block for block in blocks(page) if block.mark]
+    assert len(marked) == len(re.findall(r"^\s*<!-- (?:elsewhere|carried out)", page.read_text(), re.MULTILINE))
+    for block in marked:
         assert block.language == "python" or any(block.steps()), block
         assert not block.done_by or (REPOSITORY / block.done_by).is_file(), block.done_by
 

@@ -62,8 +62,8 @@ def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
         + "return 0;\n}\n"
     )
     subprocess.run(["gcc", "-I", str(KMOD), "-o", str(tmp_path / "layout"), str(source)], check=True)
-    said = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True).stdout
-    for part in said.split("== ")[1:]:
+    output = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True).stdout
+    for part in output.split("== ")[1:]:
         kind, *lines = part.splitlines()
         dtype = TRACE_KINDS[kind]
         assert dtype.fields is not None
@@ -78,9 +78,9 @@ def test_a_recorded_header_is_the_readers() -> None:
 
 
 def test_the_run_directory_is_documented_field_by_field() -> None:
-    told = (REPOSITORY / "docs" / "run-directory.md").read_text()
+    text = (REPOSITORY / "docs" / "run-directory.md").read_text()
     for kind, dtype in TRACE_KINDS.items():
-        missing = [name for name in dtype.names or () if name not in told]
+        missing = [name for name in dtype.names or () if name not in text]
         assert not missing, kind
 
 
@@ -100,8 +100,8 @@ def test_the_channels_constants_are_the_modules() -> None:
 
 def test_the_channels_statistics_are_documented() -> None:
     counted = re.findall(r"^\t__u64 (\w+);", (KMOD / "lh_dcf.h").read_text(), re.MULTILINE)
-    told = (REPOSITORY / "docs" / "run-directory.md").read_text()
-    (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', told, re.DOTALL)
+    text = (REPOSITORY / "docs" / "run-directory.md").read_text()
+    (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', text, re.DOTALL)
     assert re.findall(r'"(\w+)"', listed) == counted
 
 
@@ -202,10 +202,10 @@ def test_every_backend_is_named_by_its_class() -> None:
 def test_the_agent_is_static_and_bears_the_projects_version() -> None:
     assert PT_INTERP not in _segments(AGENT.read_bytes()), "the guest has no dynamic linker"
     version = re.search(r'AGENT_VERSION "([^"]+)"', (AGENT.parent.parent / "system/version.h").read_text())
-    told = re.search(r'^version = "([^"]+)"', (REPOSITORY / "pyproject.toml").read_text(), re.MULTILINE)
+    declared = re.search(r'^version = "([^"]+)"', (REPOSITORY / "pyproject.toml").read_text(), re.MULTILINE)
     assert version is not None
-    assert told is not None
-    assert version[1] == told[1]
+    assert declared is not None
+    assert version[1] == declared[1]
 
 
 def test_setup_and_doctor_have_the_same_table() -> None:

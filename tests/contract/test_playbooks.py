@@ -32,8 +32,8 @@ def _read(path: Path) -> Any:
 @pytest.mark.parametrize("role", ROLES)
 def test_defaults_are_those_that_are_documented(role: str) -> None:
     defaults = _read(PLAYBOOKS / "roles" / role / "defaults/main.yml")
-    told = _read(PLAYBOOKS / "roles" / role / "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
-    assert {name: option["default"] for name, option in told.items()} == defaults
+    documented = _read(PLAYBOOKS / "roles" / role / "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
+    assert {name: option["default"] for name, option in documented.items()} == defaults
 
 
 def test_all_congestion_controls_are_loaded_unless_some_are_named() -> None:

@@ -90,4 +90,4 @@ def test_who_needs_what_leads_somewhere() -> None:
         if (one := waiting.pop()) not in reached:
             reached.add(one)
             waiting.extend(needs[one])
-    assert reached - {itself} == set(PARTS), "everything is there because somebody needs it"
+    assert reached - {itself} == set(PARTS), "every part is needed by another"

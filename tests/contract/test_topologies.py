@@ -49,13 +49,13 @@ def test_a_topology_builds_by_default_and_at_its_smallest(name: str, bound: str)
 @pytest.mark.parametrize("name", CATALOG)
 def test_the_catalogue_has_the_classes_parameters_and_their_defaults(name: str) -> None:
     topology = CATALOG[name]
-    said = subprocess.run(
+    output = subprocess.run(
         ["/usr/bin/python3", "-I", "-c", SIGNATURE, str(TOPOLOGIES), topology.file, topology.topo_class],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert {one.name: one.default for one in topology.parameters} == json.loads(said)
+    assert {one.name: one.default for one in topology.parameters} == json.loads(output)
 
 
 @pytest.mark.parametrize("name", CATALOG)

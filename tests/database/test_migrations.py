@@ -89,7 +89,7 @@ ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         (_WORK_2, {"id": "q" * 20, "run": _PACKED_2, "cancel": False}),
     ],
 }
-# No table changed but the width of a column; a lease that somebody had.
+# No table changed but the width of a column; a lease with a holder.
 _LEASE_3 = "INSERT INTO leases (name, holder, fence, until_s, about) VALUES ('root@lab', 'ada', 4, 4e9, 'tests')"
 ROWS["0003"] = [*ROWS["0002"], (_LEASE_3, {})]
 # What was added then stands apart.

@@ -45,8 +45,8 @@ def longhaul(*words: str, home: Path, **environment: str) -> subprocess.Complete
     for end in writings:
         os.close(end)
     with ThreadPoolExecutor(len(readings)) as readers:
-        said, complained, code = readers.map(_read, readings)
-    return subprocess.CompletedProcess(words, int(code), said, complained)
+        output, messages, code = readers.map(_read, readings)
+    return subprocess.CompletedProcess(words, int(code), output, messages)
 
 
 def longhaul_anew(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:

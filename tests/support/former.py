@@ -150,7 +150,7 @@ def ask_command_line(longhaul: Callable[..., subprocess.CompletedProcess[str]], 
 
 
 def same(then: Any, now: Any, where: str = "") -> Iterator[str]:
-    """Where an answer of today no longer says what that version's said; it may say more."""
+    """Differences of today's response from that version's; additions are allowed."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for name, value in then.items():
             # Another machine may have other programs, and what is written for people may be written better.
@@ -221,8 +221,8 @@ def record(checkout: Path) -> None:
             # A cluster without a scheduler: what is submitted waits.
             with serving(Service(home, settings | NO_SCHEDULER, program=[program], tokens=tokens)) as service:
                 waiting = service.submit({"spec": PAIR, "seed": WAITING_SEED})["id"]
-                said = {"tokens": tokens, "waiting": waiting, "answers": ask_service(service)}
-            answers["postgresql"] = said
+                answered = {"tokens": tokens, "waiting": waiting, "answers": ask_service(service)}
+            answers["postgresql"] = answered
             RECORD.write_text(_dumped(postgres, "former"))
         finally:
             postgres.stop()

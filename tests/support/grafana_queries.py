@@ -21,7 +21,7 @@ class Reader:
         self._url = url
 
     def ask(self, path: str, **parameters: Any) -> Any:
-        """The data of an answer; AssertionError with what it said where it is none."""
+        """The data of an answer; AssertionError with its text if it has none."""
         body = urllib.parse.urlencode({name.removesuffix("_"): value for name, value in parameters.items()}).encode()
         try:
             with urllib.request.urlopen(f"{self._url}/api/v1/{path}", data=body, timeout=60) as answer:

@@ -98,7 +98,7 @@ class Operation:
 
 @cache
 def operations() -> list[Operation]:
-    """All of them: also what is not in the reference, with nothing said about it."""
+    """All operations, also those that are not in the reference."""
     said = {
         (method.upper(), path): operation
         for path, item in document()["paths"].items()

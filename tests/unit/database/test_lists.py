@@ -123,15 +123,15 @@ def test_pages_of_a_search_skip_and_repeat_nothing(lab: Lab) -> None:
 def test_a_row_says_what_a_run_is_and_came_to(listed: Lab) -> None:
     row = listed.catalog.run("b" * 20)
     assert row is not None
-    told = {name: row[name] for name in ("topology", "bandwidth_bps", "rtt_us", "controls", "utilisation", "jain")}
-    assert told == {
+    shown = {name: row[name] for name in ("topology", "bandwidth_bps", "rtt_us", "controls", "utilisation", "jain")}
+    assert shown == {
         "topology": "dumbbell", "bandwidth_bps": 622_000_000, "rtt_us": 300_000, "controls": "bic reno",
         "utilisation": 0.75, "jain": 0.5,
     }  # fmt: skip
     listed.catalog.revise("b" * 20, document("b" * 20) | {"path": {"utilisation": 0.5}})
     row = listed.catalog.run("b" * 20)
     assert row is not None and (row["utilisation"], row["jain"]) == (0.5, None)
-    # One that nobody queued: kept at the command line.
+    # A run that was never queued: kept at the command line.
     listed.catalog.add("f" * 20, document("f" * 20), run("vegas"))
     assert [one["id"] for one in listed.catalog.page(9, Filter(controls=("vegas",)))] == ["f" * 20]
 

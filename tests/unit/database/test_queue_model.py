@@ -22,7 +22,7 @@ _HOLDERS = ("one", "two")
 
 
 class Bustle:
-    """`hands` is what holders believe that they have, rightly or not, and whether they were told to give it up."""
+    """`hands` is what holders believe that they have, rightly or not, and whether they know of a cancellation."""
 
     def __init__(self, lab: Lab, seed: int) -> None:
         self.lab = lab
@@ -33,7 +33,7 @@ class Bustle:
         self.story: list[str] = []
 
     def step(self) -> None:
-        """Something happens to somebody."""
+        """One random event."""
         happens = {
             self.somebody_hands_in: 3,
             self.somebody_gives_up: 3 * bool(self.experiments),
@@ -62,7 +62,7 @@ class Bustle:
 
     def a_holder_claims(self) -> str:
         holder = self.chance.choice(_HOLDERS)
-        # A lease that has run out already: somebody else may take the run, and its holder does not know.
+        # A lease that has run out already: another holder may take the run, and the old one does not notice.
         lease_s = self.chance.choice((60.0, 60.0, -1.0))
         claims = self.lab.claim(holder=holder, lease_s=lease_s)
         self.hands += [(holder, claim, False) for claim in claims]
@@ -72,14 +72,14 @@ class Bustle:
         holder = self.chance.choice(_HOLDERS)
         its = {claim.run_id: (claim.fence, 0.0) for who, claim, _ in self.hands if who == holder}
         lost, unwanted = self.lab.work.renew(holder, its, 60.0)
-        told = lost | unwanted | self.lab.work.cancelled(holder)
-        self.hands = [(who, one, known or (who == holder and one.run_id in told)) for who, one, known in self.hands]
-        return f"{holder}: {sorted(told)}"
+        informed = lost | unwanted | self.lab.work.cancelled(holder)
+        self.hands = [(who, one, known or (who == holder and one.run_id in informed)) for who, one, known in self.hands]
+        return f"{holder}: {sorted(informed)}"
 
     def something_comes_of_a_claim(self) -> str:
-        _, claim, told = self.hands.pop(self.chance.randrange(len(self.hands)))
-        # Whoever was told to give up may have been done just before.
-        way = self.chance.choice(["done", "missed", "failed", "released"] + ["cancelled"] * 8 * told)
+        _, claim, informed = self.hands.pop(self.chance.randrange(len(self.hands)))
+        # A holder that learns of a cancellation may have been done just before.
+        way = self.chance.choice(["done", "missed", "failed", "released"] + ["cancelled"] * 8 * informed)
         if way in KEPT:
             self.lab.keep(claim.run_id, way)
         elif way == "released":
@@ -90,13 +90,13 @@ class Bustle:
         return f"{claim.run_id} by fence {claim.fence} {way}"
 
     def a_holder_dies_and_is_there_again(self) -> str:
-        """What it had begun may still come to an end, and be told too late."""
+        """What it had begun may still end, and be reported too late."""
         holder = self.chance.choice(_HOLDERS)
         self.lab.work.reclaim(holder)
         return holder
 
     def what_is_kept_of_a_run_is_forgotten(self) -> str:
-        """Or is found to be no good, by whoever is about to carry it out."""
+        """Or is found to be no good, by the process that is about to run it."""
         run = self.chance.choice("abcd")
         self.lab.catalog.remove([run])
         return run
@@ -121,10 +121,12 @@ class Bustle:
             else:
                 assert ended == one.total, f"{one.id} has counted all"
             given_up = one.id in self.given_up
-            assert (one.status == "cancelled") == given_up, f"{one.id} is cancelled if somebody did that"
+            assert (one.status == "cancelled") == given_up, f"{one.id} is cancelled only if it was given up"
             assert given_up or one.cancelled == 0, f"nothing of {one.id} is"
-        assert wanted == {run for run, row in work.items() if not row.cancel}, "what nobody wants is to be given up"
-        assert not [run for run, row in work.items() if row.cancel and row.claimed_by is None], "by whoever has it"
+        assert wanted == {run for run, row in work.items() if not row.cancel}, "unwanted runs are to be given up"
+        assert not [run for run, row in work.items() if row.cancel and row.claimed_by is None], (
+            "a cancelled run has a holder"
+        )
 
     def finish(self) -> None:
         """What is wanted gets done, once holders are there that do it."""

@@ -107,9 +107,9 @@ def test_cancelling_gives_up_runs_that_no_other_experiment_wants(lab: Lab) -> No
     assert lab.names(1) == ["a"]
     lab.experiments.cancel("e")
     assert lab.counts("e") | {"status": "cancelled", "cancelled": 3} == lab.counts("e")
-    told = lab.events.of_experiment("e", 0)[-1]
-    assert told["kind"] == "experiment.finished"
-    assert told["data"] == {"status": "cancelled", "total": 3, "done": 0, "missed": 0, "failed": 0, "cancelled": 3}
+    finished = lab.events.of_experiment("e", 0)[-1]
+    assert finished["kind"] == "experiment.finished"
+    assert finished["data"] == {"status": "cancelled", "total": 3, "done": 0, "missed": 0, "failed": 0, "cancelled": 3}
     assert lab.work.cancelled("one") == {"a"}
     assert lab.names(5) == ["shared"]
     assert lab.work.end("a", 1, "cancelled", None)
@@ -130,7 +130,7 @@ def test_a_run_that_is_wanted_again_while_it_is_given_up_goes_back_to_the_queue(
     assert not lab.work.end("a", claim.fence, "cancelled", None)
     assert (lab.counts("e")["status"], lab.counts("f")["cancelled"]) == ("cancelled", 0)
     (again,) = lab.claim()
-    assert (again.run_id, again.attempts) == ("a", 1), "what was given up is no attempt of whoever wants it now"
+    assert (again.run_id, again.attempts) == ("a", 1), "a cancelled attempt does not count for the next experiment"
     lab.keep("a")
     assert lab.counts("f") | {"status": "done", "done": 1} == lab.counts("f")
 

@@ -63,8 +63,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def windows(program: Path, rate: int, cwnd: int, acks: list[int]) -> list[int]:
     words = f"{rate} {cwnd} {' '.join(map(str, acks))} 0\n"
-    said = subprocess.run([program], input=words, capture_output=True, text=True, check=True)
-    return [int(word) for word in said.stdout.split()]
+    done = subprocess.run([program], input=words, capture_output=True, text=True, check=True)
+    return [int(word) for word in done.stdout.split()]
 
 
 @pytest.mark.parametrize("segments", [1, 3])

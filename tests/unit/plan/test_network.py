@@ -119,7 +119,7 @@ def test_routers_join_networks_and_know_the_way() -> None:
     receiver = devices(run)["b1-r4"].address
     assert receiver is not None
     there = f"{receiver.partition('/')[0]}/32"
-    # On a router's way to its own network nothing has to be told.
+    # A router needs no route to its own network.
     assert [route.node for route in run.routes if route.to == there] == ["a1", "r1", "r2", "r3"]
     back = next(route.to for route in run.routes if route.node == "b1")
     assert {route.node for route in run.routes if route.to == back} == {"b1", "r4", "r3", "r2"}

@@ -65,7 +65,7 @@ def test_a_host_keeps_what_its_kernel_has_only_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"flows": [{"name": "a", "cc": "cubic", "hystart": False}]}, "belong to the whole machine"),
         (
@@ -77,9 +77,9 @@ def test_a_host_keeps_what_its_kernel_has_only_once() -> None:
         ),
     ],
 )
-def test_what_would_change_the_whole_machine_is_refused(changes: dict[str, Any], said: str) -> None:
+def test_what_would_change_the_whole_machine_is_refused(changes: dict[str, Any], message: str) -> None:
     plan("guest", **changes)
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(PlanError, match=message):
         plan("host", **changes)
 
 

@@ -83,7 +83,7 @@ def test_every_flipped_bit_is_noticed(store: Store, name: str, request: pytest.F
 
 
 def test_damage_of_a_run_without_hashes_is_one_error_or_none(store: Store) -> None:
-    """What nobody can notice may be read; whatever else happens is an error of ours, never one of a library."""
+    """Undetectable damage may be read; all other damage is an error of ours, never one of a library."""
     key = keep(store, sealed=False)
     folder = store.directory(key)
     chance = random.Random(3)
@@ -118,7 +118,7 @@ def test_a_page_that_changes_under_a_running_service_is_noticed(store: Store) ->
 def test_every_way_to_a_damaged_file_says_so(store: Store, tmp_path: Path) -> None:
     key = keep(store)
     flip(store.directory(key) / "acks.parquet", 40_000)
-    said = r"acks\.parquet is damaged: its content has changed"
+    message = r"acks\.parquet is damaged: its content has changed"
     for read in (
         lambda: store.trace(key),
         lambda: store.columns(key)("ack", ["cwnd"], 0, EVER),
@@ -128,7 +128,7 @@ def test_every_way_to_a_damaged_file_says_so(store: Store, tmp_path: Path) -> No
         lambda: store.file(key, "acks.csv"),
         lambda: export_trace(store, key, "csv", tmp_path / "out"),
     ):
-        with pytest.raises(RunDamaged, match=said):
+        with pytest.raises(RunDamaged, match=message):
             read()
     # What is whole can still be read.
     assert store.file(key, "links.csv").is_file()
@@ -181,8 +181,8 @@ def test_verify_says_which_files_and_exits_with_4(store: Store) -> None:
     whole, old = keep(store), keep(store, "real_clock", sealed=False)
     done = longhaul("verify", "--all", "--json", home=store.home)
     assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert {row["run"]: row["state"] for row in told["runs"]} == {whole: "whole", old: "unsealed"}
+    report = json.loads(done.stdout)
+    assert {row["run"]: row["state"] for row in report["runs"]} == {whole: "whole", old: "unsealed"}
     flip(store.directory(whole) / "iperf3" / "a.client.json", 17)
     (store.directory(whole) / "drops.parquet").unlink()
     done = longhaul("verify", whole, home=store.home)

@@ -89,7 +89,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(tmp_path: Path, body: str, n
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (TWO + 'self.addLink("h1", "s1", delay="1e400s")', "link h1-s1: delay '1e400s': a time as in 10ms is needed, of at most an hour"),
         (TWO + 'self.addLink("h1", "s1", jitter="4e9us")', "jitter '4e9us': a time as in 10ms is needed, of at most an hour"),
@@ -99,10 +99,10 @@ def test_what_cannot_be_honoured_is_refused_by_name(tmp_path: Path, body: str, n
         ("import os; os._exit(0)", "it ended without a graph: a file with a Topo must not end the program"),
     ],
 )  # fmt: skip
-def test_what_is_no_graph_is_refused_in_a_sentence(tmp_path: Path, body: str, said: str) -> None:
+def test_what_is_no_graph_is_refused_in_a_sentence(tmp_path: Path, body: str, message: str) -> None:
     with pytest.raises(PlanError) as refused:
         lab(tmp_path, body)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_a_parameter_that_the_class_does_not_take_is_named(tmp_path: Path) -> None:

@@ -42,11 +42,11 @@ def test_a_malformed_experiment_gets_one_line_that_names_the_field(file: Path) -
     with pytest.raises(SpecError) as caught:
         load_experiment(str(file))
     (line,) = str(caught.value).splitlines()
-    said = line.removeprefix(f"{file}: ")
+    message = line.removeprefix(f"{file}: ")
     if file.stem in ("yaml_empty", "yaml_list"):
-        assert said.startswith("not an experiment")
+        assert message.startswith("not an experiment")
     else:
-        assert said.startswith(field) or f"{field}:" in said or f" {field} " in said
+        assert message.startswith(field) or f"{field}:" in message or f" {field} " in message
     assert caught.value.exit_code == 2
 
 

@@ -108,7 +108,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def lab(home: Path, tmp_path: Path) -> Callable[[str], str]:
-    """Writes somebody's file; what an experiment calls it."""
+    """Write a user's topology; its name in an experiment."""
     folder = tmp_path / "lab"
     folder.mkdir()
     (folder / "neighbour.py").write_text("NOTHING = False\n")
@@ -191,10 +191,10 @@ def test_the_confined_see_and_write_what_their_view_names(home: Path, tmp_path: 
     hand_over(written)
     view = View(reads={"/in/it": given}, writes={"/out": written}, scratch={"/s": 2**16}, folder="/out")
     script = "cat /in/it; echo made > made; echo no >> /in/it; head -c 100000 /dev/zero > /s/x; stat -c %s /s/x; pwd; env; id -u; ls /"
-    said = say(confined(["/bin/sh", "-c", script], view, LIMITS, load_settings())).split()
-    assert said[:4] == ["given" + str(2**16), "/out", "PWD=/out", str(65533 if os.geteuid() == 0 else os.geteuid())]
-    assert {"in", "out", "s", "usr", "proc", "dev"} <= set(said[4:])
-    assert {"home", "root", "tmp", "var", "work", "mnt", "run", "sys"} & set(said[4:]) == set()
+    output = say(confined(["/bin/sh", "-c", script], view, LIMITS, load_settings())).split()
+    assert output[:4] == ["given" + str(2**16), "/out", "PWD=/out", str(65533 if os.geteuid() == 0 else os.geteuid())]
+    assert {"in", "out", "s", "usr", "proc", "dev"} <= set(output[4:])
+    assert {"home", "root", "tmp", "var", "work", "mnt", "run", "sys"} & set(output[4:]) == set()
     assert given.read_text() == "given"
     assert (written / "made").read_text() == "made\n"
 
@@ -213,17 +213,17 @@ def test_where_nothing_can_be_confined_it_is_refused(lab: Callable[[str], str], 
         f"try: build_graph({written!r}, {{}})\nexcept BackendUnavailable as error: print(error)"
     )
     words = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
-    said = subprocess.run(
+    output = subprocess.run(
         ["unshare", "--user", "--map-root-user", "sh", "-c", words, "sh", sys.executable, "-c", program],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert said.startswith(
+    assert output.startswith(
         "preparing the backend confinement: missing the kernel's permission to run user code confined ("
     )
-    assert "allow user namespaces" in said
-    assert "apt-get install" not in said, "what is installed is not missing"
+    assert "allow user namespaces" in output
+    assert "apt-get install" not in output, "what is installed is not missing"
     assert not marker.exists()
 
 

@@ -23,7 +23,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     write_whole(output, "first")
     with output.open() as reader:
         write_whole(output, b"second")
-        assert reader.read() == "first", "whoever reads it has the one or the other"
+        assert reader.read() == "first", "a reader has the old or the new file"
         output.chmod(0o600)
         write_whole(output, b"third")
     assert output.read_text() == "third"
@@ -83,9 +83,9 @@ def test_what_is_printed_unbuffered_comes_at_once() -> None:
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["show", "nowhere", "--json"]])
 def test_standard_output_on_a_full_disk_is_an_error(words: list[str]) -> None:
     with FULL.open("w") as full:
-        told = subprocess.run([*_LONGHAUL, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert told.returncode == 4
-    *before, last = told.stderr.splitlines()
+        done = subprocess.run([*_LONGHAUL, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    *before, last = done.stderr.splitlines()
     assert last == "longhaul: writing to standard output: No space left on device; free some space"
     assert all(line.startswith("longhaul: ") for line in before)
 
@@ -93,11 +93,11 @@ def test_standard_output_on_a_full_disk_is_an_error(words: list[str]) -> None:
 def test_a_reader_that_has_seen_enough_hears_no_complaint() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    told = subprocess.run(_LISTED, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(_LISTED, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
-    assert (told.returncode, told.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_nothing_is_wrong_with_an_output_that_is_closed() -> None:
-    told = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *_LISTED], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stderr) == (0, "")
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *_LISTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -19,7 +19,7 @@ _LOG = logging.getLogger("test")
 
 
 class Clock:
-    """A time that passes when somebody sleeps; `then` hears of it."""
+    """A clock that advances when code sleeps; it calls `then`."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -130,9 +130,9 @@ def test_a_process_that_hangs_while_it_is_to_stop_ends_and_says_where_it_hung() 
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
         child.send_signal(signal.SIGTERM)
-        _, said = child.communicate(timeout=60)
+        _, messages = child.communicate(timeout=60)
     assert child.returncode == 1
-    assert b"in hanging" in said
+    assert b"in hanging" in messages
 
 
 def test_a_stop_is_not_waited_for_until_the_next_start(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

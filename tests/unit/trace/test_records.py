@@ -33,7 +33,7 @@ def test_parquet_keeps_every_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (lambda data: data[:-10], "its last record has 54 of 64 bytes"),
         (lambda data: data[:100], "not a Longhaul trace"),
@@ -42,10 +42,10 @@ def test_parquet_keeps_every_bit(tmp_path: Path) -> None:
         (lambda data: data[:HEADER_BYTES] + bytes([0] * 8 + [9] + [0] * 55), "unknown kinds"),
     ],
 )
-def test_a_spoilt_trace_is_refused(tmp_path: Path, spoil: object, said: str) -> None:
+def test_a_spoilt_trace_is_refused(tmp_path: Path, spoil: object, message: str) -> None:
     file = tmp_path / "trace.bin"
     file.write_bytes(spoil(RECORDED.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(TraceError, match=said):
+    with pytest.raises(TraceError, match=message):
         read_trace(file)
 
 
