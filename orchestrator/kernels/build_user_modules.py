@@ -24,7 +24,7 @@ from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.locks import making
-from longhaul.orchestrator.system.process import Answer, ask_stranger
+from longhaul.orchestrator.system.process import Answer, run_untrusted
 from longhaul.orchestrator.system.settings import Settings
 
 _SCRIPT = "sandbox/build-modules.sh"
@@ -119,7 +119,7 @@ def _run(settings: Settings, version: str, folder: Path, kernel: Path, shell: st
         return ["/bin/bash", "-c", shell, "build", f"{kmod}/{_SCRIPT}", version, source, *script]
 
     if not settings.confinement:
-        return ask_stranger(words(str(KMOD), str(folder)), "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+        return run_untrusted(words(str(KMOD), str(folder)), "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
     view = View(
         reads={f"/cache/kernels/{kernel.name}": kernel, "/kmod": KMOD, "/source": folder},
         links={f"/cache/kernels/current-{version}": kernel.name},
@@ -128,7 +128,7 @@ def _run(settings: Settings, version: str, folder: Path, kernel: Path, shell: st
         folder=_TEMPORARY,
     )
     command = confined(words("/kmod", "/source"), view, _LIMITS, settings)
-    return ask_stranger(command, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+    return run_untrusted(command, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
 
 
 def _first_error(answer: Answer) -> str:

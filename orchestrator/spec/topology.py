@@ -26,7 +26,7 @@ from longhaul import topologies
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import Allowed, PlanError, allowed_instead
-from longhaul.orchestrator.system.process import Answer, ask_stranger
+from longhaul.orchestrator.system.process import Answer, run_untrusted
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import format_duration, format_rate, parse_duration, parse_packets, parse_rate
 from longhaul.topologies import CATALOG, COUNT, PACKETS, RATE, TIME, Topology, TopologyParameter
@@ -196,7 +196,7 @@ def _catalogue_hash() -> str:
 def _ask(file: Path, name: str, params: str) -> Answer:
     """The graph from a file of the project, or of a user who switched confinement off."""
     words = [*replace(_LIMITS, processes=None).words(), _PYTHON, "-I", str(_FOLDER / "as_json.py"), str(file), name]
-    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+    return run_untrusted(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
 
 
 def _ask_confined(file: Path, name: str, params: str) -> Answer:
@@ -213,4 +213,4 @@ def _ask_confined(file: Path, name: str, params: str) -> Answer:
         folder="/topology",
     )
     words = confined([_PYTHON, "-I", "/as_json.py", f"/topology/{file.name}", name], view, _LIMITS, settings)
-    return ask_stranger(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+    return run_untrusted(words, params, longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)

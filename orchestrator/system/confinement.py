@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable
-from longhaul.orchestrator.system.process import ask_stranger
+from longhaul.orchestrator.system.process import run_untrusted
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.syscalls import call_filter
 
@@ -29,7 +29,7 @@ _BWRAP = "/usr/bin/bwrap"
 _OTHERS = ("/usr/bin/setpriv", "/usr/bin/prlimit", "/usr/bin/choom")
 # Root runs it as this user, whose number Debian's policy reserves, so that no account has it. Limits on processes do not
 # apply to root, nor do the modes of files.
-STRANGER = 65533
+UNTRUSTED_USER = 65533
 
 # The system's own programs and libraries, and the files that find them; not all of /usr, where machines keep other things.
 _SYSTEM = ("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/include")
@@ -94,7 +94,7 @@ def check_possible(settings: Settings) -> None:
     if _possible:
         return
     words = _words(["/usr/bin/true"], View(), Limits(_PROBE_S, 2**20, 8, 2**30), settings)
-    answer = ask_stranger(words, "", longest_s=_PROBE_S, most_bytes=2**16)
+    answer = run_untrusted(words, "", longest_s=_PROBE_S, most_bytes=2**16)
     if answer.output is None:
         missing = [one for one in (_BWRAP, *_OTHERS) if not Path(one).is_file()]
         if missing:
@@ -137,7 +137,7 @@ def _as_nobody(view: View) -> tuple[list[str], View]:
     for number, (place, source) in enumerate(view.writes.items()):
         writes[place] = Path(f"/write-{number}")
         words += ["--bind", str(source), str(writes[place])]
-    become = ["/usr/bin/setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+    become = ["/usr/bin/setpriv", f"--reuid={UNTRUSTED_USER}", f"--regid={UNTRUSTED_USER}", "--clear-groups"]
     become += ["--bounding-set=-all", "--inh-caps=-all", "--"]
     return [*words, "--", *become], replace(view, reads=reads, writes=writes)
 

@@ -237,7 +237,7 @@ class Answer:
     messages: str = ""
 
 
-def ask_stranger(
+def run_untrusted(
     argv: Sequence[str],
     question: str,
     *,

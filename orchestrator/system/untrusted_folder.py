@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from longhaul.orchestrator.system.confinement import STRANGER
+from longhaul.orchestrator.system.confinement import UNTRUSTED_USER
 from longhaul.orchestrator.system.errors import BackendError
 
 # An empty file takes space in its folder.
@@ -29,7 +29,7 @@ def hand_over(folder: Path) -> None:
             shutil.copy2(path, copy)
             copy.rename(path)
         if os.geteuid() == 0:
-            os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
+            os.chown(path, UNTRUSTED_USER, UNTRUSTED_USER, follow_symlinks=False)
 
 
 def take_out(folder: Path, name: str, target: Path, most_bytes: int) -> None:

@@ -20,7 +20,7 @@ from longhaul.orchestrator.kernels import build_user_modules
 from longhaul.orchestrator.kernels.build_user_modules import build_objects
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec.user_modules import adopt
-from longhaul.orchestrator.system.confinement import STRANGER, Limits
+from longhaul.orchestrator.system.confinement import UNTRUSTED_USER, Limits
 from longhaul.orchestrator.system.errors import GuestDied, PlanError, RunTimedOut
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.folders import REPOSITORY
@@ -210,6 +210,6 @@ def test_a_guest_behind_the_fence_gives_the_same_bytes(settings: Settings, tmp_p
         backend = open_backend("sandbox", replace(settings, confinement=confinement))
         backend.run(run, directory, lambda virtual_ns: None)
         traces.add((directory / "trace.bin").read_bytes())
-        assert (directory / "trace.bin").stat().st_uid == os.geteuid() != STRANGER
+        assert (directory / "trace.bin").stat().st_uid == os.geteuid() != UNTRUSTED_USER
         assert not (directory / "guest").exists()
     assert len(traces) == 1

@@ -125,7 +125,7 @@ def test_a_class_of_the_catalogue_is_built_once_per_cache(tmp_path: Path, monkey
     topology._built.cache_clear()
     asked = build_graph("dumbbell", {"n": 3})
     with monkeypatch.context() as without:
-        without.setattr(topology, "ask_stranger", lambda *_, **__: pytest.fail("a process was started"))
+        without.setattr(topology, "run_untrusted", lambda *_, **__: pytest.fail("a process was started"))
         topology._built.cache_clear()
         assert build_graph("dumbbell", {"n": 3}).lanes == asked.lanes
     # A cache that cannot be written is no reason to fail.

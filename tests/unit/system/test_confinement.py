@@ -16,7 +16,7 @@ from longhaul.orchestrator.spec.topology import build_graph
 from longhaul.orchestrator.system import confinement
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, PlanError
-from longhaul.orchestrator.system.process import ask_stranger
+from longhaul.orchestrator.system.process import run_untrusted
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.syscalls import call_filter
 from longhaul.orchestrator.system.untrusted_folder import discard, hand_over, take_out
@@ -176,7 +176,7 @@ def test_a_file_that_is_not_there_is_named(home: Path) -> None:
 
 
 def say(words: list[str]) -> str:
-    answer = ask_stranger(words, "", longest_s=20, most_bytes=2**16)
+    answer = run_untrusted(words, "", longest_s=20, most_bytes=2**16)
     assert answer.output is not None, answer.problem
     return answer.output.decode()
 
