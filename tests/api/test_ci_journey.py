@@ -255,7 +255,7 @@ def test_series_and_frames_are_those_of_the_trace(service: Service) -> None:
 
 def test_errors_are_the_services_own(service: Service) -> None:
     with service.programs_client("read") as client:
-        with pytest.raises(NotFound, match="none with that id"):
+        with pytest.raises(NotFound, match="no experiment with that id"):
             client.experiment("0" * 16)
         with pytest.raises(NotAllowed, match="needs the scope run") as refused:
             client.submit("quick")

@@ -166,4 +166,4 @@ def test_what_is_no_trace_ends_the_stream_with_a_sentence(tmp_path: Path) -> Non
     file.write_bytes(b"x" * 10_000)
     one = stream(recorded("lossy_pair")[0], file, Taken())
     wait_for(lambda: one.done)
-    assert "does not begin as a trace" in one.outcome()["why"]
+    assert "its header is not that of a trace" in one.outcome()["why"]
