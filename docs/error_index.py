@@ -44,7 +44,10 @@ def error_index(table: Table) -> Iterator[str]:
         for cause, _, hint in CAUSES
     ]
     deaths += [
-        ("`killed`", "somebody, or the kernel for want of memory, ended it: run it again if that was not meant"),
+        (
+            "`killed`",
+            "another program, or the kernel for lack of memory, ended it: run it again if that was not intended",
+        ),
         ("`cancelled`", "it was asked to end"),
         ("`endless_log`", "let its modules print less: a log has at most 64 MB"),
         ("`no_status`", "none of these: its last line is in the sentence; please report the experiment and its log"),

@@ -1,6 +1,6 @@
-"""Where a run happens. Each backend is a module of this folder, loaded when it is asked for; orchestrator/plan/target.py lists their places.
+"""The backends that run experiments, a module each, loaded on first use; orchestrator/plan/target.py lists their places.
 
-What one needs to load, ssh's conversation or Mininet's programs, is no delay for those who want another.
+So a backend's imports (ssh, Mininet's programs) cost no time where another backend is used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def backend_class(name: str) -> type[Backend]:
             from longhaul.orchestrator.backends.hosts.backend import HostsBackend
 
             return HostsBackend
-    raise AssertionError(f"orchestrator/plan/target.py has rows of the backend {name}, and no class is here")
+    raise AssertionError(f"orchestrator/plan/target.py has rows of the backend {name}, which has no class here")
 
 
 def open_backend(name: str, settings: Settings) -> Backend:

@@ -1,6 +1,6 @@
-"""The contract between the pipeline and the places where a run can happen.
+"""The contract between the pipeline and the backends that run experiments.
 
-A backend is asked for what is missing (`check`), for what it would run with (`identity`), and to run one Run inside a run
+A backend reports what is missing (`check`) and with which programs it would run (`identity`), and runs one Run inside a run
 directory (`run`). It leaves the files of docs/run-directory.md there, or raises a BackendError. It never judges numbers.
 """
 
@@ -16,7 +16,7 @@ from longhaul.orchestrator.system.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run took of this machine."""
+    """The resources of this machine that a run used."""
 
     wall_s: float
     cpu_s: float
@@ -25,7 +25,7 @@ class Cost:
 
 
 class Backend(Protocol):
-    """One place where a run can happen."""
+    """One kind of place where runs happen."""
 
     name: str
 
@@ -40,17 +40,17 @@ class Backend(Protocol):
         ...
 
     def programs(self, run: Run) -> dict[str, str]:
-        """The part of `identity` that is this machine's own: programs, for a run on a host its kernel; BackendUnavailable."""
+        """The part of `identity` that is specific to this machine: programs, and for a run on a host its kernel; raises BackendUnavailable."""
         ...
 
     def artefacts(self, run: Run) -> dict[str, Path]:
-        """The files behind the rest of `identity`, which can be brought to another machine, by the names that a cache has for them."""
+        """The files behind the rest of `identity`, which can be copied to another machine, by their names in a cache."""
         ...
 
     def growing_traces(self, run: Run, directory: Path) -> list[Path]:
-        """Where the trace of a run in this directory is while it goes on; the first of these files that appears."""
+        """Candidate paths of a running run's trace in this directory; the first file that appears is the one."""
         ...
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
-        """Carry the run out; `directory` holds run.json and receives the other files."""
+        """Run it; `directory` contains run.json and receives the other files."""
         ...

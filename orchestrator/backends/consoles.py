@@ -1,8 +1,7 @@
-"""Programs and nets for a person, in guests: a script whose output is this terminal's, and a prompt on a live net.
+"""Interactive programs in guests: a script whose output goes to this terminal, and a Mininet prompt on a live net.
 
-A script gets no input, and its output comes through files of the run directory: nothing that happens on the terminal reaches
-the guest, so its virtual time stays the same. A prompt has a pseudo-terminal of its own; the person's terminal is put into raw
-mode and back, whatever happens.
+A script gets no input, and its output passes through files of the run directory: no event on the terminal reaches the guest, so
+its virtual time stays the same. A prompt has its own pseudo-terminal; the user's terminal is put into raw mode and always restored.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from longhaul.orchestrator.backends.deaths import name_death
 from longhaul.orchestrator.backends.guest import Guests, check_status, make_root, place, read_status
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
-from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, ask_for, terminal
+from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
 from longhaul.orchestrator.system.installation import AGENT
@@ -35,13 +34,13 @@ _MEMORY_MB = 1024
 _LOOK_EVERY_S = 0.05
 _PROMPT = b"mininet> "
 _END_OF_INPUT = b"\x04"
-# A prompt may stay open for as long as its person likes.
+# A prompt may stay open for as long as the user likes.
 _YEAR_S = 31_536_000
 _COLUMNS_AND_ROWS = (80, 24)
 
 
 def run_program(
-    settings: Settings, directory: Path, words: Sequence[str], *, kernel: str, seed: int, virtual: bool
+    settings: Settings, directory: Path, arguments: Sequence[str], *, kernel: str, seed: int, virtual: bool
 ) -> int:
     """Run a program of this host in a guest, from the current folder; its exit code."""
     guests = Guests(settings, "mininet")
@@ -51,9 +50,9 @@ def run_program(
         place(module, guest / "modules" / module.name)
     folder = Path.cwd()
     # A link to a folder below /tmp leads nowhere in the guest, where that is empty: the folder itself is named.
-    words = [str(Path(word).parent.resolve() / Path(word).name) if word.startswith("/") else word for word in words]
-    shown = [str(folder), *(str(Path(word).parent) for word in words if word.startswith("/"))]
-    ask_for(guest, words, FILES, str(folder), shown, [module.stem for module in modules])
+    arguments = [str(Path(arg).parent.resolve() / Path(arg).name) if arg.startswith("/") else arg for arg in arguments]
+    shown = [str(folder), *(str(Path(arg).parent) for arg in arguments if arg.startswith("/"))]
+    write_program(guest, arguments, FILES, str(folder), shown, [module.stem for module in modules])
     with claim_cpu() as cpu:
         guard = guests.start(
             directory,
@@ -66,10 +65,10 @@ def run_program(
             guarding=FILES.guarding,
         )
         try:
-            report = _pass_output(guard, directory)
+            report = _follow_output(guard, directory)
         finally:
             guard.close()
-    return _exit_code(" ".join(words), directory, report)
+    return _exit_code(" ".join(arguments), directory, report)
 
 
 def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
@@ -82,7 +81,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
         place(source, guest / name)
     columns, rows = shutil.get_terminal_size(_COLUMNS_AND_ROWS)
     console = terminal(rows, columns)
-    ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "live", SHARED, "guest"], console)
+    write_program(guest, [PYTHON, f"{SHARED}/{NET.name}", "live", SHARED, "guest"], console)
     ours, theirs = os.openpty()
     tty.setraw(theirs)
     try:
@@ -101,7 +100,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
             )
             try:
                 with _raw_terminal():
-                    report = _pass_both_ways(guard, ours)
+                    report = _relay_terminal(guard, ours)
             finally:
                 guard.close()
     finally:
@@ -112,7 +111,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
     return _exit_code(run.experiment, directory, report)
 
 
-def _pass_output(guard: Guard, directory: Path) -> GuardReport:
+def _follow_output(guard: Guard, directory: Path) -> GuardReport:
     with contextlib.ExitStack() as files:
         pairs = []
         for name, sink in (("output.txt", sys.stdout.buffer), ("errors.txt", sys.stderr.buffer)):
@@ -122,20 +121,20 @@ def _pass_output(guard: Guard, directory: Path) -> GuardReport:
         while report is None:
             report = guard.wait(_LOOK_EVERY_S)
             for source, sink in pairs:
-                _pass_on(source, sink)
+                _copy_output(source, sink)
     return report
 
 
-def _pass_on(source: BinaryIO, sink: BinaryIO) -> None:
+def _copy_output(source: BinaryIO, sink: BinaryIO) -> None:
     if text := source.read():
         sink.write(text)
         sink.flush()
 
 
-def _pass_both_ways(guard: Guard, terminal_fd: int) -> GuardReport:
-    """Between this process's standard input and output and the guest's terminal, until the guest has ended."""
+def _relay_terminal(guard: Guard, terminal_fd: int) -> GuardReport:
+    """Copy between this process's standard input and output and the guest's terminal, until the guest has ended."""
     keyboard = [sys.stdin.fileno()] if sys.stdin.isatty() else []
-    # What does not come from a person comes a line at each prompt: Mininet gives to a running command what is typed ahead.
+    # Input that no terminal provides is sent a line at each prompt: Mininet gives typed-ahead input to the running command.
     lines = [] if keyboard else [*sys.stdin.buffer.readlines(), _END_OF_INPUT]
     report, shown = None, b""
     while report is None:
@@ -175,7 +174,12 @@ def _raw_terminal() -> Iterator[None]:
 
 def _exit_code(subject: str, directory: Path, report: GuardReport) -> int:
     if report.reason == "wall_limit":
-        raise RunTimedOut("running", subject, "it took longer than LONGHAUL_WALL_LIMIT_S", "shorten it, or raise that")
+        raise RunTimedOut(
+            "running",
+            subject,
+            "it took longer than LONGHAUL_WALL_LIMIT_S",
+            "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
+        )
     try:
         code: int = json.loads((directory / "guest" / "exit.json").read_text())["code"]
     except (FileNotFoundError, json.JSONDecodeError):

@@ -1,8 +1,8 @@
 """One processor for one guest, among all the guests of this machine.
 
-A guest pinned to a processor makes its system calls five times faster than one that wanders. A claim is a name in the
-kernel's abstract socket namespace: it holds between processes and users, leaves no file, and vanishes with its holder.
-When every processor is taken a guest runs unpinned.
+A pinned guest makes its system calls five times faster than one that moves between processors. A claim is a name in the
+kernel's abstract socket namespace: it is valid across processes and users, leaves no file, and ends with its process.
+When every processor is claimed, a guest runs unpinned.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNPINNED = -1
 
 @contextlib.contextmanager
 def claim_cpu() -> Iterator[int]:
-    """The number of a processor that no other guest holds, or UNPINNED."""
+    """The number of a processor that no other guest has claimed, or UNPINNED."""
     for cpu in sorted(os.sched_getaffinity(0), reverse=True):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
             try:

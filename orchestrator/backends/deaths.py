@@ -1,6 +1,6 @@
-"""How a guest died, from how its process ended and the end of its log. Each cause has a name, and a named few are retried.
+"""The cause of a guest's death, from its process's end and the end of its log. Each cause has a name; a few are retried.
 
-UML ends with SIGABRT on a panic and with code 0 on a power-off whatever happened inside, so a guest that powered off
+UML ends with SIGABRT on a panic and with code 0 on any power-off, so a guest that powered off
 without a status counts as dead too.
 """
 
@@ -15,13 +15,13 @@ from pathlib import Path
 from longhaul.orchestrator.system.errors import GuestDied
 from longhaul.orchestrator.system.process import GuardReport
 
-# Deaths that say nothing about the experiment: a known, rare fault of time travel itself.
+# Deaths that are independent of the experiment: a known, rare fault of time travel itself.
 RETRYABLE = frozenset({"time_went_backwards"})
 
 _LOG_TAIL_BYTES = 16_384
 # A kernel that reports one fault without end, or a module that prints for every packet, would fill the disk.
 _LONGEST_LOG_BYTES = 64_000_000
-# With less than this left, the disk is why: not even the log can say so then.
+# With less than this free, the disk is the cause: then not even the log can record it.
 _DISK_FULL_BYTES = 65_536
 _MORE_ROOM = "free some space, or set LONGHAUL_HOME to a larger disk"
 
@@ -49,10 +49,10 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         "it needs more memory than the plan gave it; please report the experiment",
     ),
     (
-        # No such process, no child, or the signals that end one for good: its kernel is the only one that should do that.
+        # No such process, no child, or the signals that end a process for good: only the guest's kernel should send those.
         "killed",
         r"userspace - .* failed,.* errno = (?:3|10)\b|failed to wait for SIGTRAP, .*(?:errno = (?:3|10)\b|status = 0x(?:9|f)\b)",
-        "one of its processes was ended from outside; run it again if that was not meant",
+        "another program ended one of its processes; run it again if that was not intended",
     ),
     ("panic", r"Kernel panic - not syncing: .*", "please report the experiment and its log"),
     (
@@ -70,7 +70,7 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
 
 
 def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
-    """The error that names this death."""
+    """The error with the cause of this death."""
     if _free_bytes(log.parent) < _DISK_FULL_BYTES:
         return GuestDied(
             subject,
@@ -86,7 +86,7 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
             )
     if report.signal is not None:
         name = signal.Signals(report.signal).name
-        return GuestDied(subject, "killed", f"the guest was killed by {name}", "run it again if that was not meant")
+        return GuestDied(subject, "killed", f"the guest was killed by {name}", "run it again if that was not intended")
     if report.reason == "cancelled":
         return GuestDied(subject, "cancelled", "the guest was cancelled")
     last = tail.strip().splitlines()[-1:] or ["its log is empty"]
@@ -94,7 +94,7 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
 
 
 def check_log(subject: str, log: Path) -> None:
-    """Raise where a guest that still runs has printed too much."""
+    """Raise if a running guest has printed too much."""
     with contextlib.suppress(FileNotFoundError):
         if log.stat().st_size > _LONGEST_LOG_BYTES:
             what = f"the guest printed more than {_LONGEST_LOG_BYTES / 1e6:g} MB"

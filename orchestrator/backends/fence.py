@@ -1,8 +1,8 @@
-"""The fence around a guest that loads a module which somebody brought along.
+"""Confinement of a guest that loads a user-supplied module.
 
-A guest is no boundary: its kernel is a process of this machine, and a module in it may make this machine's system calls. So the whole
-of such a guest runs confined (confinement.py). It sees the system's programs, its kernel and its own root, and writes that root, its log and its
-trace. The guard stands outside and ends it as it ends every guest.
+A guest is no security boundary: its kernel is a process of this machine, and a module in it may make this machine's system calls. So the
+whole guest runs confined (confinement.py). It sees the system's programs, its kernel and its own root, and writes only its root, its log and
+its trace. The guard stays outside and ends it like any guest.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from longhaul.orchestrator.system.process import GuardReport
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.untrusted_folder import check_size, discard, hand_over, take_out
 
-# What a guest's kernel takes beside the guest's RAM.
+# The memory of a guest's kernel besides the guest's RAM.
 _MORE_MEMORY_BYTES = 2**30
 _MORE_RAM_BYTES = 64 * 2**20
 _HOME_BYTES = 2**20
-# What a program of the host finds empty in a guest (agent/guest/program.c).
+# Folders that a program of the host finds empty in a guest (agent/guest/program.c).
 _MININETS_FOLDERS = ("/tmp", "/var/tmp", "/sys")  # noqa: S108
-# A processor second is at most a wall second of the one processor that a guest has, and wall time is the guard's.
+# A guest has one processor, so its processor time is at most its wall time, which the guard limits.
 _MOST_TRACE_BYTES = 8 * 2**30
 _MOST_DOCUMENT_BYTES = 64 * 2**20
-# Every process of a guest is one here; programs of iperf3 and shells of Mininet's nodes are the most there are.
+# Every process of a guest counts here; programs of iperf3 and shells of Mininet's nodes are the most there are.
 _PROCESSES = 64
 _PROCESSES_EACH = 4
 _LOOK_EVERY_S = 1.0
 
 
 def is_fenced(run: Run, settings: Settings) -> bool:
-    """Whether code that somebody brought along runs in the guest of this run."""
+    """Whether user-supplied code runs in this run's guest."""
     return settings.confinement and any(module.source for module in run.modules)
 
 
 class Fence:
-    """One guest's fence; `directory` is the run's, `kernel` the folder of the guest's kernel."""
+    """The confinement of one guest; `directory` is the run's, `kernel` the folder of the guest's kernel."""
 
     def __init__(self, run: Run, directory: Path, kernel: Path, settings: Settings) -> None:
         self._run = run
@@ -51,8 +51,8 @@ class Fence:
         self._settings = settings
         self._next_look_s = 0.0
 
-    def words(self, command: Sequence[str]) -> list[str]:
-        """Hand the guest's root over; the words that start its kernel behind the fence."""
+    def command(self, command: Sequence[str]) -> list[str]:
+        """Hand over the guest's root; the command that starts its kernel confined."""
         ram_bytes = self._run.memory_mb * 2**20
         view = View(
             reads={"/linux": self._kernel / "linux"},
@@ -68,25 +68,27 @@ class Fence:
             processes=_PROCESSES + _PROCESSES_EACH * (len(self._run.nodes) + len(self._run.flows)),
             memory_bytes=None if _has_shadow(self._kernel) else ram_bytes + _MORE_MEMORY_BYTES,
         )
-        words = confined(["/linux", *command[1:]], view, limits, self._settings)
+        command = confined(["/linux", *command[1:]], view, limits, self._settings)
         hand_over(self._guest)
-        return words
+        return command
 
-    def look(self) -> None:
-        """Raise where the guest has written too much: the kernel limits each file, but not their sum."""
+    def check_written(self) -> None:
+        """Raise if the guest has written too much: the kernel limits each file, but not their sum."""
         if (now_s := time.monotonic()) < self._next_look_s:
             return
         self._next_look_s = now_s + _LOOK_EVERY_S
         check_size(self._guest, _MOST_TRACE_BYTES, self._run.experiment)
 
-    def take_out(self, names: Sequence[str]) -> None:
-        """Take these results out of the root of a guest that has ended."""
+    def copy_results(self, names: Sequence[str]) -> None:
+        """Copy these results out of the root of a guest that has ended."""
         try:
             for name in names:
                 most_bytes = _MOST_TRACE_BYTES if name == "trace.bin" else _MOST_DOCUMENT_BYTES
                 take_out(self._guest, name, self._directory, most_bytes)
         except OSError as error:
-            raise BackendError("taking out of the guest", self._run.experiment, error.strerror or str(error)) from error
+            raise BackendError(
+                "copying results out of the guest", self._run.experiment, error.strerror or str(error)
+            ) from error
 
     def clear(self) -> None:
         """Remove what is left of the guest's root."""
@@ -94,11 +96,11 @@ class Fence:
 
 
 def _has_shadow(kernel: Path) -> bool:
-    """Whether this kernel reserves an eighth of all addresses for itself (KASAN)."""
+    """Whether this kernel reserves an eighth of all addresses for its own use (KASAN)."""
     return "CONFIG_KASAN=y" in (kernel / "config").read_text().splitlines()
 
 
 def real_end(report: GuardReport) -> GuardReport:
-    """How the guest itself ended: bubblewrap tells a signal by a code above 128."""
+    """How the guest itself ended: bubblewrap reports a signal as an exit code above 128."""
     number = (report.exit_code or 0) - 128
     return replace(report, exit_code=None, signal=number) if number in set(signal.Signals) else report

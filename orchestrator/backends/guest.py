@@ -1,11 +1,11 @@
-"""Guests: User-Mode-Linux kernels as ordinary processes, whatever is done in them.
+"""Guests: User-Mode-Linux kernels as ordinary processes, for every use.
 
     this process --pipe--> guard (longhaul-agent) --ptrace--> guest kernel
                                                                `-- /init = longhaul-agent as PID 1
 
 It promises that the same Run in virtual time gives the same bytes: the kernel's command line depends on the Run alone (paths
-reach the guest through its working directory and inherited descriptors). It refuses to run without the kernel and agent it is
-told to use, and names the death of a guest that ends before its work.
+reach the guest through its working directory and inherited descriptors). It refuses to run without the configured kernel and
+agent, and names the cause when a guest dies before its end.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ from longhaul.orchestrator.system.settings import Settings
 
 # An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
 _EPOCH_NS = 1_700_000_000_000_000_000
-# How often the trace's end is looked at while a guest runs. Only people see this; the end of a run is noticed at once.
+# How often the trace's end is read while a guest runs. It only updates the shown progress; the end of a run is noticed at once.
 _LOOK_EVERY_S = 0.1
 
-# What Mininet may take for a node, with its shell and wires, before there is anything to follow.
+# The time that Mininet may take per node, with its shell and links, before a trace exists.
 _SET_UP_S_PER_NODE = 5.0
 
 TRACE = "trace.bin"
-# What a guest leaves in its root.
+# Files that a guest leaves in its root.
 _LEFT = ("facts.json", "status.json", TRACE, IPERF3)
 
 Furnish = Callable[[Run, Path], None]
 
 
 class Guests:
-    """What guests are made of on this machine, and how a Run is carried out in one."""
+    """The files of guests on this machine, and how a guest runs a Run."""
 
     def __init__(self, settings: Settings, backend: str, furnish_more: Furnish = lambda run, guest: None) -> None:
         self._settings = settings
         self._backend = backend
         self._furnish_more = furnish_more
         self._hashes: dict[Path, str] = {}
-        self._brought: dict[tuple[str, str, str], Path] = {}
+        self._user_modules: dict[tuple[str, str, str], Path] = {}
         self._building = threading.Lock()
 
     @property
@@ -75,7 +75,7 @@ class Guests:
         return self._settings.agent or AGENT
 
     def artefacts(self, run: Run) -> dict[str, Path]:
-        """The files that this run's guest is made of, by the names that a cache has for them; the agent beside them."""
+        """The files of this run's guest by their names in a cache, and the agent."""
         cache, kernel = self._settings.cache, self._settings.kernel(run.kernel)
         found = {"agent": self.agent}
         found |= {str(kernel.relative_to(cache) / name): kernel / name for name in ("linux", "manifest.json", "config")}
@@ -85,7 +85,7 @@ class Guests:
         return found
 
     def missing(self, kernel: str) -> list[tuple[str, str]]:
-        """Every piece that is not there, each with the command that provides it."""
+        """Every missing piece, each with the command that provides it."""
         missing = []
         if not self.agent.is_file():
             missing.append(("the agent", "run `longhaul agent build`"))
@@ -115,7 +115,7 @@ class Guests:
         return probe + [module for module in run.modules if not module.builtin]
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
-        """Carry the run out in a guest; a death that says nothing about the experiment is tried once more."""
+        """Run it in a guest; a death that is independent of the experiment is retried once."""
         retain(self.agent, self._settings)
         try:
             return self._attempt(run, directory, progress)
@@ -145,8 +145,8 @@ class Guests:
                 trace = growing_traces(run, directory)[0]
                 set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
                 with log_left(guard):
-                    look = fence.look if fence else None
-                    report = follow(run, trace, guard, self._settings, progress, set_up_s, look)
+                    check = fence.check_written if fence else None
+                    report = follow(run, trace, guard, self._settings, progress, set_up_s, check)
                 self._collect(run, directory, report, fence)
             finally:
                 guard.close()
@@ -169,7 +169,7 @@ class Guests:
         terminal: int | None = None,
         fence: Fence | None = None,
     ) -> Guard:
-        """A guest whose root is `directory`/guest, behind its guard; and behind a fence, if it is given one."""
+        """A guest whose root is `directory`/guest, under its guard, and confined if a fence is given."""
         guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
         command = [
             str(self._settings.kernel(kernel) / "linux"),
@@ -185,7 +185,7 @@ class Guests:
             *consoles,
             "ssl=null",
             "quiet",
-            # Down to warnings: what the kernel reports about itself must reach the log (kernel_log.py).
+            # Down to warnings: the kernel's reports about itself must reach the log (kernel_log.py).
             "loglevel=5",
             "panic=-1",
         ]
@@ -195,12 +195,12 @@ class Guests:
             "PATH": "/usr/bin:/bin",
         }
         if fence:
-            command = fence.words(command)
-        words = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
-        return start_guard(words, directory / "log.txt", environment, terminal)
+            command = fence.command(command)
+        arguments = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
+        return start_guard(arguments, directory / "log.txt", environment, terminal)
 
     def _furnish(self, run: Run, directory: Path) -> None:
-        """Lay out what the guest will see; nothing of an earlier attempt stays."""
+        """Lay out the guest's files; remove those of an earlier attempt."""
         shutil.rmtree(directory / IPERF3, ignore_errors=True)
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
@@ -212,19 +212,19 @@ class Guests:
         self._furnish_more(run, guest)
 
     def furnish_modules(self, run: Run, guest: Path) -> None:
-        """Put the modules of a run where its guest's agent loads them from."""
+        """Put the modules of a run where the guest's agent finds them."""
         for module in self._loaded(run):
             place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
 
     def congestion_controls(self, kernel: str) -> list[Path]:
-        """Every module of a congestion control, for programs that choose by themselves; one of ours hides the kernel's."""
+        """Every module of a congestion control, for programs that choose one themselves; a project's module hides the kernel's."""
         folders = (self._settings.kernel(kernel) / "modules", self._settings.modules(kernel))
         return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
 
     def _collect(self, run: Run, directory: Path, report: GuardReport, fence: Fence | None) -> None:
         guest = directory / "guest"
         if fence:
-            fence.take_out(_LEFT)
+            fence.copy_results(_LEFT)
             fence.clear()
             report = real_end(report)
         for name in _LEFT:
@@ -243,14 +243,14 @@ class Guests:
         if module.source:
             key = (run.kernel, module.source, module.name)
             with self._building:
-                if key not in self._brought:
-                    self._brought[key] = own_module(self._settings, *key)
-            return self._brought[key]
+                if key not in self._user_modules:
+                    self._user_modules[key] = own_module(self._settings, *key)
+            return self._user_modules[key]
         ours = self._settings.modules(run.kernel) / f"{module.name}.ko"
         return ours if ours.is_file() else self._settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"
 
     def hash(self, file: Path) -> str:
-        """What a file holds, as 64 letters."""
+        """The SHA-256 of a file, as 64 hexadecimal digits."""
         if file not in self._hashes:
             try:
                 self._hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -268,13 +268,13 @@ class Guests:
 
 
 def growing_traces(run: Run, directory: Path) -> list[Path]:
-    """Where a guest's trace is: a probe writes through an inherited descriptor, a sampling agent to the only folder it sees, from where it is moved."""
+    """Paths of a guest's trace: a probe writes through an inherited descriptor, a sampling agent to the only folder it sees; that file is moved later."""
     moved = directory / TRACE
     return [moved] if run.clock == "virtual" else [directory / "guest" / TRACE, moved]
 
 
 def has_iperf3(run: Run) -> bool:
-    """Whether a flow's traffic is made by iperf3."""
+    """Whether iperf3 generates the traffic of a flow."""
     return any(flow.tool == IPERF3 for flow in run.flows)
 
 
@@ -292,7 +292,7 @@ def make_root(directory: Path, agent: Path | None = None) -> Path:
 
 @contextlib.contextmanager
 def log_left(guard: Guard) -> Iterator[None]:
-    """End the guest with the context. Its log stays also where it does not end by itself: its guard then removes its folder."""
+    """End the guest with the context. Its log is kept also if the guest does not end by itself, when its guard removes its folder."""
     log = guard.directory / "log.txt"
     printed = b""
     try:
@@ -315,27 +315,27 @@ def follow(
     settings: Settings,
     progress: Progress,
     set_up_s: float = 0.0,
-    look: Callable[[], None] | None = None,
+    check: Callable[[], None] | None = None,
 ) -> GuardReport:
-    """Tell how far the trace has come until the guard reports the end; RunTimedOut where it comes no further.
+    """Report how far the trace has come until the guard reports the end; RunTimedOut if it makes no progress.
 
-    It has `set_up_s` more before its first record; `look` is called again and again, and ends the run by raising.
+    `set_up_s` more are allowed before the first record; `check` is called repeatedly, and ends the run by raising.
     """
-    # What reads traces takes as long to load as a short run; by now the guest is at work.
+    # The modules that read traces take as long to load as a short run; by now the guest is running.
     from longhaul.orchestrator.trace.records import TraceTail
 
     tail, log = TraceTail(trace), guard.directory / "log.txt"
     seen_ns, stall = -1, Stall(settings.stall_limit_s, set_up_s, time.monotonic())
     while (report := guard.wait(_LOOK_EVERY_S)) is None:
         check_log(run.experiment, log)
-        if look:
-            look()
+        if check:
+            check()
         now_ns = tail.virtual_ns()
         if now_ns > seen_ns:
             seen_ns = now_ns
             stall.progress(time.monotonic())
             progress(now_ns)
-        elif stuck := stall.look(guard.effort(), time.monotonic()):
+        elif stuck := stall.check(guard.effort(), time.monotonic()):
             raise RunTimedOut(
                 "running",
                 run.experiment,
@@ -353,7 +353,7 @@ def follow(
 
 
 def check_end(run: Run, directory: Path, report: GuardReport) -> None:
-    """Raise what went wrong in a run that has ended."""
+    """Raise the error of a run that went wrong."""
     status = read_status(directory)
     if status is None:
         raise name_death(run.experiment, report, directory / "log.txt")
@@ -365,7 +365,7 @@ def check_end(run: Run, directory: Path, report: GuardReport) -> None:
 
 
 def check_status(status: Mapping[str, str]) -> None:
-    """Raise what the agent says went wrong."""
+    """Raise the error that the agent reported."""
     if status["status"] != "done":
         raise BackendError(*(str(status.get(part, "")) for part in ("attempting", "subject", "what", "hint")))
 
@@ -379,7 +379,7 @@ def place(source: Path, target: Path) -> None:
 
 
 def read_status(directory: Path) -> dict[str, str] | None:
-    """What the agent left in status.json, or None."""
+    """The content of the agent's status.json, or None."""
     try:
         found = json.loads((directory / "status.json").read_text())
     except (FileNotFoundError, ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""iperf3 for a guest: the host's program and the libraries it is linked with, in a root that has nothing else.
+"""iperf3 for a guest: the host's program and the libraries it is linked with, in a root without other files.
 
     bin/iperf3   lib/<libraries>   the dynamic loader at the path that the program names
 
-The dynamic loader itself says which libraries those are. All of them are part of a run's identity.
+The dynamic loader lists those libraries. All of them are part of a run's identity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longhaul.orchestrator.system.process import ask_program
 
 MISSING = ("iperf3", "run `apt-get install iperf3`")
 
-# `ldd` gives a line each:  libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)    /lib64/ld-linux-x86-64.so.2 (0x...)
+# `ldd` prints a line each:  libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)    /lib64/ld-linux-x86-64.so.2 (0x...)
 _LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
 _LOADER = re.compile(r"^\s*(/\S+) \(0x", re.MULTILINE)
 _NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
@@ -25,20 +25,20 @@ _NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Iperf3:
-    """The program of this machine: where each of its files lies here, by its place in the guest's root."""
+    """The program of this machine: the path here of each of its files, by its path in the guest's root."""
 
     version: str
     files: Mapping[str, Path]
 
     def copy_to(self, root: Path) -> None:
-        """Copies and no links: whoever is root in a guest could write to the machine's own libraries."""
+        """Copies, not links: root in a guest could write to the machine's own libraries."""
         for place, file in self.files.items():
             (root / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, root / place)
 
 
 def find_iperf3() -> Iperf3 | None:
-    """None where this machine has none, or one that lacks a library."""
+    """None if this machine has none, or if it lacks a library."""
     found = shutil.which("iperf3")
     if found is None:
         return None

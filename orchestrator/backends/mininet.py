@@ -1,10 +1,10 @@
-"""Real Mininet: the plan's net with Mininet's own nodes and wires, its traffic and trace by the same agent.
+"""Real Mininet: the plan's network with Mininet's own nodes and links, its traffic and trace by the same agent.
 
     in a guest:  guest kernel -> agent (PID 1) -> the host's files -> python3 mininet_net.py -> agent attach
     on a host:                            guard -> python3 mininet_net.py -> agent attach
 
 A guest needs no rights on this machine, and its clock may be virtual. On a host everything is in namespaces that carry the
-run's name; what a killed run left is taken away by the next one, and nothing else is ever touched.
+run's name; the next run removes those of a killed run, and nothing else is ever touched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
 from longhaul.orchestrator.backends.guest_iperf3 import MISSING as IPERF3_MISSING
 from longhaul.orchestrator.backends.mininet_host import furnish, missing_on_host, run_on_host
-from longhaul.orchestrator.backends.programs import LOG, PYTHON, SHARED, ask_for
+from longhaul.orchestrator.backends.programs import LOG, PYTHON, SHARED, write_program
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.system.errors import BackendUnavailable
 from longhaul.orchestrator.system.installation import AGENT
@@ -27,7 +27,7 @@ NET = Path(__file__).resolve().parent / "mininet_net.py"
 _MININET = Path("/usr/lib/python3/dist-packages/mininet/net.py")
 _IPERF3 = Path("/usr/bin/iperf3")
 
-# Mininet and what it calls; each with Debian's package.
+# Mininet and the programs that it calls, each with Debian's package.
 _TOOLS = (
     (PYTHON, "python3"),
     (str(_MININET), "mininet"),
@@ -39,7 +39,7 @@ _TOOLS = (
 
 
 class MininetBackend:
-    """Real Mininet, in a guest (virtual or real clock) or on this host as root (real clock)."""
+    """Real Mininet, in a guest (virtual or real time) or on this host as root (real time)."""
 
     name = "mininet"
 
@@ -86,7 +86,7 @@ class MininetBackend:
     def _furnish(self, run: Run, guest: Path) -> None:
         place(self._guests.agent, guest / "agent")
         place(NET, guest / NET.name)
-        ask_for(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)
+        write_program(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)
 
 
 def _missing_tools() -> list[tuple[str, str]]:

@@ -1,9 +1,9 @@
-"""Mininet on this machine's own kernel: what is missing for it, and one run of it.
+"""Mininet on this machine's own kernel: its prerequisites, and one run of it.
 
     this process --pipe--> guard --PDEATHSIG--> python3 mininet_net.py -> agent attach
 
-It promises to leave the machine as it was: everything lies in namespaces that are taken away in the end, or by the next run
-(namespaces.py); settings that a kernel has only once are left alone. It refuses to begin with anything missing.
+It leaves the machine as it was: everything lies in namespaces that are removed at the end, or by the next run
+(namespaces.py); settings that a kernel has only once are left alone. It refuses to start if anything is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from longhaul.orchestrator.system.process import run_in_terminal, run_script, st
 from longhaul.orchestrator.system.settings import Settings
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-# What the kernel calls it, and what a person does about it.
+# The kind of a missing part, and the remedy.
 _REMEDIES = {
     "qdisc": "run `modprobe sch_{name}`, or boot a kernel that has it (Debian: linux-image-amd64), or use --in guest",
     "link": "run `modprobe {name}`, or boot a kernel that has it, or use --in guest",
@@ -33,7 +33,7 @@ _REMEDIES = {
 
 
 def missing_on_host(run: Run) -> list[tuple[str, str]]:
-    """Every piece that this machine lacks for this run; the kernel is asked, not its lists."""
+    """Every piece that this machine lacks for this run; the kernel is tried, not its lists."""
     missing = []
     if os.geteuid() != 0:
         missing.append(("root", "run it as root, or use --in guest"))
@@ -43,7 +43,7 @@ def missing_on_host(run: Run) -> list[tuple[str, str]]:
     try:
         unknown = run_script([str(AGENT), "able", *sorted(set(_needs(run)))], "asking this kernel").split()
     except BackendError:
-        # Who may not make a namespace is not root, which is said above.
+        # A caller that may not make a namespace is not root, which is reported above.
         unknown = []
     for thing in unknown:
         kind, _, name = thing.partition(":")
@@ -59,29 +59,29 @@ def _needs(run: Run) -> Iterator[str]:
 
 
 def furnish(directory: Path, net: Path) -> None:
-    """Put the programs beside run.json."""
+    """Put the programs next to run.json."""
     place(AGENT, directory / "agent")
     place(net, directory / net.name)
     (directory / IPERF3).mkdir(exist_ok=True)
 
 
 def open_prompt_on_host(run: Run, directory: Path, python: str, net: Path) -> int:
-    """The mininet> prompt on this run's net; the exit code of Mininet."""
+    """The mininet> prompt on this run's network; the exit code of Mininet."""
     (directory / "run.json").write_text(json.dumps(run.as_json()))
     furnish(directory, net)
     with owned(directory.name):
-        words = [python, str(directory / net.name), "live", str(directory), directory.name]
-        code = run_in_terminal(words, {"HOME": str(directory), "PATH": _PATH, "TERM": "xterm", "SHELL": "/bin/bash"})
+        command = [python, str(directory / net.name), "live", str(directory), directory.name]
+        code = run_in_terminal(command, {"HOME": str(directory), "PATH": _PATH, "TERM": "xterm", "SHELL": "/bin/bash"})
     if (status := read_status(directory)) is not None:
         check_status(status)
     return code
 
 
-def run_on_host(run: Run, directory: Path, words: list[str], settings: Settings, progress: Progress) -> Cost:
-    """Carry the run out with this program, which gets the run directory and the mark of its net as its last words."""
+def run_on_host(run: Run, directory: Path, program: list[str], settings: Settings, progress: Progress) -> Cost:
+    """Run it with this program, which gets the run directory and the mark of its network as its last arguments."""
     mark = directory.name
     guard = ["guard", "--wall-s", str(settings.wall_limit_s), "--dir", str(directory), "--remove", "--"]
-    command = [str(AGENT), *guard, *words, str(directory), mark]
+    command = [str(AGENT), *guard, *program, str(directory), mark]
     with owned(mark):
         process = start_guard(command, directory / "log.txt", {"HOME": str(directory), "PATH": _PATH})
         with log_left(process):
@@ -94,6 +94,6 @@ def run_on_host(run: Run, directory: Path, words: list[str], settings: Settings,
             "running Mininet for", run.experiment, f"it ended with {how} and without a status: {last[0]}"
         )
     check_status(status)
-    for name in ("agent", Path(words[1]).name):
+    for name in ("agent", Path(program[1]).name):
         (directory / name).unlink(missing_ok=True)
     return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)

@@ -1,11 +1,11 @@
-"""The net of a plan as real Mininet: a program of its own, run by the system's Python, where Debian installs Mininet.
+"""The network of a plan in real Mininet: a separate program for the system's Python, where Debian installs Mininet.
 
-    python3 mininet_net.py run  DIR MARK      builds the net, lets the agent carry the run out, takes the net down
-    python3 mininet_net.py live DIR MARK      the same net, settled, with the mininet> prompt
+    python3 mininet_net.py run  DIR MARK      builds the network, lets the agent run the experiment, takes the network down
+    python3 mininet_net.py live DIR MARK      the same network, settled, with the mininet> prompt
 
-DIR is the run directory: run.json is read from it, and the agent and everything it writes are there. MARK says whose the net
-is; on a host it is part of the name of every namespace. Only nodes, wires and addresses are Mininet's work: queues, offloads
-and settings are the plan's, put in place and read back by the agent, never Mininet's own defaults.
+DIR is the run directory: run.json is read from it, and it contains the agent and all files that the agent writes. MARK identifies the
+owner; on a host it is part of the name of every namespace. Mininet makes only nodes, links and addresses: queues, offloads and settings
+are the plan's, set and read back by the agent, never Mininet's defaults.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from mininet.node import Host, Switch
 from mininet.topo import Topo
 
 _PR_SET_PDEATHSIG = 1
-# How often a server is asked that was just started.
+# How often a server that was just started is tried.
 _TRIES, _PAUSE_S = 50, 0.1
-# What a namespace must not do before the agent has it: neighbour discovery would put packets of its own on the wires.
+# Off before the agent takes over a namespace: neighbour discovery would put packets of its own on the links.
 _NO_IPV6 = "for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done 2>/dev/null"
 
 
@@ -43,14 +43,14 @@ class PlanHost(Host):  # type: ignore[misc]
 
 
 class PlanBridge(Switch):  # type: ignore[misc]
-    """A switch in a namespace of its own; the agent makes its bridge, which learns and floods nothing."""
+    """A switch in its own namespace; the agent makes its bridge, which does not learn or flood."""
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802
         super().startShell(mnopts)
         self.cmd(_NO_IPV6)
 
     def start(self, controllers: object) -> None:
-        """The bridge is made when all wires are there."""
+        """The bridge is made when all links exist."""
 
 
 class PlanTopo(Topo):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class PlanTopo(Topo):  # type: ignore[misc]
 
 
 class PlanNet(Mininet):  # type: ignore[misc]
-    """A net whose `iperf` comes to an end: Mininet 2.3 waits for a line that iperf prints no more since 2.1, so iperf3 measures here."""
+    """A network whose `iperf` ends: Mininet 2.3 waits for a line that iperf no longer prints since 2.1, so iperf3 measures here."""
 
     def iperf(
         self,
@@ -88,23 +88,23 @@ class PlanNet(Mininet):  # type: ignore[misc]
         seconds: int = 5,
         port: int = 5001,
     ) -> list[str]:
-        """What the receiver got and what the sender sent."""
+        """The rates of the receiver and of the sender."""
         client, server = hosts or (self.hosts[0], self.hosts[-1])
         output("*** Iperf: testing", l4Type, "bandwidth between", client, "and", server, "\n")
         udp = ["-u", "-b", udpBw] if l4Type == "UDP" else []
         form = ["-f", fmt] if fmt else []
         server.cmd("iperf3 -s -1 -D -p", port)
         for _ in range(_TRIES):
-            said = client.cmd("iperf3 -J -c", server.IP(), "-p", port, "-t", seconds, *udp, *form)
-            if "refused" not in said:
+            printed = client.cmd("iperf3 -J -c", server.IP(), "-p", port, "-t", seconds, *udp, *form)
+            if "refused" not in printed:
                 break
             # A server in the background may not listen yet.
             time.sleep(_PAUSE_S)
         try:
-            sums = json.loads(said)["end"]
+            sums = json.loads(printed)["end"]
             rates = [sums[one]["bits_per_second"] for one in ("sum_received", "sum_sent")]
         except (ValueError, KeyError):
-            error("*** iperf3 gave no numbers:", said.strip(), "\n")
+            error("*** iperf3 gave no numbers:", printed.strip(), "\n")
             return []
         result = [f"{rate / 1e6:.4g} Mbits/sec" for rate in rates]
         output("*** Results:", result, "\n")
@@ -116,7 +116,7 @@ def _address(end: dict[str, Any]) -> dict[str, str]:
 
 
 def _build(run: dict[str, Any]) -> PlanNet:
-    # Mininet would raise limits of the whole machine; what a run needs is in its plan.
+    # Mininet would raise limits of the whole machine; a run's plan contains the settings that it needs.
     Mininet.inited = True
     net = PlanNet(PlanTopo(run), host=PlanHost, link=Link, controller=None, build=False)
     net.build()
@@ -132,45 +132,45 @@ def _agent(folder: Path, word: str, mark: str, net: Mininet) -> int:
 
 
 def _name_namespaces(net: Mininet, mark: str) -> None:
-    """A name that says whose it is, so that the next start can take away what a killed run left."""
+    """Name them by owner, so that the next start can remove those of a killed run."""
     for node in (*net.hosts, *net.switches):
         subprocess.run(["ip", "netns", "attach", f"lh-{mark}-{node.name}", str(node.pid)], check=True)
 
 
-def _say_failure(folder: Path, run: dict[str, Any], error: Exception) -> None:
+def _write_failure(folder: Path, run: dict[str, Any], error: Exception) -> None:
     status = {
         "status": "failed",
         "attempting": "building the net with Mininet for",
         "subject": run["experiment"],
         "what": str(error).strip() or type(error).__name__,
-        "hint": "its log may say more",
+        "hint": "see its log",
     }
     partial = folder / "status.json.partial"
     partial.write_text(json.dumps(status))
     partial.rename(folder / "status.json")
 
 
-def _acquaint(run: dict[str, Any], net: Mininet) -> None:
-    """Let every host reach every other: a run tells its nodes of no more than its flows need, and nothing is asked on the wire."""
+def _connect_all_hosts(run: dict[str, Any], net: Mininet) -> None:
+    """Let every host reach every other: a run configures only what its flows need, and no address is resolved on the wire."""
     ends = [end for wire in run["wires"] for end in wire["ends"] if end["address"]]
     networks: dict[str, list[dict[str, Any]]] = {}
     for end in ends:
         networks.setdefault(_network(end), []).append(end)
     for name in dict.fromkeys(end["node"] for end in ends):
         own = [end for end in ends if end["node"] == name]
-        words = [
+        commands = [
             f"neigh replace {_ip(other)} lladdr {other['mac']} dev {end['dev']} nud permanent"
             for end in own
             for other in networks[_network(end)]
             if other["node"] != name
         ]
-        words += [f"route replace {network} via {hop}" for network, hop in _ways(own, networks).items()]
+        commands += [f"route replace {network} via {hop}" for network, hop in _routes(own, networks).items()]
         with net[name].popen(["ip", "-batch", "-"], stdin=subprocess.PIPE) as ip:
-            ip.communicate("\n".join([*words, ""]).encode())
+            ip.communicate("\n".join([*commands, ""]).encode())
 
 
-def _ways(own: list[dict[str, Any]], networks: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
-    """The next hop to each network that a node is not in itself, by the fewest routers."""
+def _routes(own: list[dict[str, Any]], networks: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    """The next hop to each network that a node is not in, by the fewest routers."""
     near = {_network(end) for end in own}
     hops: dict[str, str] = {}
     waiting = [(network, "") for network in sorted(near)]
@@ -194,36 +194,36 @@ def _network(end: dict[str, Any]) -> str:
 
 
 def _print_help(run: dict[str, Any]) -> None:
-    print("This net is the experiment's, with its queues in place; nothing flows yet. Its flows by hand:")
+    print("This is the experiment's network with its queues; no flow has started. To start its flows by hand:")
     for flow in run["flows"]:
         port, kind = flow["port"], flow["kind"]
         rate = f" -u -b {flow['rate_bps']}" if kind == "udp" else f" -C {flow['cc']}"
         length = f" -n {flow['bytes']}" if flow.get("bytes") else f" -t {run['duration_us'] // 1_000_000}"
         print(f"  {flow['to']} iperf3 -s -1 -D -p {port}")
         print(f"  {flow['from']} iperf3 -c {flow['address']} -p {port}{rate}{length}")
-    print("Every host reaches every other, also where the experiment has no flow; `exit` ends it.", flush=True)
+    print("Every host reaches every other, also without a flow between them; `exit` ends the prompt.", flush=True)
 
 
 def main(word: str, folder: Path, mark: str) -> int:
-    """Build the net, hand it to the agent or to a person, take it down."""
-    # Nobody would hear of it any more.
+    """Build the network, hand it to the agent or to a user, take it down."""
+    # No process would read them any more.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     run = json.loads((folder / "run.json").read_text())
-    # What commands print at the prompt is of the level above Mininet's own chatter.
+    # Commands at the prompt print at the level above Mininet's own messages.
     setLogLevel("output" if word == "live" else "warning")
     try:
         net = _build(run)
         if run["where"] == "host":
             _name_namespaces(net, mark)
     except Exception as error:  # Mininet raises plain exceptions.
-        _say_failure(folder, run, error)
+        _write_failure(folder, run, error)
         return 1
     code = _agent(folder, "attach" if word == "run" else "settle", mark, net)
     if word == "live" and code == 0:
-        _acquaint(run, net)
+        _connect_all_hosts(run, net)
         _print_help(run)
         CLI(net)
-    # A guest powers off with all that is in it.
+    # A guest powers off with all its processes.
     if run["where"] == "host":
         net.stop()
     return code

@@ -1,10 +1,10 @@
-"""Where in a user-supplied module a guest's kernel broke: the functions of its report, with their lines of source.
+"""Locates the crash of a guest's kernel in a user-supplied module: the functions of the kernel's report, with their source lines.
 
     RIP: 0033:mine_ssthresh+0x10/0x62 [tcp_mine]  --build_user_modules.py-->  mine_ssthresh  tcp_mine.c:58
     Call Trace: [<6001a2b3>] tcp_enter_recovery+0x3f/0x120          -->  tcp_enter_recovery
 
-It promises a sentence that names the module's own function and line, and adds the decoded calls to the end of the log. Where the report
-leads into no such module, or its source cannot be compiled again, it says less, and never anything else.
+It names the module's own function and line in a sentence, and adds the decoded calls to the end of the log. If the report
+names no such module, or its source cannot be compiled again, it gives less detail, and never a wrong place.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ PAGE = "docs/debugging-modules.md"
 _THE_MODULES = "the fault is the module's, and its log has the calls"
 
 _PLACE = re.compile(r"(\? )?\b([A-Za-z_][\w.]{0,127})\+0x([0-9a-f]{1,8})/0x[0-9a-f]{1,8}(?: \[(\w{1,64})\])?")
-# Lines that name the place of the fault. Only that of a RIP is the instruction itself, any other is where a call goes back to.
+# Lines with the place of the fault. Only a RIP is the instruction itself, any other address is where a call returns to.
 _INSTRUCTION = "RIP: "
 _HERE = re.compile(r"\bRIP: |\b(?:BUG|KASAN|WARNING|UBSAN)\b")
-# BUG_ON() in a source of the module: those of the kernel have their folder in front.
+# BUG_ON() in a source of the module: those of the kernel begin with a folder.
 _BUG = re.compile(r"\bBUG: failure at \./([\w.-]{1,64}:[0-9]{1,7})/(\w{1,128})\(\)!")
-# What ends without a place in the report.
+# Faults whose report has no address.
 _SIGNALS = {
     "Kernel mode signal 8": "signal 8 is a division by zero",
-    "Kernel mode signal 4": "signal 4 is what the compiler puts where it sees a division by zero or the like",
+    "Kernel mode signal 4": "signal 4 is an instruction that the compiler inserts where it detects, for example, a division by zero",
 }
 _MOST_BYTES = 256 * 1024
 _MOST_CALLS = 12
@@ -41,14 +41,14 @@ _MOST_CALLS = 12
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One function of a report; `sure` is False for what the kernel only found on the stack."""
+    """One function of a report; `sure` is False if the kernel only found it on the stack."""
 
     place: Place
     sure: bool = True
 
 
 def explain(error: GuestDied | KernelComplained, run: Run, log: Path, settings: Settings) -> None:
-    """Say of a death or a complaint where in the run's own modules it was, and what to do about it."""
+    """Add to the error of a crash its place in the run's user-supplied modules, and what to do."""
     own = {module.name: module.source for module in run.modules if module.source}
     if not own or (isinstance(error, GuestDied) and error.cause not in ("panic", "no_status")):
         return
@@ -61,8 +61,8 @@ def explain(error: GuestDied | KernelComplained, run: Run, log: Path, settings: 
         error.hint = "; ".join(filter(None, [_THE_MODULES, more, PAGE]))
         return
     if not ours:
-        signal = next((about for words, about in _SIGNALS.items() if words in error.what), "")
-        more = more and (f"`--set kernel={DEBUG_KERNEL}` says where it is" if signal else more)
+        signal = next((meaning for name, meaning in _SIGNALS.items() if name in error.what), "")
+        more = more and (f"`--set kernel={DEBUG_KERNEL}` reports where it is" if signal else more)
         error.hint = "; ".join(
             filter(None, [signal, f"the run loads {' and '.join(own)}, which may be why", more, PAGE])
         )
@@ -73,22 +73,22 @@ def explain(error: GuestDied | KernelComplained, run: Run, log: Path, settings: 
     error.what += f", in {function} of {line or first.module}"
     error.hint = "; ".join(filter(None, [_THE_MODULES, more, PAGE]))
     with log.open("a") as file:
-        file.write("\n" + "".join(f"longhaul: {told}\n" for told in _told(calls, lines)))
+        file.write("\n" + "".join(f"longhaul: {line}\n" for line in _calls_as_text(calls, lines)))
 
 
 def read_calls(text: str) -> list[Call]:
     """The functions of the last report of a log, the innermost first."""
     calls: list[Call] = []
     trace = False
-    for told in text.splitlines():
-        trace = trace or "Call Trace:" in told
-        here = _HERE.search(told)
-        for doubt, function, offset, module in _PLACE.findall(told) if here or (trace and "[<" in told) else ():
-            # What a call goes back to is behind it, so never at the beginning of a function.
-            address = int(offset, 16) - (0 if _INSTRUCTION in told else 1)
+    for line in text.splitlines():
+        trace = trace or "Call Trace:" in line
+        here = _HERE.search(line)
+        for doubt, function, offset, module in _PLACE.findall(line) if here or (trace and "[<" in line) else ():
+            # A return address is behind its call, so never at the beginning of a function.
+            address = int(offset, 16) - (0 if _INSTRUCTION in line else 1)
             if address >= 0:
                 calls.append(Call(Place(module, function, address), bool(here) or not doubt))
-    # With frames to follow, what else lay on the stack is noise.
+    # With a chain of frames, other addresses on the stack are noise.
     certain = any(call.sure and call.place.module for call in calls) and len([call for call in calls if call.sure]) > 1
     kept = [call for call in calls if call.sure or not certain]
     return list({call.place: call for call in reversed(kept)}.values())[::-1]
@@ -103,13 +103,13 @@ def _lines(
         try:
             found |= find_lines(settings, kernel, source, places) if places else {}
         except LonghaulError:
-            # Without the lines there are still the functions.
+            # Without source lines, the functions are still listed.
             continue
     return found
 
 
-def _told(calls: Sequence[Call], lines: Mapping[Place, list[tuple[str, str]]]) -> Iterator[str]:
-    yield "where it was, the innermost call first; ? is what only lay on the stack"
+def _calls_as_text(calls: Sequence[Call], lines: Mapping[Place, list[tuple[str, str]]]) -> Iterator[str]:
+    yield "calls, the innermost first; ? marks addresses that were only found on the stack"
     for call in calls[:_MOST_CALLS]:
         place = call.place
         for function, line in lines.get(place, [(place.function, place.module or "the kernel")]):

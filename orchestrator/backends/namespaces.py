@@ -1,10 +1,10 @@
-"""Whose the namespaces of a host are, so that only the dead's are taken away.
+"""Owners of the namespaces on a host, so that only those of dead processes are removed.
 
-    /run/longhaul/nets/<mark>         locked by the process that carries the net, for as long as it lives
-    /run/netns/lh-<mark>-<node>       its namespaces, named so as soon as they are there
+    /run/longhaul/nets/<mark>         locked by the process that owns the network, as long as it lives
+    /run/netns/lh-<mark>-<node>       its namespaces, named so when they are made
 
-A process that was killed leaves its lock free. The next one to claim a net takes away the namespaces of that mark, with the
-processes inside and thus with their wires. A namespace without such a name or with a living owner is never touched.
+A killed process leaves its lock free. The next process that claims a network removes the namespaces of that mark, with the
+processes inside and thus with their links. A namespace without such a name or with a living owner is never touched.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _GONE_WITHIN_S = 5.0
 
 @contextlib.contextmanager
 def owned(mark: str) -> Iterator[None]:
-    """Own the net of this mark; what of it is left in the end is taken away, and before that what the dead have left."""
+    """Own the network of this mark; its rest is removed at the end, and those of dead processes at the start."""
     try:
         NETS.mkdir(parents=True, exist_ok=True)
         with locked(NETS / ".lock"):
             sweep()
             lock = take(NETS / mark)
     except OSError as error:
-        raise BackendError("claiming a net in", str(NETS), error.strerror or str(error), "be root") from error
+        raise BackendError("claiming a network in", str(NETS), error.strerror or str(error), "run as root") from error
     try:
         yield
     finally:
@@ -44,7 +44,7 @@ def owned(mark: str) -> Iterator[None]:
 
 
 def sweep() -> None:
-    """Take away the nets of processes that are dead."""
+    """Remove the networks of dead processes."""
     for claim in NETS.iterdir():
         if claim.name.startswith("."):
             continue
@@ -54,10 +54,10 @@ def sweep() -> None:
 
 
 def remove_net(mark: str) -> None:
-    """Take away the namespaces of one mark with everything in them."""
+    """Remove the namespaces of one mark and all their processes."""
     for namespace in sorted(NAMESPACES.glob(f"lh-{mark}-*")):
         _end_processes(namespace)
-        run_script(["ip", "netns", "delete", namespace.name], "taking away the namespace")
+        run_script(["ip", "netns", "delete", namespace.name], "removing the namespace")
 
 
 def _end_processes(namespace: Path) -> None:

@@ -1,9 +1,9 @@
-"""The programs that a kept run was made with, where today's are others: its kernel, agent and modules, found again by their hashes.
+"""Finds the original programs of a kept run by their hashes, if today's differ: its kernel, agent and modules.
 
     manifest.json's identity --> <cache>/kernels/<hash>, <cache>/modules/*, <cache>/artefacts/<sha256> --> a set (artefacts.py) --> settings that use it
 
-Builds of kernels and modules stay in the cache under their hashes. An agent is built in one place, so the one that a guest starts with is put aside
-(`retain`). What the cache no longer has cannot be made here from its hash: the error says what builds it.
+Builds of kernels and modules stay in the cache under their hashes. An agent is built in one place, so a copy of the one that a guest starts
+with is kept (`retain`). If the cache no longer has a program, it cannot be made from its hash: the error names the command that builds it.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 
-# What an identity has besides modules: the rest are programs of this machine.
+# An identity's parts besides modules; the rest are programs of this machine.
 _KERNEL, _AGENT, _PROBE = "kernel", "agent", "lh_trace"
 
 
 def retain(agent: Path, settings: Settings) -> None:
-    """Keep an agent for reruns of what it makes now; a cache that cannot take it in fails no run."""
-    # A worker's agent came out of a cache, which has it.
+    """Keep an agent for later reruns; a failure to store it fails no run."""
+    # A worker's agent is already in a cache.
     if settings.agent is None:
         with contextlib.suppress(BackendError, OSError):
             Artefacts(settings.cache, agent).retain(agent)
 
 
 def original_backend(run: Run, identity: Mapping[str, str], settings: Settings) -> Backend:
-    """A backend that carries a run out with the programs of this identity; BackendUnavailable names what is gone."""
+    """A backend that uses the programs of this identity; BackendUnavailable names those that are gone."""
     backend = open_backend(run.backend, settings)
     with contextlib.suppress(BackendUnavailable):
         if backend.identity(run) == dict(identity):
             return backend
     if run.where != "guest":
-        what = "it was not made in a guest, and programs of hosts are not kept"
-        raise BackendUnavailable(run.backend, [], f"{what}; `longhaul rerun` without --original uses today's")
+        what = "it did not run in a guest, and programs of hosts are not kept"
+        raise BackendUnavailable(run.backend, [], f"{what}; `longhaul rerun` without --original uses today's programs")
     backend = open_backend(run.backend, _settings_of(run, identity, settings))
     found = backend.identity(run)
-    if others := [name for name in {*found, *identity} if found.get(name) != identity.get(name)]:
+    if differing := [name for name in {*found, *identity} if found.get(name) != identity.get(name)]:
         remedy = "install the version that the run was made with"
-        raise _gone(run, [(f"its {name} ({identity.get(name, 'none')[:12]})", remedy) for name in sorted(others)])
+        raise _gone(run, [(f"its {name} ({identity.get(name, 'none')[:12]})", remedy) for name in sorted(differing)])
     return backend
 
 
@@ -68,9 +68,11 @@ def _settings_of(run: Run, identity: Mapping[str, str], settings: Settings) -> S
             {_PROBE: settings.modules(run.kernel) / f"{_PROBE}.ko"}
         )[_PROBE]
     artefacts = Artefacts(settings.cache, agent)
-    if lacking := artefacts.lacking(wanted):
+    if missing_hashes := artefacts.lacking(wanted):
         missing = [
-            (f"its {Path(name).stem} ({sha256[:12]})", _REMEDY) for name, sha256 in wanted.items() if sha256 in lacking
+            (f"its {Path(name).stem} ({sha256[:12]})", _REMEDY)
+            for name, sha256 in wanted.items()
+            if sha256 in missing_hashes
         ]
         raise _gone(run, missing)
     folder = artefacts.lay_out(wanted)

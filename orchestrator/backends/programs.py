@@ -1,7 +1,7 @@
-"""Programs of the host in a guest: what the agent as first process needs to know of them (agent/guest/program.c).
+"""Programs of the host in a guest: the document from which the agent starts them (agent/guest/program.c).
 
-The program sees the host's files read-only and empty folders at /tmp and /run; its environment is fixed, so that what it does
-depends on its words and its files alone.
+The program sees the host's files read-only and empty folders at /tmp and /run; its environment is fixed, so that its behaviour
+depends only on its arguments and its files.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Console:
     columns: int = 0
 
 
-# Nothing comes in; everything goes to the log, the words of the agent and the kernel too.
+# No input; all output goes to the log, with the messages of the agent and the kernel.
 LOG = Console("/dev/null", "/dev/console", "/dev/console", ("con0=null,fd:1", "con=null"))
-# Output and errors to files of their own, the kernel's words to the log; nothing comes in, so nothing depends on when.
+# Output and errors go to their own files, the kernel's messages to the log; there is no input, so no timing depends on it.
 FILES = Console(
     "/dev/null",
     "/dev/tty0",
@@ -56,7 +56,7 @@ FILES = Console(
 
 
 def terminal(rows: int, columns: int) -> Console:
-    """Somebody's terminal, of this size."""
+    """The user's terminal, of this size."""
     return Console(
         "/dev/tty0",
         "/dev/tty0",
@@ -68,7 +68,7 @@ def terminal(rows: int, columns: int) -> Console:
     )
 
 
-def ask_for(
+def write_program(
     guest: Path,
     arguments: Sequence[str],
     console: Console,
@@ -76,9 +76,9 @@ def ask_for(
     show: Sequence[str] = (),
     modules: Sequence[str] = (),
 ) -> None:
-    """Make this program the work of the guest whose root is `guest`.
+    """Make the guest whose root is `guest` run this program.
 
-    `show` names folders it must see although they may lie under /tmp or /run; `modules` are loaded before it starts.
+    `show` names folders that it must see even if they lie under /tmp or /run; `modules` are loaded before it starts.
     """
     (guest / "host").mkdir(exist_ok=True)
     document = {

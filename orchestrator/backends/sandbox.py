@@ -56,6 +56,6 @@ class Sandbox:
         return self._guests.run(run, directory, progress)
 
     def _furnish(self, run: Run, guest: Path) -> None:
-        """The guest's root has nothing of the host, so a program is brought with its libraries."""
+        """The guest's root has no files of the host, so a program is copied with its libraries."""
         if has_iperf3(run) and self._iperf3 is not None:
             self._iperf3.copy_to(guest)

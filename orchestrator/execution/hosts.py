@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from longhaul.orchestrator.backends.hosts.health import read_health
-from longhaul.orchestrator.backends.hosts.ssh_channel import AGENT_ON_HOST, ssh_words
+from longhaul.orchestrator.backends.hosts.ssh_channel import AGENT_ON_HOST, ssh_command
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.leases import Leases
 from longhaul.orchestrator.results.store import Store
@@ -91,7 +91,7 @@ def stop_on_hosts(policy: Policy, names: Sequence[str]) -> list[Row]:
 
 def _halt(policy: Policy, name: str) -> Row:
     try:
-        said = ask_program(ssh_words(policy, name, AGENT_ON_HOST, "halt"), f"stopping runs on {name} by")
+        said = ask_program(ssh_command(policy, name, AGENT_ON_HOST, "halt"), f"stopping runs on {name} by")
         return {"host": name, "stopped": int(said.strip() or 0), "problem": ""}
     except (BackendError, PlanError, ValueError) as error:
         return {"host": name, "stopped": None, "problem": str(error)}

@@ -252,7 +252,7 @@ def _agent_says(runner: Runner, run: Run, folder: Path, host: str = "alpha") -> 
     try:
         channel.wait_for("HELO", 30, "reaching")
         plan = json.dumps(replace(run, links=()).as_json()).encode()
-        channel.say(f"plan hostile {host} {len(plan)}", plan)
+        channel.send(f"plan hostile {host} {len(plan)}", plan)
         channel.wait_for("REDY", 30, "preparing")
     except BackendError as error:
         return str(error)

@@ -89,7 +89,7 @@ def test_a_hostile_controller_gets_no_other_card(through: Runner, tmp_path: Path
     plan = json.dumps({"duration_us": 10**6, "ends": [{"dev": card, "qdiscs": []}]}).encode()
     try:
         channel.wait_for("HELO", 30, "reaching")
-        channel.say(f"emulate hostile {host} {len(plan)}", plan)
+        channel.send(f"emulate hostile {host} {len(plan)}", plan)
         with pytest.raises(BackendError, match="nothing may be emulated on it"):
             channel.wait_for("REDY", 30, "emulating on")
     finally:

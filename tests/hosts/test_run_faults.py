@@ -93,7 +93,7 @@ def test_a_connection_that_is_cut(runner: Runner) -> None:
         process = _started(runner)
         runner.bench.lab.cut("beta")
         try:
-            _failed(runner, process, "running on beta", "it has said nothing for 4 s", "ends within 10 s")
+            _failed(runner, process, "running on beta", "it has sent nothing for 4 s", "ends within 10 s")
             runner.wait_until_clean("alpha")
             wait_until(lambda: not runner.connected("alpha"), "quiet on alpha")
         finally:

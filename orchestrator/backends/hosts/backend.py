@@ -1,9 +1,9 @@
-"""Physical hosts at the ends of a real path: the plan's flows between them, by the agent that was deployed there.
+"""Physical hosts at the ends of a real path: the plan's flows between them, by the agent deployed there.
 
     this process --ssh--> agent endpoint (sender)   =====  the real path  =====   agent endpoint (receiver) <--ssh-- this process
 
-What may be done to which host is the operator's policy, which is read here again for every run, and held to by the agent there. A host
-that anything is wrong with is not used, and the run says what. Nothing is left on a host, however the run ends.
+The operator's policy states which host may be used for what; it is read again for every run, and the agent there enforces it. A host
+with a problem is not used, and the run reports the problem. No change is left on a host, however the run ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from longhaul.orchestrator.system.settings import Settings
 
 
 class HostsBackend:
-    """Two or more hosts of the operator's policy."""
+    """Runs on two or more hosts of the operator's policy."""
 
     name = "hosts"
 
@@ -67,7 +67,7 @@ class HostsBackend:
             refused = [str(error)]
         if refused:
             raise NotAllowed("running on hosts", run.experiment, "; ".join(refused), "ask the operator of the hosts")
-        Conduct(run, policy, directory, self._agent, self._settings.home, progress).carry_out()
+        Conduct(run, policy, directory, self._agent, self._settings.home, progress).execute()
         return Cost(time.monotonic() - begun, 0.0, 0)
 
     @property

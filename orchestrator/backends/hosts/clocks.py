@@ -1,8 +1,8 @@
-"""Clocks of endpoints against the controller's, by an exchange through their own sessions.
+"""Clocks of endpoints compared with the controller's, by an exchange through their own sessions.
 
-Both clocks of a host are asked for: the monotonic one, by which a run goes and which nobody sets, and the wall clock, which logs and
-people go by. An answer lies between when it was asked for and when it came; of many, the one that took least says most. So the start is
-the same instant everywhere within half of that time, whatever the wall clocks say.
+Both clocks of a host are read: the monotonic one, which times a run and which no program sets, and the wall clock of logs and
+people. A reply's time lies between request and arrival; of many exchanges, the shortest is the most precise. So the start is
+the same instant on every host within half of that time, whatever the wall clocks show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LEAST_EXCHANGES, _LONG_S = 3, 1.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One exchange: how far a host's clocks are ahead of the controller's, and the most by which that may be wrong."""
+    """One exchange: how far a host's clocks are ahead of the controller's, and the largest error of that."""
 
     at_ns: int
     monotonic_ns: int
@@ -34,22 +34,22 @@ def wall_now_ns() -> int:
 
 
 def ask_time(channel: Channel, number: int) -> tuple[int, int]:
-    """Ask; what to read the answer with."""
-    asked = time.monotonic_ns(), wall_now_ns()
-    channel.say(f"time {number}")
-    return asked
+    """Send a request; returns what read_time needs."""
+    requested = time.monotonic_ns(), wall_now_ns()
+    channel.send(f"time {number}")
+    return requested
 
 
-def read_time(asked: tuple[int, int], payload: bytes) -> Reading:
-    """What an answer that has just come says."""
+def read_time(requested: tuple[int, int], payload: bytes) -> Reading:
+    """The clock reading of a reply that has just arrived."""
     came_ns = time.monotonic_ns()
-    _, heard, said, real = map(int, payload.split())
-    round_trip_ns = (came_ns - asked[0]) - (said - heard)
-    middle_ns = (asked[0] + came_ns) // 2
-    wall_middle_ns = asked[1] + (middle_ns - asked[0])
-    there_ns = (heard + said) // 2
+    _, received_ns, sent_ns, real = map(int, payload.split())
+    round_trip_ns = (came_ns - requested[0]) - (sent_ns - received_ns)
+    middle_ns = (requested[0] + came_ns) // 2
+    wall_middle_ns = requested[1] + (middle_ns - requested[0])
+    there_ns = (received_ns + sent_ns) // 2
     return Reading(
-        middle_ns, there_ns - middle_ns, real - (said - there_ns) - wall_middle_ns, max(0, round_trip_ns) // 2
+        middle_ns, there_ns - middle_ns, real - (sent_ns - there_ns) - wall_middle_ns, max(0, round_trip_ns) // 2
     )
 
 
@@ -58,23 +58,23 @@ def compare_clocks(channel: Channel) -> Reading:
     readings: list[Reading] = []
     until = time.monotonic() + _PATIENCE_S
     for number in range(_EXCHANGES):
-        asked = ask_time(channel, number)
-        readings.append(read_time(asked, channel.wait_for("TIME", _PATIENCE_S, "comparing clocks with")))
+        requested = ask_time(channel, number)
+        readings.append(read_time(requested, channel.wait_for("TIME", _PATIENCE_S, "comparing clocks with")))
         if len(readings) >= _LEAST_EXCHANGES and time.monotonic() > until - _PATIENCE_S + _LONG_S:
             break
     return min(readings, key=lambda one: one.error_ns)
 
 
 def start_for(reading: Reading, start_ns: int) -> int:
-    """The controller's instant by the host's monotonic clock."""
+    """This instant of the controller on the host's monotonic clock."""
     found = start_ns + reading.monotonic_ns
     if found < 0:
-        raise BackendError("agreeing on a start", "", "a clock is before its own beginning", "please report this")
+        raise BackendError("agreeing on a start", "", "a clock shows a time before its start", "please report this")
     return found
 
 
 def drift_ppm(before: Reading, after: Reading) -> tuple[float, float]:
-    """By how much a host's monotonic clock ran faster than the controller's, and the most by which that may be wrong."""
+    """How much faster a host's monotonic clock ran than the controller's, and the largest error of that."""
     span_ns = max(1, after.at_ns - before.at_ns)
     gained_ns = after.monotonic_ns - before.monotonic_ns
     return gained_ns / span_ns * 1e6, (before.error_ns + after.error_ns) / span_ns * 1e6

@@ -1,6 +1,6 @@
-"""What was found on hosts and on the way between them, before a run and after: what forbids it, and what its reader should know.
+"""Findings on hosts and the paths between them, before and after a run: which forbid it, and which its reader should know.
 
-Everything is looked at before anything is said, so that whoever has to see to it hears it all at once.
+All checks are made before any finding is reported, so that the operator gets all of them at once.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from longhaul.orchestrator.plan.run import PlacedHost, Run
 from longhaul.orchestrator.spec.host_policy import Policy
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
-# What the agent on a host reports of it, of its settings, or of an echo between two hosts.
+# The agent's report on a host, on its settings, or on an echo between two hosts.
 HostReport = Mapping[str, Any]
 
-# Processors: above the first it is told, above the second nothing measured there is of the path.
+# Busy processors: above the first it is reported, above the second measurements there do not reflect the path.
 _BUSY_MILLI, _TOO_BUSY_MILLI = 300, 850
-# Of the expected bandwidth.
+# Share of the expected bandwidth.
 _OTHERS_SHARE = 0.01
 _RTT_SHARE, _RTT_GRACE_US = 0.1, 2_000
-# TCP's memory should hold the pipe; what the kernel books for a packet is about twice its bytes.
+# TCP's memory should hold a bandwidth-delay product; the kernel accounts about twice a packet's bytes.
 _MEMORY_FACTOR = 3
 _NEEDED_SETTINGS = ("tcp_sack", "tcp_timestamps", "tcp_window_scaling")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found; `forbids` a run, or is told of it."""
+    """One finding, which `forbids` a run or is reported with it."""
 
     about: str
     forbids: bool
@@ -40,7 +40,7 @@ class Finding:
 
 
 def controls_of(run: Run, host: PlacedHost) -> list[str]:
-    """The congestion controls that a host has to have."""
+    """The congestion controls that a host needs."""
     changed = {change.flow: change.cc for flow in run.flows for change in run.changes_of(flow) if change.cc}
     needed = []
     for flow in run.flows:
@@ -49,37 +49,39 @@ def controls_of(run: Run, host: PlacedHost) -> list[str]:
     return sorted({one for one in needed if one})
 
 
-def of_host(run: Run, host: PlacedHost, look: HostReport) -> Iterator[Finding]:
-    """What a look at a host found."""
+def of_host(run: Run, host: PlacedHost, report: HostReport) -> Iterator[Finding]:
+    """Findings of a check of a host."""
     name = host.node
-    if not look["device"]:
+    if not report["device"]:
         yield Finding(name, True, f"it has no device {host.device}; the policy names the one of test traffic")
         return
-    if look["mtu"] < run.meaning.mtu:
-        yield Finding(name, True, f"{host.device} has an MTU of {look['mtu']}, {run.meaning.mtu} is needed")
-    for control, there in look["controls"].items():
+    if report["mtu"] < run.meaning.mtu:
+        yield Finding(name, True, f"{host.device} has an MTU of {report['mtu']}, {run.meaning.mtu} is needed")
+    for control, there in report["controls"].items():
         if not there:
             yield Finding(
-                name, True, f"its kernel {look['kernel']} has no {control}; deploy it with `longhaul hosts deploy`"
+                name, True, f"its kernel {report['kernel']} has no {control}; deploy it with `longhaul hosts deploy`"
             )
-    busy = look["busy_milli"]
+    busy = report["busy_milli"]
     if busy > _BUSY_MILLI:
         yield Finding(name, busy > _TOO_BUSY_MILLI, f"its processors are busy for {busy / 10:.0f} % of the time")
-    others_bps = max(look["rx_bps"], look["tx_bps"])
+    others_bps = max(report["rx_bps"], report["tx_bps"])
     if others_bps > run.meaning.bandwidth_bps * _OTHERS_SHARE:
-        yield Finding(name, False, f"others have {format_rate(float(others_bps))} on {host.device}")
-    if not look["clock"]["kept"]:
-        yield Finding(name, False, "nobody keeps its clock right (chrony would)")
-    if "lp" in look["controls"]:
+        yield Finding(name, False, f"other programs' traffic takes {format_rate(float(others_bps))} on {host.device}")
+    if not report["clock"]["kept"]:
+        yield Finding(name, False, "no program synchronises its clock; run chrony there")
+    if "lp" in report["controls"]:
         yield Finding(
-            name, False, "lp there measures how far apart the two machines' clocks are, and gives way or not by chance"
+            name,
+            False,
+            "lp there measures the offset between the two machines' clocks, and yields to other flows or not by chance",
         )
-    yield from _settings(run, host, look["settings"])
+    yield from _settings(run, host, report["settings"])
 
 
-def of_box(run: Run, host: PlacedHost, look: HostReport) -> Iterator[Finding]:
-    """The same of a middle box, whose own TCP is not asked for anything."""
-    yield from of_host(run, host, {**look, "settings": {}})
+def of_box(run: Run, host: PlacedHost, report: HostReport) -> Iterator[Finding]:
+    """The same for a middle box, whose own TCP is not used."""
+    yield from of_host(run, host, {**report, "settings": {}})
 
 
 def _settings(run: Run, host: PlacedHost, settings: HostReport) -> Iterator[Finding]:
@@ -88,7 +90,7 @@ def _settings(run: Run, host: PlacedHost, settings: HostReport) -> Iterator[Find
             yield Finding(host.node, True, f"net.ipv4.{name} is off; set it, or run `longhaul hosts deploy`")
     if settings.get("net/ipv4/tcp_no_metrics_save") == "0":
         yield Finding(
-            host.node, False, "its kernel remembers paths from run to run (net.ipv4.tcp_no_metrics_save is 0)"
+            host.node, False, "its kernel caches path metrics between runs (net.ipv4.tcp_no_metrics_save is 0)"
         )
     needed = _MEMORY_FACTOR * run.meaning.bdp_bytes
     for name in ("net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"):
@@ -98,12 +100,12 @@ def _settings(run: Run, host: PlacedHost, settings: HostReport) -> Iterator[Find
             yield Finding(
                 host.node,
                 False,
-                f"{setting} ends at {numbers[2]} bytes, which may hold flows back: {needed} are advised",
+                f"{setting} is at most {numbers[2]} bytes, which may limit flows; set at least {needed}",
             )
 
 
 def of_clock(policy: Policy, name: str, reading: Reading) -> Iterator[Finding]:
-    """What the exchange of clocks found."""
+    """Findings of the comparison of clocks."""
     off_us = abs(reading.wall_ns) / 1000
     if off_us - reading.error_ns / 1000 > policy.clock_limit_us:
         ahead = "ahead of" if reading.wall_ns > 0 else "behind"
@@ -115,12 +117,12 @@ def of_clock(policy: Policy, name: str, reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_way(run: Run, sender: str, receiver: str, echo: HostReport) -> Iterator[Finding]:
-    """What probes from one host to another found."""
+def of_path(run: Run, sender: str, receiver: str, echo: HostReport) -> Iterator[Finding]:
+    """Findings of probes from one host to another."""
     about = f"{sender} to {receiver}"
     answered = echo["answered"]
     if not answered:
-        yield Finding(about, False, "no probe was answered (UDP may be blocked): round trip, MTU and ECN are not known")
+        yield Finding(about, False, "no probe got a reply (UDP may be blocked), so round trip, MTU and ECN are unknown")
         return
     rtt_us = min(rtt for rtt in echo["rtt_us"] if rtt)
     expected_us = run.meaning.rtt_us
@@ -139,11 +141,11 @@ def of_way(run: Run, sender: str, receiver: str, echo: HostReport) -> Iterator[F
     )
     for way, count in (("there", echo["ecn_there"]), ("back", echo["ecn_back"])):
         if count < answered:
-            yield Finding(about, needs_ecn, f"ECN bits are changed on the way {way}")
+            yield Finding(about, needs_ecn, f"ECN bits are changed on the path {way}")
 
 
 def of_maintenance(policy: Policy, names: Sequence[str], begin: Any, end: Any) -> Iterator[Finding]:
-    """Hosts that belong to others in that time."""
+    """Hosts that are in maintenance in that time."""
     for name in names:
         if (closed := policy.host(name).closed(begin, end)) is not None:
             since, until = (one.strftime("%Y-%m-%d %H:%M") for one in closed)

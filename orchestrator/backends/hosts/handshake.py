@@ -1,4 +1,4 @@
-"""The first words of endpoints: whoever speaks with hosts speaks with this version's agent, under the limits of today's policy, or not at all."""
+"""The handshake with endpoints: a session needs an agent of this version, with the limits of the current policy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _HELLO_S = 30.0
 
 
 def greet(channels: Mapping[str, Channel], policy: Policy, agent: Path, home: Path) -> None:
-    """Wait for the first words of every host; one error for all that are not as they should be, which is written down of each."""
-    ours = _build(agent)
+    """Wait for the greeting of every host; one error for all that are not as required, and a record of each."""
+    expected_build = _build(agent)
     problems: list[BackendError] = []
     for name, channel in channels.items():
         try:
-            _check(channel, policy, ours)
+            _check(channel, policy, expected_build)
         except BackendError as error:
             problems.append(error)
             note_health(home, name, ok=False, kernel=None, found=[str(error)])
@@ -38,14 +38,14 @@ def _build(agent: Path) -> int:
         raise BackendUnavailable("hosts", [("the agent", "run `longhaul agent build`")]) from None
 
 
-def _check(channel: Channel, policy: Policy, ours: int) -> None:
+def _check(channel: Channel, policy: Policy, expected_build: int) -> None:
     name = channel.name
-    said = read_json(name, channel.wait_for("HELO", _HELLO_S, "reaching host"))
-    theirs = said.get("build")
-    if theirs != ours:
-        build = f"build {theirs:x}" if isinstance(theirs, int) else "which names no build"
-        what = f"the agent there ({said.get('agent')}, {build}) is not this version's ({ours:x})"
+    greeting = read_json(name, channel.wait_for("HELO", _HELLO_S, "reaching host"))
+    found_build = greeting.get("build")
+    if found_build != expected_build:
+        build = f"build {found_build:x}" if isinstance(found_build, int) else "which reports no build"
+        what = f"the agent there ({greeting.get('agent')}, {build}) is not this version's ({expected_build:x})"
         raise BackendError("reaching host", name, what, "run `longhaul hosts deploy`")
-    if read_json(name, str(said["limits"]).encode()) != limits_of(policy, name):
+    if read_json(name, str(greeting["limits"]).encode()) != limits_of(policy, name):
         what = "its limits are not those of the operator's policy"
-        raise BackendError("reaching host", name, what, "run `longhaul hosts deploy`, which brings them there")
+        raise BackendError("reaching host", name, what, "run `longhaul hosts deploy`, which installs them there")

@@ -1,4 +1,4 @@
-"""What was last known of each host: written by whoever spoke to it, read by whoever lists hosts and must not speak to any.
+"""The last known state of each host: written after each session with it, read by lists of hosts, which must not open sessions.
 
 $LONGHAUL_HOME/hosts/<name>.json    {"at", "ok", "kernel", "found": [sentences]}
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a host was when it was last spoken to, at a time in UTC."""
+    """The state of a host at its last session, at a time in UTC."""
 
     at: str
     ok: bool
@@ -24,7 +24,7 @@ class Health:
 
 
 def note_health(home: Path, name: str, *, ok: bool, kernel: str | None, found: Sequence[str]) -> None:
-    """Write down how a host is now; that this cannot be done is no reason to fail."""
+    """Record the state of a host; a failure to write is ignored."""
     health = Health(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), ok, kernel, tuple(found))
     file = home / "hosts" / f"{name}.json"
     partial = file.with_suffix(f".{os.getpid()}")
@@ -37,9 +37,9 @@ def note_health(home: Path, name: str, *, ok: bool, kernel: str | None, found: S
 
 
 def read_health(home: Path, name: str) -> Health | None:
-    """How a host was when it was last spoken to, if it ever was."""
+    """The state of a host at its last session, or None without one."""
     try:
-        said = json.loads((home / "hosts" / f"{name}.json").read_text())
-        return Health(str(said["at"]), bool(said["ok"]), said["kernel"], tuple(map(str, said["found"])))
+        state = json.loads((home / "hosts" / f"{name}.json").read_text())
+        return Health(str(state["at"]), bool(state["ok"]), state["kernel"], tuple(map(str, state["found"])))
     except (OSError, ValueError, KeyError, TypeError):
         return None

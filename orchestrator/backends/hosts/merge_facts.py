@@ -1,4 +1,4 @@
-"""What several endpoints counted -> facts.json of the run (docs/run-directory.md): of each thing, the word of whoever saw it."""
+"""Merge the counters of several endpoints into the run's facts.json (docs/run-directory.md): each from the host that measured it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from longhaul.orchestrator.plan.run import Run
 
 Facts = dict[str, Any]
 
-# What only the receiver of a flow knows.
+# Facts that only the receiver of a flow has.
 _RECEIVERS = ("bytes_received", "packets_received", "completed_us")
 _LONGEST_KERNEL = 64
 
 
-def merge_facts(run: Run, told: Mapping[str, Facts], records: int, more: Mapping[str, Any]) -> Facts:
-    """The facts of a run from those of its endpoints; `more` is what the controller found out about each."""
-    flows = {host.node: {fact["id"]: fact for fact in told[host.node]["flows"]} for host in run.hosts}
-    any_facts = told[run.hosts[0].node]
-    kernels = dict.fromkeys(told[host.node]["kernel"] for host in run.hosts)
+def merge_facts(run: Run, endpoint_facts: Mapping[str, Facts], records: int, more: Mapping[str, Any]) -> Facts:
+    """The facts of a run from those of its endpoints; `more` is the controller's own facts about each."""
+    flows = {host.node: {fact["id"]: fact for fact in endpoint_facts[host.node]["flows"]} for host in run.hosts}
+    any_facts = endpoint_facts[run.hosts[0].node]
+    kernels = dict.fromkeys(endpoint_facts[host.node]["kernel"] for host in run.hosts)
     return {
         "format": any_facts["format"],
         "kernel": ", ".join(kernels)[:_LONGEST_KERNEL],
@@ -28,23 +28,25 @@ def merge_facts(run: Run, told: Mapping[str, Facts], records: int, more: Mapping
         "nodes": [{"name": host.node, "sysctls": []} for host in run.hosts],
         "devices": [],
         "flows": [_flow(flows[flow.from_node][flow.id], flows[flow.to_node][flow.id]) for flow in run.flows],
-        "nodes_snmp": [one for host in run.hosts for one in told[host.node]["nodes_snmp"] if one["node"] == host.node],
+        "nodes_snmp": [
+            one for host in run.hosts for one in endpoint_facts[host.node]["nodes_snmp"] if one["node"] == host.node
+        ],
         "links": [],
         "machine": None,
         "endpoints": [
             {
                 "name": host.node,
-                "kernel": told[host.node]["kernel"],
-                "machine": told[host.node]["machine"],
-                "machine_sysctls": told[host.node]["machine_sysctls"],
-                "governor": told[host.node].get("governor"),
+                "kernel": endpoint_facts[host.node]["kernel"],
+                "machine": endpoint_facts[host.node]["machine"],
+                "machine_sysctls": endpoint_facts[host.node]["machine_sysctls"],
+                "governor": endpoint_facts[host.node].get("governor"),
                 **more[host.node],
             }
             for host in run.hosts
         ],
         "trace": {
-            "records": sum(told[host.node]["trace"]["records"] for host in run.hosts),
-            "bytes": sum(told[host.node]["trace"]["bytes"] for host in run.hosts),
+            "records": sum(endpoint_facts[host.node]["trace"]["records"] for host in run.hosts),
+            "bytes": sum(endpoint_facts[host.node]["trace"]["bytes"] for host in run.hosts),
             "merged": records,
         },
     }

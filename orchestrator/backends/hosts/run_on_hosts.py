@@ -1,9 +1,9 @@
-"""One run on real hosts, from the first word to the last.
+"""One run on real hosts, from start to end.
 
-    open sessions -> look at hosts, clocks -> have a middle box emulate -> probe ways -> hand out the plan -> agree on a start
-         -> gather traces while it runs -> look again -> have everything put back
+    open sessions -> check hosts, clocks -> have a middle box emulate -> probe paths -> send the plan -> agree on a start
+         -> gather traces while it runs -> check again -> have all settings restored
 
-Whatever goes wrong, sessions are closed, and each endpoint then ends its traffic and puts back what it changed by itself.
+Whatever goes wrong, sessions are closed; each endpoint then ends its traffic and restores its settings by itself.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from longhaul.orchestrator.trace.merge import MergedTrace
 _LOOK_S = 15.0
 _PROBES, _GAP_US = 20, 20_000
 _READY_S = 30.0
-# From the word to the agreed start, besides how long words take.
+# From the command to the agreed start, besides the transmission of commands.
 _AHEAD_NS = 500_000_000
 _BEAT_S = 2.0
-# An endpoint that says nothing for this part of the dead-man's time is given up; it ends by itself then.
+# An endpoint that is silent for this part of the dead-man's time is given up; it then ends by itself.
 _SILENT_SHARE = 0.4
 _END_S = 20.0
-# A run that is over still has its last records to send, on a slow connection.
+# After its end, a run still sends its last records over a slow connection.
 _AFTERWARDS_S = 60.0
 _LOOK_AROUND_S = 0.1
 
@@ -67,21 +67,21 @@ class Conduct:
         self._facts: dict[str, dict[str, Any]] = {}
         self._more: dict[str, dict[str, Any]] = {host.node: {} for host in run.machines}
         self._start_ns = 0
-        # By which its traces are known on the hosts.
+        # The name of its traces on the hosts.
         self._mark = directory.name.lower().replace("_", "-")[:40] + "-" + os.urandom(4).hex()
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         """Leave trace.bin, facts.json, log.txt and status.json in the run directory; BackendError."""
         log = self._directory / "log.txt"
         try:
             self._open()
             clocks = self._compare_clocks()
-            told = self._before(clocks)
+            findings = self._before(clocks)
             self._hand_out()
             self._start(clocks)
             records = self._follow()
-            told += self._after(clocks)
-            self._have_put_back()
+            findings += self._after(clocks)
+            self._restore_settings()
         finally:
             for channel in self._channels.values():
                 channel.close()
@@ -95,7 +95,7 @@ class Conduct:
         facts = merge_facts(self._run, self._facts, records, self._more)
         if box := self._run.box:
             facts["box"] = {"name": box.host.node, **self._facts[box.host.node], **self._more[box.host.node]}
-        facts["findings"] = found.as_documents(told)
+        facts["findings"] = found.as_documents(findings)
         (self._directory / "facts.json").write_text(json.dumps(facts))
         partial = self._directory / "status.json.partial"
         partial.write_text('{"status": "done"}\n')
@@ -114,50 +114,50 @@ class Conduct:
     def _before(self, clocks: Mapping[str, Reading]) -> list[Finding]:
         begin = datetime.now(UTC)
         end = begin + timedelta(microseconds=self._run.duration_us)
-        told = list(found.of_maintenance(self._policy, [host.node for host in self._run.machines], begin, end))
+        findings = list(found.of_maintenance(self._policy, [host.node for host in self._run.machines], begin, end))
         for name, reading in clocks.items():
-            told += found.of_clock(self._policy, name, reading)
-        told += self._looks("before")
-        if not any(one.forbids for one in told):
+            findings += found.of_clock(self._policy, name, reading)
+        findings += self._check_hosts("before")
+        if not any(one.forbids for one in findings):
             self._emulate()
-        told += self._probe()
+        findings += self._probe()
         for host in self._run.machines:
-            its = [one for one in told if one.about == host.node]
+            its = [one for one in findings if one.about == host.node]
             kernel = self._more[host.node]["before"]["kernel"]
             well = not any(one.forbids for one in its)
             note_health(self._home, host.node, ok=well, kernel=kernel, found=[one.text for one in its])
-        if forbidding := [one for one in told if one.forbids]:
+        if forbidding := [one for one in findings if one.forbids]:
             raise BackendUnavailable("hosts", [], "; ".join(map(str, forbidding)))
-        return told
+        return findings
 
-    def _looks(self, when: str) -> Iterator[Finding]:
-        """All hosts look at the same time."""
+    def _check_hosts(self, when: str) -> Iterator[Finding]:
+        """All hosts are checked at the same time."""
         for host in self._run.machines:
-            self._channels[host.node].say(" ".join(["look", *found.controls_of(self._run, host)]))
+            self._channels[host.node].send(" ".join(["look", *found.controls_of(self._run, host)]))
         for host in self._run.machines:
             answer = self._channels[host.node].wait_for("LOOK", _LOOK_S, "looking at host")
-            look = read_json(host.node, answer)
-            self._more[host.node][when] = look
+            report = read_json(host.node, answer)
+            self._more[host.node][when] = report
             if when == "before":
-                yield from (found.of_host if host in self._run.hosts else found.of_box)(self._run, host, look)
+                yield from (found.of_host if host in self._run.hosts else found.of_box)(self._run, host, report)
 
     def _probe(self) -> Iterator[Finding]:
-        """Each way that flows go, one after the other."""
+        """Probe each path of flows, one after the other."""
         hosts = {host.node: host for host in self._run.hosts}
         for sender, receiver in dict.fromkeys((flow.from_node, flow.to_node) for flow in self._run.flows):
             port = self._policy.host(receiver).ports[0]
-            self._channels[receiver].say(f"reflect {port}")
-            # Its answer comes when the word before it has been heeded.
+            self._channels[receiver].send(f"reflect {port}")
+            # Its reply comes when the previous command has been executed.
             compare_clocks(self._channels[receiver])
             channel = self._channels[sender]
-            channel.say(f"probe {hosts[receiver].address} {port} {_PROBES} {_GAP_US}")
+            channel.send(f"probe {hosts[receiver].address} {port} {_PROBES} {_GAP_US}")
             longest_s = _LOOK_S + _PROBES * _GAP_US / 1e6
-            echo = self._wait_beside("ECHO", sender, receiver, longest_s)
+            echo = self._wait_with_keepalive("ECHO", sender, receiver, longest_s)
             self._more[sender].setdefault("ways", {})[receiver] = echo
-            yield from found.of_way(self._run, sender, receiver, echo)
+            yield from found.of_path(self._run, sender, receiver, echo)
 
-    def _wait_beside(self, kind: str, name: str, other: str, longest_s: float) -> dict[str, Any]:
-        answer = self._channels[name].wait_for(kind, longest_s, f"probing the way to {other} from")
+    def _wait_with_keepalive(self, kind: str, name: str, other: str, longest_s: float) -> dict[str, Any]:
+        answer = self._channels[name].wait_for(kind, longest_s, f"probing the path to {other} from")
         return read_json(name, answer)
 
     # ---- the run ----
@@ -165,27 +165,27 @@ class Conduct:
     def _hand_out(self) -> None:
         plan = json.dumps(replace(self._run, links=(), box=None).as_json()).encode()
         for host in self._run.hosts:
-            self._channels[host.node].say(f"plan {self._mark} {host.node} {len(plan)}", plan)
+            self._channels[host.node].send(f"plan {self._mark} {host.node} {len(plan)}", plan)
         for host in self._run.hosts:
             self._channels[host.node].wait_for("REDY", _READY_S, "preparing the run on")
 
     def _emulate(self) -> None:
-        """The path is there before the ways are probed: what was asked for is measured too."""
+        """The emulated path exists before probes are sent, so that they measure it."""
         if box := self._run.box:
             asked = {"duration_us": self._run.duration_us, "ends": [encode(end) for end in box.ends]}
             plan = json.dumps(asked).encode()
             channel = self._channels[box.host.node]
-            channel.say(f"emulate {self._mark} {box.host.node} {len(plan)}", plan)
+            channel.send(f"emulate {self._mark} {box.host.node} {len(plan)}", plan)
             channel.wait_for("REDY", _READY_S, "emulating the path on")
 
     def _start(self, clocks: Mapping[str, Reading]) -> None:
         slowest_ns = max(reading.error_ns for reading in clocks.values())
         self._start_ns = time.monotonic_ns() + _AHEAD_NS + 4 * slowest_ns
         for name, channel in self._channels.items():
-            channel.say(f"start {start_for(clocks[name], self._start_ns)}")
+            channel.send(f"start {start_for(clocks[name], self._start_ns)}")
 
     def _follow(self) -> int:
-        """Gather what comes until every endpoint is done; how many records there were."""
+        """Gather records until every endpoint is done; returns their number."""
         trace = MergedTrace(self._directory / "trace.bin", [host.node for host in self._run.hosts])
         waiting = set(self._channels)
         asked: dict[str, tuple[int, int]] = {}
@@ -199,7 +199,7 @@ class Conduct:
                 selector.register(channel.fileno(), selectors.EVENT_READ, channel)
             while waiting:
                 for key, _ in selector.select(_LOOK_AROUND_S):
-                    if not key.data.take_in():
+                    if not key.data.receive():
                         raise self._lost(key.data)
                 for name, channel in self._channels.items():
                     for kind, payload in channel.frames():
@@ -233,12 +233,14 @@ class Conduct:
         silent_s = self._policy.silence_us / 1e6 * _SILENT_SHARE
         for channel in self._channels.values():
             if now - channel.heard_at > silent_s:
-                what = f"it has said nothing for {silent_s:g} s, {self._so_far()}"
-                hint = f"see whether the network to it is well; {self._policy.ends_within}"
+                what = f"it has sent nothing for {silent_s:g} s, {self._so_far()}"
+                hint = f"check the network to it; {self._policy.ends_within}"
                 raise BackendError("running on", channel.name, what, hint)
         if now > over_at:
             what = f"not finished {_AFTERWARDS_S:g} s after its end"
-            raise RunTimedOut("running", self._run.experiment, what, "the connections to the hosts may be too slow")
+            raise RunTimedOut(
+                "running", self._run.experiment, what, "check whether the connections to the hosts are too slow"
+            )
 
     def _so_far(self) -> str:
         return f"{max(0, time.monotonic_ns() - self._start_ns) / 1e9:.1f} s after the start"
@@ -254,7 +256,7 @@ class Conduct:
     # ---- after ----
 
     def _after(self, clocks: Mapping[str, Reading]) -> list[Finding]:
-        told = list(self._looks("after"))
+        findings = list(self._check_hosts("after"))
         for name, channel in self._channels.items():
             reading = compare_clocks(channel)
             ppm, unsure_ppm = drift_ppm(clocks[name], reading)
@@ -264,17 +266,17 @@ class Conduct:
                 "drift_ppm": round(ppm, 2),
                 "drift_unsure_ppm": round(unsure_ppm, 2),
             }
-        return told
+        return findings
 
-    def _have_put_back(self) -> None:
+    def _restore_settings(self) -> None:
         for channel in self._channels.values():
-            channel.say("end")
+            channel.send("end")
         for name, channel in self._channels.items():
-            said = read_json(name, channel.wait_for("GONE", _END_S, "having everything put back on"))
+            said = read_json(name, channel.wait_for("GONE", _END_S, "restoring the settings of"))
             if said.get("left"):
-                what = f"{said['left']} settings could not be put back"
+                what = f"{said['left']} settings could not be restored"
                 raise BackendError(
-                    "having everything put back on", name, what, "see its log; a restart of the host does it"
+                    "restoring the settings of", name, what, "see its log, or restart the host, which restores them"
                 )
 
 

@@ -1,7 +1,7 @@
-"""One endpoint, spoken to through one ssh session: words go there, frames come back (orchestrator/agent/host/frames.h, endpoint.c).
+"""The ssh session with one endpoint: commands go there, frames come back (orchestrator/agent/host/frames.h, endpoint.c).
 
-The system's ssh is used as its user has set it up, but never asks anything, never takes an unknown host key, and keeps no connection
-for others. When the session ends, for whatever reason, the endpoint stops its traffic and puts back what was changed.
+The system's ssh is used with its user's configuration, but never prompts, never accepts an unknown host key, and shares no
+connection. When the session ends, for whatever reason, the endpoint stops its traffic and restores its settings.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _LARGEST_FRAME = 2**26
 # Through a slow connection to a slow machine a key exchange takes seconds.
 _CONNECT_S = 15
 _ALIVE_S, _MISSED = 5, 3
-_LONGEST_WORDS = 300
+_LONGEST_TEXT = 300
 _LOOK_AROUND_S = 0.2
 
 
-def ssh_words(policy: Policy, name: str, *command: str) -> list[str]:
-    """The command line that runs this on a host."""
+def ssh_command(policy: Policy, name: str, *command: str) -> list[str]:
+    """The ssh command line that runs this on a host."""
     ssh = policy.host(name).ssh
     options = {
         "BatchMode": "yes",
@@ -46,10 +46,10 @@ def ssh_words(policy: Policy, name: str, *command: str) -> list[str]:
         "RequestTTY": "no",
         "LogLevel": "ERROR",
     }
-    words = ["ssh", "-F", policy.ssh_config] if policy.ssh_config else ["ssh"]
-    words += [word for option, value in options.items() for word in ("-o", f"{option}={value}")]
+    arguments = ["ssh", "-F", policy.ssh_config] if policy.ssh_config else ["ssh"]
+    arguments += [argument for option, value in options.items() for argument in ("-o", f"{option}={value}")]
     sudo = ["sudo", "-n"] if ssh.sudo else []
-    return [*words, "-l", ssh.user, "-p", str(ssh.port), "--", ssh.address, *sudo, *command]
+    return [*arguments, "-l", ssh.user, "-p", str(ssh.port), "--", ssh.address, *sudo, *command]
 
 
 class Channel:
@@ -67,24 +67,24 @@ class Channel:
 
     @classmethod
     def open(cls, policy: Policy, name: str, folder: Path) -> Channel:
-        """Begin a session with a host; its answers come later."""
+        """Begin a session with a host; its replies come later."""
         messages = folder / f"ssh-{name}.txt"
-        talk = start_talk(ssh_words(policy, name, AGENT_ON_HOST, "endpoint"), messages)
+        talk = start_talk(ssh_command(policy, name, AGENT_ON_HOST, "endpoint"), messages)
         return cls(name, talk, messages, policy.ends_within)
 
     def fileno(self) -> int:
-        """What to wait on."""
+        """The descriptor to wait on."""
         return self._talk.fileno()
 
-    def say(self, words: str, body: bytes = b"") -> None:
-        """A word to the agent there."""
+    def send(self, command: str, body: bytes = b"") -> None:
+        """Send a command to the agent there."""
         try:
-            self._talk.say(words.encode() + b"\n" + body)
+            self._talk.say(command.encode() + b"\n" + body)
         except OSError:
             raise self.lost() from None
 
-    def take_in(self) -> bool:
-        """Read what has come; False at the end of the session."""
+    def receive(self) -> bool:
+        """Read what has arrived; False at the end of the session."""
         while not self._ended:
             came = self._talk.hear()
             if came == b"":
@@ -98,12 +98,12 @@ class Channel:
         return False
 
     def frames(self) -> Iterator[tuple[str, bytes]]:
-        """The frames that are here, each once."""
+        """The frames that have arrived, each once."""
         while self._frames:
             yield self._frames.popleft()
 
     def wait_for(self, kind: str, longest_s: float, attempting: str) -> bytes:
-        """The next frame of this kind; BackendError where the agent says that it failed, or nothing comes."""
+        """The next frame of this kind; BackendError if the agent reports a failure, or no frame arrives."""
         until = time.monotonic() + longest_s
         while True:
             for found, payload in self.frames():
@@ -114,21 +114,21 @@ class Channel:
             if self._ended:
                 raise self.lost(attempting)
             if time.monotonic() > until:
-                what = f"no answer within {longest_s:g} s"
-                raise BackendError(attempting, self.name, what, "see whether the network to it is well")
-            if self.take_in() and not self._frames:
+                what = f"no response within {longest_s:g} s"
+                raise BackendError(attempting, self.name, what, "check the network to it")
+            if self.receive() and not self._frames:
                 select.select([self], [], [], _LOOK_AROUND_S)
 
     def lost(self, attempting: str = "talking to the agent on") -> BackendError:
-        """What is said of a session that ended by itself."""
-        said = [line for line in self._messages.read_text(errors="replace").splitlines() if line.strip()]
-        last = said[-1].strip()[:_LONGEST_WORDS] if said else "the connection was closed"
+        """The error of a session that ended by itself."""
+        printed = [line for line in self._messages.read_text(errors="replace").splitlines() if line.strip()]
+        last = printed[-1].strip()[:_LONGEST_TEXT] if printed else "the connection was closed"
         last = "".join(letter if letter.isprintable() else "?" for letter in last).removeprefix("longhaul: ")
-        hint = "" if said and "longhaul:" in said[-1] else f"see `longhaul hosts check`; {self._ends}"
+        hint = "" if printed and "longhaul:" in printed[-1] else f"see `longhaul hosts check`; {self._ends}"
         return BackendError(attempting, self.name, last, hint)
 
     def close(self) -> None:
-        """End the session, and with it whatever the endpoint still does."""
+        """End the session, and with it all work of the endpoint."""
         self._talk.close()
 
     def _split(self) -> None:
@@ -136,8 +136,8 @@ class Channel:
         while at + _HEADER_BYTES <= len(self._bytes):
             length = int.from_bytes(self._bytes[at + 4 : at + _HEADER_BYTES], "little")
             if length > _LARGEST_FRAME:
-                what = "what it says are no frames: its shell may print something when somebody logs in"
-                raise BackendError("talking to the agent on", self.name, what, "let it print to terminals alone")
+                what = "its output is not in frames: its shell may print text at a login"
+                raise BackendError("talking to the agent on", self.name, what, "let its shell print only to terminals")
             if at + _HEADER_BYTES + length > len(self._bytes):
                 break
             begin = at + _HEADER_BYTES
@@ -152,12 +152,12 @@ def read_json(name: str, payload: bytes) -> dict[str, Any]:
     try:
         found = json.loads(payload)
     except ValueError as error:
-        raise BackendError("reading what was said by", name, str(error), "deploy the agent of this version") from error
+        raise BackendError("reading the message of", name, str(error), "deploy the agent of this version") from error
     return found if isinstance(found, dict) else {}
 
 
 def failure(name: str, payload: bytes) -> BackendError:
-    """The error that an endpoint's status tells of."""
+    """The error that an endpoint's status reports."""
     status = read_json(name, payload)
     attempting, subject, what, hint = (str(status.get(part, "")) for part in ("attempting", "subject", "what", "hint"))
     return BackendError(attempting, f"{subject} on {name}" if subject != name else name, what, hint)

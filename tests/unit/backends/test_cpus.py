@@ -1,4 +1,4 @@
-"""Processors are claimed once each, and free again when their holder lets go."""
+"""Processors are claimed once each, and are free again when the claim ends."""
 
 from __future__ import annotations
 

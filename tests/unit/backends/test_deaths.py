@@ -1,4 +1,4 @@
-"""Each way a guest can die has a name. The logs are recordings of real deaths."""
+"""Each cause of a guest's death has a name. The logs are recordings of real deaths."""
 
 from __future__ import annotations
 
@@ -49,27 +49,27 @@ def test_time_going_backwards_is_retried(tmp_path: Path) -> None:
     assert name_death("demo", ended(None, signal.SIGABRT), log).cause in RETRYABLE
 
 
-def test_a_log_that_never_was_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_log_is_treated_as_empty(tmp_path: Path) -> None:
     assert name_death("demo", ended(1), tmp_path / "log.txt").cause == "no_status"
 
 
-def test_a_crash_of_a_users_module_is_told_by_function_and_line(
+def test_a_crash_of_a_users_module_is_reported_by_function_and_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report is a recording; what only the compiler knows, the lines, is given here (tests/guest/user_code/test_user_modules.py has it compiled)."""
+    """The report is a recording; the lines, which only the compiler has, are given here (tests/guest/user_code/test_user_modules.py has it compiled)."""
     log = tmp_path / "log.txt"
     log.write_bytes((LOGS / "module_crash.txt").read_bytes())
     place = Place("tcp_mine", "mine_ssthresh", 0x10)
     known = {place: [("lh_share", "lh_increase.h:20"), ("mine_ssthresh", "tcp_mine.c:58")]}
-    monkeypatch.setattr(module_crashes, "find_lines", lambda *asked: {one: known[one] for one in asked[3]})
+    monkeypatch.setattr(module_crashes, "find_lines", lambda *arguments: {one: known[one] for one in arguments[3]})
     run = replace(plain_run(), modules=(Module("tcp_mine", {}, source="0" * 32),))
     death = name_death("demo", ended(None, signal.SIGABRT), log)
     module_crashes.explain(death, run, log, load_settings())
     assert death.what.endswith("Segfault with no mm, in lh_share of lh_increase.h:20")
     assert "report" not in death.hint
     assert "6.12-debug" in death.hint
-    told = log.read_text().partition("longhaul: where it was")[2].splitlines()[1:4]
-    assert [" ".join(line.split()) for line in told] == [
+    logged = log.read_text().partition("longhaul: calls")[2].splitlines()[1:4]
+    assert [" ".join(line.split()) for line in logged] == [
         "longhaul: lh_share lh_increase.h:20",
         "longhaul: mine_ssthresh tcp_mine.c:58",
         "longhaul: ? tcp_enter_recovery the kernel",
@@ -95,7 +95,7 @@ def test_a_crash_without_a_users_module_is_left_as_it_was(tmp_path: Path) -> Non
         ("Kernel panic - not syncing: Segfault with no mm\nCall Trace:\n [<6>] ? a+0x0/0x9 [tcp_mine]\n", "may be why"),
     ],
 )  # fmt: skip
-def test_a_report_without_a_place_says_what_is_known(tmp_path: Path, lines: str, says: str) -> None:
+def test_a_report_without_a_place_names_the_known_facts(tmp_path: Path, lines: str, text: str) -> None:
     log = tmp_path / "log.txt"
     log.write_text(lines)
     death = name_death("demo", ended(None, signal.SIGABRT), log)

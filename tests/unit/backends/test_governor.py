@@ -1,4 +1,4 @@
-"""The governor of a host's flows: whatever instant its look falls on, the shares are those of one instant."""
+"""The governor of a host's flows: at whatever instant it reads them, the shares are those of one instant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from longhaul.orchestrator.system.installation import AGENT_SOURCES, KMOD
 
-# Time goes on by a microsecond whenever somebody asks for it, and the second flow gets its share somewhere in that.
+# Time advances by a microsecond at each reading, and the second flow gets its share at one of them.
 HARNESS = r"""
 #include "traffic/governor.c"
 
@@ -54,7 +54,7 @@ int main(int count, char **words)
 }
 """
 LOOK_US = 1_000_000
-# How long before its start a flow has its share.
+# A flow has its share for this long before its start.
 AHEAD_US = 200_000
 
 
@@ -62,16 +62,16 @@ AHEAD_US = 200_000
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("governor")
     (folder / "harness.c").write_text(HARNESS)
-    words = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", f"-I{AGENT_SOURCES}", f"-I{KMOD}"]
-    subprocess.run([*words, "-o", str(folder / "harness"), str(folder / "harness.c")], check=True)
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", f"-I{AGENT_SOURCES}", f"-I{KMOD}"]
+    subprocess.run([*command, "-o", str(folder / "harness"), str(folder / "harness.c")], check=True)
     return folder / "harness"
 
 
-@pytest.mark.parametrize("first_us", [0, LOOK_US + AHEAD_US + 10**6], ids=["beside another", "alone"])
+@pytest.mark.parametrize("first_us", [0, LOOK_US + AHEAD_US + 10**6], ids=["with another", "alone"])
 def test_shares_are_those_of_one_instant(first_us: int, harness: Path) -> None:
     def shares(second_us: int) -> str:
-        words = [str(harness), str(first_us), str(second_us)]
-        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        command = [str(harness), str(first_us), str(second_us)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     known = {shares(0), shares(LOOK_US + AHEAD_US + 10**6)}
     assert len(known) == 2

@@ -1,4 +1,4 @@
-"""The controller's side of runs on real hosts: clocks, the merging of traces, what is found, leases that are lost."""
+"""The controller's side of runs on real hosts: clocks, the merging of traces, findings, lost leases."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def records(*times_ns: int, kind: int = 2, about: int = 0) -> bytes:
     return rows.tobytes()
 
 
-def test_a_clock_is_read_to_half_of_what_the_exchange_took(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_is_read_to_half_of_the_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic_ns", lambda: 1_010_000)
-    # Asked at 1,000,000; heard there 500 ns after the middle of the way, whose clock is 7 s ahead.
+    # Sent at 1,000,000; received there 500 ns after the middle of the exchange, by a clock that is 7 s ahead.
     reading = read_time((1_000_000, 50 * SECOND), b"3 7001004000 7001006000 57001006000")
     assert reading.monotonic_ns == 7_000_000_000
     assert reading.error_ns == 4_000
@@ -48,7 +48,7 @@ def test_a_clock_is_read_to_half_of_what_the_exchange_took(monkeypatch: pytest.M
     assert start_for(reading, 2_000_000) == 7_002_000_000
 
 
-def test_drift_is_what_a_clock_gained() -> None:
+def test_drift_is_the_time_that_a_clock_gained() -> None:
     before, after = Reading(0, 5_000, 0, 100), Reading(10 * SECOND, 5_000 + 200_000, 0, 100)
     assert drift_ppm(before, after) == (20.0, 0.02)
 
@@ -60,7 +60,7 @@ def test_traces_become_one_in_the_order_of_time(tmp_path: Path) -> None:
     trace.add("chicago", trace_header() + records(2, 3, 20, about=1))
     trace.add("hk", records(1, 5, 9)[100:])
     trace.write(10)
-    # Nothing later than what every endpoint has reached.
+    # No record later than the time that every endpoint has reached.
     assert trace.records == 5
     trace.add("hk", records(30))
     trace.finish()
@@ -70,7 +70,7 @@ def test_traces_become_one_in_the_order_of_time(tmp_path: Path) -> None:
     assert trace.left_over() == []
 
 
-def test_a_silent_endpoint_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_silent_endpoint_delays_no_other(tmp_path: Path) -> None:
     trace = MergedTrace(tmp_path / "trace.bin", ["hk", "chicago"])
     trace.add("hk", trace_header() + records(SECOND))
     trace.write(SECOND + WAIT_NS - 1)
@@ -94,7 +94,7 @@ def run(lab: Path) -> Run:
     return planned(SPEC).runs[0]
 
 
-def look(**changes: Any) -> dict[str, Any]:
+def host_report(**changes: Any) -> dict[str, Any]:
     settings = {
         f"net/ipv4/{name}": "1" for name in ("tcp_sack", "tcp_timestamps", "tcp_window_scaling", "tcp_no_metrics_save")
     }
@@ -106,26 +106,26 @@ def look(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "forbids", "words"),
+    ("change", "forbids", "text"),
     [
         ({"device": False}, True, "it has no device eth1"),
         ({"mtu": 1400}, True, "MTU of 1400, 1500 is needed"),
         ({"controls": {"cubic": False}}, True, "has no cubic; deploy it"),
-        ({"controls": {"cubic": True, "lp": True}}, False, "how far apart the two machines' clocks are"),
+        ({"controls": {"cubic": True, "lp": True}}, False, "the offset between the two machines' clocks"),
         ({"busy_milli": 900}, True, "busy for 90 %"),
         ({"busy_milli": 400}, False, "busy for 40 %"),
-        ({"tx_bps": 50_000_000}, False, "others have 50 Mbit/s on eth1"),
-        ({"clock": {"kept": False, "max_error_us": 0}}, False, "nobody keeps its clock right"),
+        ({"tx_bps": 50_000_000}, False, "other programs' traffic takes 50 Mbit/s on eth1"),
+        ({"clock": {"kept": False, "max_error_us": 0}}, False, "no program synchronises its clock"),
         ({"settings": {"net/ipv4/tcp_sack": "0"}}, True, "net.ipv4.tcp_sack is off"),
-        ({"settings": {"net/ipv4/tcp_no_metrics_save": "0"}}, False, "remembers paths"),
-        ({"settings": {"net/ipv4/tcp_wmem": "4096 16384 4194304"}}, False, "ends at 4194304 bytes"),
+        ({"settings": {"net/ipv4/tcp_no_metrics_save": "0"}}, False, "caches path metrics"),
+        ({"settings": {"net/ipv4/tcp_wmem": "4096 16384 4194304"}}, False, "is at most 4194304 bytes"),
     ],
 )
-def test_what_is_found_on_a_host(run: Run, change: dict[str, Any], forbids: bool, words: str) -> None:
-    assert list(findings.of_host(run, run.hosts[0], look())) == []
-    (found,) = findings.of_host(run, run.hosts[0], look(**change))
+def test_findings_on_a_host(run: Run, change: dict[str, Any], forbids: bool, text: str) -> None:
+    assert list(findings.of_host(run, run.hosts[0], host_report())) == []
+    (found,) = findings.of_host(run, run.hosts[0], host_report(**change))
     assert (found.about, found.forbids) == ("hk", forbids)
-    assert words in found.text
+    assert text in found.text
 
 
 def test_a_clock_that_is_off_by_two_seconds_forbids_a_run() -> None:
@@ -133,7 +133,7 @@ def test_a_clock_that_is_off_by_two_seconds_forbids_a_run() -> None:
     assert found.forbids
     assert "2.000 s ahead of this machine's, 100 ms is allowed" in found.text
     assert list(findings.of_clock(policy(), "hk", Reading(0, 0, -90_000_000, 1_000_000))) == []
-    # What cannot be told from the way there is not held against it.
+    # An offset within the error of the exchange is not reported.
     assert list(findings.of_clock(policy(), "hk", Reading(0, 0, 150_000_000, 80_000_000))) == []
 
 
@@ -144,38 +144,38 @@ def echo(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "forbids", "words"),
+    ("change", "forbids", "text"),
     [
-        ({"answered": 0}, False, "no probe was answered"),
+        ({"answered": 0}, False, "no probe got a reply"),
         ({"rtt_us": [39_000, 0, 0]}, False, "the round trip is 39.0 ms, 139 ms was expected"),
         ({"largest_bytes": 1400}, True, "no packet above 1400 bytes passes"),
         ({"answered": 2, "ecn_there": 2, "ecn_back": 2}, False, "1 of 3 probes were lost"),
-        ({"ecn_there": 0}, False, "ECN bits are changed on the way there"),
+        ({"ecn_there": 0}, False, "ECN bits are changed on the path there"),
     ],
 )
-def test_what_is_found_on_the_way(run: Run, change: dict[str, Any], forbids: bool, words: str) -> None:
-    assert list(findings.of_way(run, "hk", "chicago", echo())) == []
-    (found,) = findings.of_way(run, "hk", "chicago", echo(**change))
+def test_findings_on_a_path(run: Run, change: dict[str, Any], forbids: bool, text: str) -> None:
+    assert list(findings.of_path(run, "hk", "chicago", echo())) == []
+    (found,) = findings.of_path(run, "hk", "chicago", echo(**change))
     assert found.forbids == forbids
-    assert words in found.text
+    assert text in found.text
 
 
 @pytest.mark.parametrize(
-    ("said", "what"),
-    [('{"agent": "0.1"}', "0.1, which names no build"), ('{"agent": "9", "build": 255}', "9, build ff")],
+    ("greeting", "what"),
+    [('{"agent": "0.1"}', "0.1, which reports no build"), ('{"agent": "9", "build": 255}', "9, build ff")],
 )
-@pytest.mark.parametrize("asked", ["a run", "a probe of the path"])
+@pytest.mark.parametrize("attempt", ["a run", "a probe of the path"])
 def test_an_agent_of_another_version_is_refused(
-    said: str, what: str, asked: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    greeting: str, what: str, attempt: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ssh = tmp_path / "ssh"
-    ssh.write_text(f"#!/bin/sh\nprintf 'HELO\\{len(said):o}\\0\\0\\0%s' '{said}'\n")
+    ssh.write_text(f"#!/bin/sh\nprintf 'HELO\\{len(greeting):o}\\0\\0\\0%s' '{greeting}'\n")
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     (agent := tmp_path / "agent").write_bytes(b"this version's")
     with pytest.raises(BackendError, match="reaching hosts hk, chicago: hk: ") as found:
-        if asked == "a run":
-            Conduct(run, policy(), tmp_path, agent, tmp_path, lambda _: None).carry_out()
+        if attempt == "a run":
+            Conduct(run, policy(), tmp_path, agent, tmp_path, lambda _: None).execute()
         else:
             probe_path(policy(), "hk", "chicago", 5, lambda: None, agent=agent, home=tmp_path)
     assert f"the agent there ({what}) is not this version's" in str(found.value)
@@ -184,12 +184,12 @@ def test_an_agent_of_another_version_is_refused(
     assert not health.ok
 
 
-def test_without_an_agent_here_nobody_is_greeted(tmp_path: Path) -> None:
+def test_without_an_agent_here_no_host_is_greeted(tmp_path: Path) -> None:
     with pytest.raises(BackendUnavailable, match="longhaul agent build"):
         greet({}, policy(), tmp_path / "agent", tmp_path)
 
 
-def test_hosts_are_held_by_one_run_and_lost_to_a_thief(run: Run, tmp_path: Path) -> None:
+def test_hosts_are_leased_to_one_run_and_lost_to_a_thief(run: Run, tmp_path: Path) -> None:
     settings = replace(load_settings(), home=tmp_path)
     store = Store(settings)
     leases = Leases(store.database)
@@ -211,21 +211,21 @@ def test_hosts_are_held_by_one_run_and_lost_to_a_thief(run: Run, tmp_path: Path)
     assert reached[0] == 7
 
 
-def test_the_labs_own_cap_counts_all_hosts_that_are_held(run: Run, lab: Path, tmp_path: Path) -> None:
+def test_the_labs_own_cap_counts_all_leased_hosts(run: Run, lab: Path, tmp_path: Path) -> None:
     lab.write_text(lab.read_text().replace('{"hosts"', '{"rate": "150 Mbit/s", "hosts"', 1))
     settings = replace(load_settings(), home=tmp_path)
     store = Store(settings)
     leases = Leases(store.database)
-    fence = leases.take("london", "somebody", 60)
+    fence = leases.take("london", "another", 60)
     assert fence is not None
     with pytest.raises(HostBusy, match="the lab 150 Mbit/s"), held_hosts(run, "key", store):
         pass
-    leases.give_back("london", "somebody", fence)
+    leases.give_back("london", "another", fence)
     with held_hosts(run, "key", store):
         pass
 
 
-def test_losses_in_bursts_are_told_from_single_ones() -> None:
+def test_bursts_of_losses_are_distinguished_from_single_losses() -> None:
     def path(*lost: int) -> IdlePath:
         return IdlePath((40_000,), tuple(map(bool, lost)), 1500, 1.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""What the system refuses a run is said by its name, with what helps against it, and with nothing that does not."""
+"""A refusal by the operating system is reported by its name, with a remedy that helps, and none that does not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.recordings import plain_run
 
 
 class Refused:
-    """A backend to which the system says no."""
+    """A backend that the system refuses something."""
 
     name = "sandbox"
 
@@ -74,7 +74,7 @@ def no_answer(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "said", "helps"),
+    ("attempt", "error_text", "helps"),
     [
         (no_space, "No space left on device", "free some space, or set LONGHAUL_HOME to another folder"),
         (no_program, "longhaul-no-such-program: No such file or directory", "`longhaul doctor` lists what is missing"),
@@ -84,11 +84,11 @@ def no_answer(directory: Path) -> None:
         (no_answer, "Connection reset by peer", ""),
     ],
 )
-def test_a_refusal_is_said_by_its_name(
+def test_a_refusal_is_reported_by_its_name(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     attempt: Callable[[Path], object],
-    said: str,
+    error_text: str,
     helps: str,
 ) -> None:
     monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path))
@@ -97,7 +97,7 @@ def test_a_refusal_is_said_by_its_name(
         Runner(Refused(attempt), store).run(plain_run(), {}, staging, lambda virtual_ns: None)
     error = raised.value
     assert error.attempting == "carrying out the run in"
-    assert error.what.endswith(said)
+    assert error.what.endswith(error_text)
     assert helps in error.hint
     assert ("space" in error.hint) == (attempt is no_space)
     assert ("LONGHAUL_HOME" in error.hint) == (attempt in (no_space, no_right))

@@ -1,4 +1,4 @@
-"""A guest is stuck when it computes for long without progress, or wants nothing for long: never because a machine is busy."""
+"""A guest is stuck when it computes or sleeps for long without progress: never because a machine is busy."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _SLEEPS = "import time\nwhile True: time.sleep(60)"
 
 
 def stuck(efforts: Sequence[Effort | None], limit_s: float = 5.0, set_up_s: float = 0.0) -> str | None:
-    """What is found, looked at ten times a second."""
+    """The result of ten checks a second."""
     stall = Stall(limit_s, set_up_s, 0.0)
-    found = [stall.look(effort, 0.1 * (number + 1)) for number, effort in enumerate(efforts)]
+    found = [stall.check(effort, 0.1 * (number + 1)) for number, effort in enumerate(efforts)]
     return next((one for one in found if one), None)
 
 
-def test_what_gets_no_processor_is_not_stuck_and_what_computes_or_wants_nothing_is() -> None:
+def test_a_guest_without_a_processor_is_not_stuck_and_one_that_computes_or_sleeps_is() -> None:
     starved = [Effort(0.001 * number, runnable=True) for number in range(3000)]
     assert stuck(starved) is None
     spinning = [Effort(0.1 * number, runnable=True) for number in range(60)]
@@ -43,9 +43,9 @@ def test_what_gets_no_processor_is_not_stuck_and_what_computes_or_wants_nothing_
     sleeping: list[Effort | None] = [Effort(0.3, runnable=False)] * 60
     assert stuck(sleeping) == "5 s of wall time in which it had nothing to compute"
     assert stuck(sleeping[:49]) is None
-    # Half of the time each, as one does that waits for a slow disk.
+    # Half of the time each, like a guest that waits for a slow disk.
     assert stuck([one for pair in zip(starved, sleeping, strict=False) for one in pair]) is not None
-    # Where a kernel does not tell, all time counts, as nothing better is known.
+    # If the kernel does not report it, all time counts.
     assert stuck([None] * 60) == "5 s of wall time"
 
 
@@ -53,54 +53,54 @@ def test_progress_begins_anew() -> None:
     stall = Stall(5.0, 100.0, 0.0)
     stall.progress(1.0)
     asleep = Effort(2.0, runnable=False)
-    assert not any(stall.look(asleep, 1.0 + 0.1 * number) for number in range(1, 49))
+    assert not any(stall.check(asleep, 1.0 + 0.1 * number) for number in range(1, 49))
     stall.progress(6.0)
-    assert not any(stall.look(asleep, 6.0 + 0.1 * number) for number in range(1, 49))
-    assert any(stall.look(asleep, 11.0 + 0.1 * number) for number in range(1, 9))
+    assert not any(stall.check(asleep, 6.0 + 0.1 * number) for number in range(1, 49))
+    assert any(stall.check(asleep, 11.0 + 0.1 * number) for number in range(1, 9))
 
 
-def test_a_machine_that_slept_is_no_reason() -> None:
-    """Nobody looked for an hour: this process was stopped too."""
+def test_a_suspended_machine_is_not_a_stall() -> None:
+    """No check for an hour: this process was stopped too."""
     stall = Stall(5.0, 0.0, 0.0)
-    assert stall.look(Effort(1.0, runnable=False), 3600.0) is None
+    assert stall.check(Effort(1.0, runnable=False), 3600.0) is None
 
 
 class Family:
-    """A process whose child is what a guest would be, behind what a guard is."""
+    """A process in place of a guard, whose child is in place of a guest."""
 
     def __init__(self, program: str) -> None:
         parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {program!r}])"
         self._process = subprocess.Popen([sys.executable, "-c", parent], start_new_session=True)
         self.until_s = float("inf")
-        # Its log would be there.
+        # The folder of its log.
         self.directory = Path()
         while not self.child:
             time.sleep(0.01)
 
     @property
     def child(self) -> int | None:
-        """Its process id, once it is there."""
-        words = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        return int(words[0]) if words else None
+        """Its process id, once it exists."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return int(children[0]) if children else None
 
     def wait(self, timeout_s: float) -> GuardReport | None:
-        """As a guard's: it ends when the test is over."""
+        """Like a guard's: it ends with the test."""
         time.sleep(timeout_s)
         return GuardReport(0, None, "exited", 0.0, 0.0, 0) if time.monotonic() > self.until_s else None
 
     def effort(self) -> Effort | None:
-        """As a guard's."""
+        """Like a guard's."""
         return effort_below(self._process.pid)
 
     def end(self) -> None:
-        """It and its child."""
+        """End it and its child."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 
 @pytest.fixture
 def busy() -> Iterator[int]:
-    """A processor that others use: its number."""
+    """The number of a processor that other processes use."""
     cpu = min(os.sched_getaffinity(0))
     loops = [subprocess.Popen([sys.executable, "-c", _SPINS]) for _ in range(2)]
     for loop in loops:
@@ -112,7 +112,7 @@ def busy() -> Iterator[int]:
 
 
 def followed(family: Family, tmp_path: Path) -> GuardReport:
-    """What comes of following it, with a limit of a second and no trace that would grow."""
+    """The result of following it, with a limit of a second and no growing trace."""
     settings = cast("Settings", SimpleNamespace(stall_limit_s=_LIMIT_S, wall_limit_s=60))
     run = cast("Run", SimpleNamespace(experiment="x", clock="virtual"))
     family.directory = tmp_path
@@ -128,7 +128,7 @@ def test_a_guest_that_hardly_gets_a_processor_lives(busy: int, tmp_path: Path) -
     os.sched_setaffinity(family.child, {busy})
     os.setpriority(os.PRIO_PROCESS, family.child, 19)
     begun = family.effort()
-    # Where processes are weighed by session, being nice to others helps nobody, and this one has half of the processor.
+    # Where processes are scheduled by session, niceness has no effect, and this one has half of the processor.
     family.until_s = time.monotonic() + 1.5 * _LIMIT_S
     assert begun is not None and begun.runnable
     assert followed(family, tmp_path).reason == "exited"
