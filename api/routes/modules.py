@@ -63,7 +63,7 @@ def try_module(
         known = f"known: {', '.join(CONGESTION_CONTROLS)}"
         raise NotFound("trying module", name, "there is no congestion control of that name", known)
     trial = trial_of(name, kernel or known_kernels()[0])
-    made = lab.desk.carry_out(trial, {"trial_of": name}, caller.name)
+    made = lab.desk.queue_internal(trial, {"trial_of": name}, caller.name)
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
     return experiment_document(lab, lab.experiments.get(made))
 

@@ -1,1 +1,1 @@
-"""Who carries a plan out: the pipeline, the executors, the queue's dispatcher."""
+"""Runs plans: the pipeline, the executors, the queue's dispatcher."""

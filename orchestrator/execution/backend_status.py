@@ -1,7 +1,7 @@
-"""Where runs can be carried out from here, and what each place lacks, with the command that provides it.
+"""Lists the places where runs can happen from here, and what each lacks, with the command that provides it.
 
-A probe, the smallest experiment there is, is placed everywhere: what one run needs besides (another kernel, iperf3, a queueing
-discipline of this host's kernel) is asked of its own backend.
+A probe, the smallest experiment, is checked for every place: the further needs of a run (another kernel, iperf3, a queueing
+discipline of this host's kernel) are checked by its own backend.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from longhaul.orchestrator.system.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A piece that is not there, and what to do about it."""
+    """A missing piece, and the command that provides it."""
 
     piece: str
     remedy: str
@@ -37,10 +37,10 @@ class Place:
 
 
 def places(settings: Settings, kernel: str | None = None) -> Iterator[Place]:
-    """Every place, for runs with this guest kernel."""
+    """Every place where runs with this guest kernel can happen."""
     probe = load_experiment("quick", [f'kernel="{kernel}"'] if kernel else [])
     for target in TARGETS:
-        # Which hosts a run is on says nothing about what is missing here.
+        # The hosts of a run do not affect what is missing here.
         planned = "sandbox" if target.where == HOSTS else target.backend
         several = len(targets_of(planned)) > 1
         where, clock = (target.where, target.clock) if several else (None, None)

@@ -1,4 +1,4 @@
-"""What an experiment may name, as rows for people and programs: each noun's rows have the same columns."""
+"""Catalogues of the names that an experiment may use, as rows for people and programs: each catalogue has its own columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def experiments() -> Rows:
 
 
 def kept_runs(rows: Rows) -> Rows:
-    """Of runs of the record, as much as a line has room for, and a point only where there are any."""
+    """Rows of runs of the database, as much as a line has room for, with points only if there are any."""
     found = [
         {
             "run": row["id"],
@@ -46,12 +46,12 @@ def kept_runs(rows: Rows) -> Rows:
         }
         for row in rows
     ]
-    return _said(found)
+    return _without_empty_columns(found)
 
 
 def baseline_rows(rows: Rows) -> Rows:
-    """Of baselines of a service, as much as a line has room for, and other programs only where there are any."""
-    return _said(
+    """Rows of a service's baselines, as much as a line has room for, with other programs only if there are any."""
+    return _without_empty_columns(
         [
             {
                 "baseline": row["experiment_id"],
@@ -66,10 +66,10 @@ def baseline_rows(rows: Rows) -> Rows:
     )
 
 
-def _said(rows: Rows) -> Rows:
-    """Without the columns that are empty in every row."""
-    said = [key for key in (rows[0] if rows else ()) if any(row[key] != "" for row in rows)]
-    return [{key: row[key] for key in said} for row in rows]
+def _without_empty_columns(rows: Rows) -> Rows:
+    """The rows without columns that are empty in every row."""
+    columns = [key for key in (rows[0] if rows else ()) if any(row[key] != "" for row in rows)]
+    return [{key: row[key] for key in columns} for row in rows]
 
 
 def _minute(time: str) -> str:
@@ -77,12 +77,12 @@ def _minute(time: str) -> str:
 
 
 def _names(others: Sequence[str]) -> str:
-    """Of programs that are not today's, as much as a column has room for."""
+    """Names of programs that differ from today's, as much as a column has room for."""
     return ", ".join(line.partition(":")[0] for line in others)
 
 
 def topologies() -> Rows:
-    """The graphs an experiment may run on."""
+    """The graphs on which an experiment may run."""
     return [
         {
             "topology": topology.name,
@@ -130,7 +130,7 @@ def _parameter(one: Parameter) -> dict[str, Any]:
 
 
 def presets() -> Rows:
-    """The names that studies gave to senders, and what runs under them."""
+    """The names that studies gave to senders, and the settings that they stand for."""
     return [
         {"preset": name, "cc": preset.fields["cc"], "label": preset.fields["variant"], "about": preset.label}
         for name, preset in PRESETS.items()
@@ -138,7 +138,7 @@ def presets() -> Rows:
 
 
 def measures() -> Rows:
-    """What is measured, and how."""
+    """The measures and their definitions."""
     return [
         {"measure": name, "of": measure.of, "in": measure.quantity, "formula": measure.formula}
         for name, measure in MEASURES.items()
@@ -146,7 +146,7 @@ def measures() -> Rows:
 
 
 def series() -> Rows:
-    """What can be drawn over time."""
+    """The series over time."""
     from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES
 
     of_flows, of_links = (
@@ -157,12 +157,12 @@ def series() -> Rows:
 
 
 def backends() -> Rows:
-    """Where a run can happen."""
+    """The backends."""
     return [{"backend": name, "about": (backend_class(name).__doc__ or "").strip()} for name in sorted(BACKENDS)]
 
 
 def published() -> Rows:
-    """What papers state, value by value, and the experiments that are held against it; packs state what their sources ask."""
+    """The statements of papers, value by value, and the experiments compared with them; packs state what their sources require."""
     from longhaul.orchestrator.papers.load import load_paper, published_papers
 
     return [
@@ -182,7 +182,7 @@ def published() -> Rows:
 
 
 def _path(run: Mapping[str, Any]) -> str:
-    """The path of a run, as far as the record knows it."""
+    """The path of a run, as far as the database has it."""
     if run["bandwidth_bps"] is None:
         return ""
     return f"{format_rate(run['bandwidth_bps'])}, {format_duration(run['rtt_us'])}"

@@ -4,8 +4,8 @@
               ^                                      |
               '---- renew, release, end -------------'
 
-A dispatcher owns nothing that matters: claims are leases in the database, results are kept by the executor under the run's
-own hash. Killed at any moment, it is replaced by another that puts back what the first had claimed and goes on.
+A dispatcher has no state of its own: claims are leases in the database, and the executor keeps results under the run's hash.
+If it is killed at any moment, another one returns its claimed runs to the queue and continues.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("longhaul.dispatch")
 
-# How long a claim holds without a word of its holder; renewed every second.
+# How long a claim lasts unless its holder renews it; renewed every second.
 _LEASE_S = 20.0
 _RENEW_S = 1.0
 _LOOK_S = 0.1
 _ROOT_PAUSE_S = 5.0
-# So long may nothing be there that takes a run before its followers are told.
+# A run without a suitable worker waits this long before its followers are notified.
 _UNPLACED_S = 10.0
-# What is lost with a worker is tried again so often.
+# How often a run that is lost with a worker is tried again.
 _MOST_ATTEMPTS = 5
 
 
@@ -56,15 +56,15 @@ class Dispatcher:
         self._pending: list[Outcome] = []
         self._looked_s = 0.0
         self._unplaced: dict[str, float] = {}
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._root = ""
         self._root_fence: int | None = None
         self._root_after_s = 0.0
         self._workers = Workers(store.database)
-        self._told_s = -TELL_S
+        self._workers_reported_s = -TELL_S
 
     def serve(self, stop: Stop) -> None:
-        """Dispatch until told to stop; a record that cannot be reached is waited for."""
+        """Dispatch until stopped; wait for an unreachable database."""
         patience_s = 0.0
         recovered = False
         while not stop.is_set():
@@ -86,8 +86,8 @@ class Dispatcher:
             self._settle(self._pending[0])
             self._pending.pop(0)
         self._keep_claims()
-        self._say_unplaced()
-        self._tell_workers()
+        self._report_unplaced()
+        self._report_workers()
         while (kind := self._startable()) and (claims := self._claim(kind)):
             for claim in claims:
                 self._executor.start(claim)
@@ -101,13 +101,13 @@ class Dispatcher:
         return [claim for claim in claims if self._has_root(claim)]
 
     def _has_root(self, claim: Claim) -> bool:
-        """Root's slot of a machine is one, whoever wants it; without it the run goes back for a while."""
+        """A machine has one slot for root, shared by all dispatchers; without it the run returns to the queue for a while."""
         if claim.needs != "root":
             return True
         self._root = root_slot(self._executor.root_host())
         self._root_fence = self._leases.take(self._root, self._name, _LEASE_S, f"run {claim.run_id}")
         if self._root_fence is None:
-            why = {"why": "somebody else has root's slot"}
+            why = {"why": "another dispatcher has root's slot"}
             self._work.release(claim.run_id, claim.fence, why, counted=False)
             self._root_after_s = time.monotonic() + _ROOT_PAUSE_S
         return self._root_fence is not None
@@ -142,29 +142,29 @@ class Dispatcher:
         for run_id in cancelled:
             self._executor.cancel(run_id)
 
-    def _tell_workers(self) -> None:
-        if time.monotonic() - self._told_s > TELL_S:
+    def _report_workers(self) -> None:
+        if time.monotonic() - self._workers_reported_s > TELL_S:
             self._workers.tell(self._name, self._executor.workers(), version("longhaul"))
-            self._told_s = time.monotonic()
+            self._workers_reported_s = time.monotonic()
 
-    def _say_unplaced(self) -> None:
-        """Once a run, that it waits for something that is not there: nobody would know why nothing happens."""
+    def _report_unplaced(self) -> None:
+        """Report once a run that it waits for a worker that does not exist, so that users see why."""
         if time.monotonic() - self._looked_s < _RENEW_S:
             return
         self._looked_s = time.monotonic()
         kinds = self._executor.needs
-        why = f"no worker that is there takes such runs; those take: {', '.join(kinds) or 'none'}"
+        why = f"no connected worker takes such runs; the workers take: {', '.join(kinds) or 'none'}"
         waiting = dict.fromkeys(self._work.unplaced(kinds), why) | dict(self._executor.unplaced())
-        # A cluster that is just being started, or started again, is given a moment.
+        # A cluster that is starting gets a moment.
         self._unplaced = {run_id: self._unplaced.get(run_id, self._looked_s) for run_id in waiting}
-        due = {key for key, since in self._unplaced.items() if self._looked_s - since > _UNPLACED_S} - self._said
+        due = {key for key, since in self._unplaced.items() if self._looked_s - since > _UNPLACED_S} - self._reported
         if due:
             self._work.say_unplaced({run_id: waiting[run_id] for run_id in due})
             _LOG.warning("%d runs wait, the first is %s: %s", len(due), min(due), waiting[min(due)])
-            self._said |= due
+            self._reported |= due
 
     def _give_back(self) -> None:
-        """On an orderly end nobody has to wait for a lease to run out."""
+        """After an orderly end no process has to wait for a lease to expire."""
         try:
             self._work.reclaim(self._name)
             self._workers.tell(self._name, [], "")
@@ -173,26 +173,26 @@ class Dispatcher:
 
 
 def serve_dispatcher(settings: Settings, stop: Stop) -> None:
-    """The dispatcher of one home; where another has it, this one waits for its end, or for its own stop."""
+    """The dispatcher of one home; if another dispatcher has it, this one waits for that one's end or its own stop."""
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store(settings)
-    with contextlib.ExitStack() as held:
-        if _has_home(settings, stop, held):
+    with contextlib.ExitStack() as locks:
+        if _has_home(settings, stop, locks):
             with _executor(settings, store) as executor:
                 Dispatcher(store, settings, executor, settings.origin).serve(stop)
 
 
-def _has_home(settings: Settings, stop: Stop, held: contextlib.ExitStack) -> bool:
-    """Whether the home's lock was taken before the stop. It is asked for again and again: a lock that is waited for hears no stop."""
-    said = False
+def _has_home(settings: Settings, stop: Stop, locks: contextlib.ExitStack) -> bool:
+    """Whether the home's lock was taken before the stop. It is tried again and again: a blocking wait would not notice the stop."""
+    warned = False
     while not stop.is_set():
         try:
-            held.enter_context(locked(settings.home / "dispatch.lock", wait=False))
+            locks.enter_context(locked(settings.home / "dispatch.lock", wait=False))
             return True
         except BlockingIOError:
-            if not said:
+            if not warned:
                 _LOG.warning("another dispatcher has %s; waiting for its end", settings.home)
-            said = True
+            warned = True
             stop.wait(_LOOK_S)
     return False
 
@@ -207,7 +207,7 @@ def _executor(settings: Settings, store: Store) -> LocalSlots | DaskCluster:
 
 
 def main() -> int:
-    """A process of its own beside the API: a guest's trace is decoded here, and requests are answered there."""
+    """A separate process next to the API: traces are decoded here, requests are served there."""
     log_as_json()
     stop = Stop()
     when_asked_to_stop(stop.set)

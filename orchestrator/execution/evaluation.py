@@ -1,7 +1,7 @@
-"""What a run's trace comes to: whether its numbers can be believed, its measures, its gate.
+"""Evaluates a run's trace: whether its numbers can be believed, its measures, its expectations.
 
-A kept run answers for years, but formulas are mended and added: a document says by which code it was measured (`measured_by`), and one that
-was measured by other code is measured again from the kept trace before anybody reads it.
+A run is kept for years, but formulas are corrected and added: a document states which code computed it (`measured_by`), and a document
+of other code is computed again from the kept trace before it is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
 from longhaul.orchestrator.trace.records import Trace, read_trace, trace_sha256
 
-# All that turns a trace into numbers, and what those are held against.
+# All modules that turn a trace into numbers, and the checks of these numbers.
 FORMULAS = (
     wifi_airtime,
     cpu_budget,
@@ -54,7 +54,7 @@ FORMULAS = (
 )
 
 
-# Earlier hashes of formulas that compute the same: what they measured is not measured again.
+# Earlier hashes of formulas that compute the same: their runs are not evaluated again.
 SAME_FORMULAS = {"efa6d239be3e": "0e62fa02c347", "3b467774ee1e": "0e62fa02c347", "d93c343051bb": "0e62fa02c347"}
 
 
@@ -68,7 +68,7 @@ def measured_by() -> str:
 
 
 def formulas_of(source: str) -> str:
-    """The lines of a module that compute: where its parts are imported from and what is written about them may change."""
+    """The lines of a module that compute: imports, docstrings and comments may change."""
     tree, lines = ast.parse(source), source.splitlines()
     for node in ast.walk(tree):
         imports = isinstance(node, ast.Import | ast.ImportFrom)
@@ -80,12 +80,12 @@ def formulas_of(source: str) -> str:
 
 
 def is_current(code: str | None) -> bool:
-    """Whether the formulas of this hash compute as today's do."""
+    """Whether the formulas of this hash compute the same as today's."""
     return SAME_FORMULAS.get(str(code), code) == measured_by()
 
 
 def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument, Trace]:
-    """The document and the trace of a finished run directory; FidelityBroken where its numbers cannot be believed."""
+    """The document and the trace of a finished run directory; FidelityBroken if its numbers cannot be believed."""
     facts = json.loads((directory / "facts.json").read_text())
     trace = read_trace(directory / "trace.bin")
     document: RunDocument = {
@@ -110,7 +110,7 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument,
 
 
 def up_to_date(document: RunDocument, store: Store) -> RunDocument:
-    """A kept run's document by today's formulas; FidelityBroken where today's checks would not have let it pass."""
+    """A kept run's document by today's formulas; FidelityBroken if today's checks refuse it."""
     if is_current(document.get("measured_by")):
         return document
     document = _by_todays_formulas(document, store)
@@ -125,15 +125,15 @@ def _by_todays_formulas(document: RunDocument, store: Store) -> RunDocument:
 
 
 def readable(document: RunDocument, store: Store) -> RunDocument:
-    """A kept run's document to look at: by today's formulas, or as it was measured then with a `caveat` that says why not.
+    """A kept run's document for display: by today's formulas, or as it was computed then with a `caveat` that states why.
 
-    Runs that an earlier kernel or agent made are kept for years, and what today's checks ask of a run they may not have.
+    Kept runs of an earlier kernel or agent may lack facts that today's checks need.
     """
     if is_current(document.get("measured_by")):
         return document
     try:
         document = _by_todays_formulas(document, store)
-        # Where nothing can be written, on a read-only disk, it is measured at every look.
+        # On a read-only disk it is computed at every reading.
         with contextlib.suppress(ResultsError):
             store.revise(document)
         return document
@@ -147,7 +147,7 @@ def readable(document: RunDocument, store: Store) -> RunDocument:
 
 
 def readable_all(documents: Sequence[RunDocument], store: Store) -> list[RunDocument]:
-    """The documents of an experiment by today's formulas, so that a baseline of years ago is measured as what is compared with it is."""
+    """The documents of an experiment by today's formulas, so that an old baseline is computed like the result that it is compared with."""
     found = []
     for document in documents:
         if document["status"] == "failed" or not store.is_kept(document["run"]):
@@ -161,18 +161,18 @@ def readable_all(documents: Sequence[RunDocument], store: Store) -> list[RunDocu
 
 
 def kept_run(key: str, store: Store) -> tuple[RunDocument, Run, Trace]:
-    """All there is of a kept run, by today's formulas where they can measure it."""
+    """A kept run's document, plan and trace, by today's formulas if they can compute it."""
     document = readable(store.get(key), store)
     return document, *run_and_trace(document, store)
 
 
 def run_and_trace(document: RunDocument, store: Store) -> tuple[Run, Trace]:
-    """A kept run as it was planned, and the trace that it left."""
+    """A kept run as it was planned, and its trace."""
     return store.planned(document["run"]), store.trace(document["run"])
 
 
 def rerun_verdict(kept: RunDocument, again: RunDocument) -> RerunVerdict:
-    """Whether every byte of the trace is the same, and which of the programs that made it are not."""
+    """Whether every byte of the trace is the same, and which programs differ."""
     return {
         "run": kept["run"],
         "identical": again["trace_sha256"] == kept["trace_sha256"],
@@ -182,7 +182,7 @@ def rerun_verdict(kept: RunDocument, again: RunDocument) -> RerunVerdict:
 
 
 def _measured(document: RunDocument, run: Run, trace: Trace, facts: measures.Facts) -> RunDocument:
-    """The document with its numbers by today's formulas."""
+    """The document with numbers by today's formulas."""
     checks = fidelity.check_fidelity(run, trace, facts)
     if broken := fidelity.broken_text(checks):
         raise FidelityBroken(

@@ -1,10 +1,10 @@
-"""A run on real hosts holds the leases of its hosts for as long as it goes on, and is over as soon as one is somebody else's.
+"""A run on real hosts holds the leases of its hosts as long as it runs, and ends as soon as one of them is lost.
 
     take all, in the order of their names  ->  renew while it runs  ->  give back
-              |                                   `-- lost: the run is ended at its next sign of life
-              '-- one is taken: HostBusy, and those that were got are given back
+              |                                   `-- lost: the run is ended at its next progress report
+              '-- one is taken: HostBusy, and the leases taken so far are given back
 
-The lab's own cap is kept here too: the caps of all hosts that are held together do not go beyond it.
+The lab's own cap is enforced here too: the caps of all leased hosts together do not exceed it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.database.leases import Leases
     from longhaul.orchestrator.spec.host_policy import Policy
 
-# Whoever dies keeps nobody waiting for longer; the endpoints themselves stop earlier.
+# A dead process delays others no longer than this; the endpoints themselves stop earlier.
 LEASE_S = 20.0
 _RENEW_S = 2.0
 
@@ -35,8 +35,8 @@ Watch = Callable[[Progress], Progress]
 
 
 @contextmanager
-def held_hosts(run: Run, key: str, sink: RunSink) -> Iterator[Watch]:
-    """Hold the hosts of a run; what wraps its progress ends it when they are lost. Runs without hosts hold nothing."""
+def hold_hosts_of_run(run: Run, key: str, sink: RunSink) -> Iterator[Watch]:
+    """Hold the leases of a run's hosts; the wrapper of its progress ends the run when one is lost. Runs without hosts hold none."""
     if not run.hosts:
         yield lambda progress: progress
         return
@@ -57,7 +57,7 @@ def held_hosts(run: Run, key: str, sink: RunSink) -> Iterator[Watch]:
 def hold(
     names: Sequence[str], senders: Sequence[str], who: str, about: str, leases: Leases, settings: Settings
 ) -> Iterator[Callable[[], None]]:
-    """Hold these hosts, some of which send; what is given raises LeaseLost as soon as one is somebody else's."""
+    """Hold the leases of these hosts, some of which send; the returned check raises LeaseLost as soon as one is lost."""
     from longhaul.orchestrator.spec.host_policy import load_policy
 
     holder = f"{who} of {socket.gethostname()}-{os.getpid()}-{threading.get_native_id()}"
@@ -65,12 +65,12 @@ def hold(
     try:
         for name in sorted(names):
             fences[name] = _take(leases, name, holder, about)
-        _hold_to_rate(load_policy(settings), leases, senders, holder)
+        _check_lab_rate(load_policy(settings), leases, senders, holder)
         with _renewed(leases, fences, holder) as lost:
 
             def check() -> None:
                 if lost:
-                    raise LeaseLost("running on", lost[0], _whose(leases, lost[0]), "ask them, and run it again")
+                    raise LeaseLost("running on", lost[0], _whose(leases, lost[0]), "ask its holder, then run it again")
 
             yield check
     finally:
@@ -81,19 +81,21 @@ def hold(
 def _take(leases: Leases, name: str, holder: str, about: str) -> int:
     fence = leases.take(name, holder, LEASE_S, about)
     if fence is None:
-        raise HostBusy("taking host", name, _whose(leases, name), "wait for it, or ask them; see `longhaul hosts list`")
+        raise HostBusy(
+            "taking host", name, _whose(leases, name), "wait for it, or ask its holder; see `longhaul hosts list`"
+        )
     return fence
 
 
 def _whose(leases: Leases, name: str) -> str:
     found = leases.get(name)
     if found is None or found["holder"] is None:
-        return "its lease ran out, because the record could not be reached"
+        return "its lease ran out, because the database could not be reached"
     return f"{found['holder']} has it" + (f" for {found['about']}" if found["about"] else "")
 
 
-def _hold_to_rate(policy: Policy, leases: Leases, senders: Sequence[str], holder: str) -> None:
-    """Sending hosts of this run and whatever else is held: nobody knows what a person does on a host of theirs."""
+def _check_lab_rate(policy: Policy, leases: Leases, senders: Sequence[str], holder: str) -> None:
+    """Check the lab's cap over all leased hosts that may send; a manually leased host counts, as its use is unknown."""
     if policy.rate_bps is None:
         return
     others = [
@@ -108,7 +110,7 @@ def _hold_to_rate(policy: Policy, leases: Leases, senders: Sequence[str], holder
 
 @contextmanager
 def _renewed(leases: Leases, fences: dict[str, int], holder: str) -> Iterator[list[str]]:
-    """Renew in a thread; the names of what was lost appear in the list."""
+    """Renew in a thread; the names of lost hosts appear in the list."""
     lost: list[str] = []
     over = threading.Event()
 

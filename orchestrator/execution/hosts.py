@@ -1,4 +1,4 @@
-"""The hosts of a lab as people see them: what the policy allows, who has them, how they were last; and the way to stop everything on them."""
+"""The hosts of a lab as users see them: permitted uses, lease holders, last known states; and a stop of all runs on them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from longhaul.orchestrator.system.settings import Settings
 
 Row = dict[str, Any]
 
-# Long enough for a person to see what is the matter before the next run begins.
+# Long enough for a user to find the cause before the next run begins.
 STOPPED_S = 60.0
 _CALENDAR_DAYS = 14
 _MOST_ENTRIES = 20
 
 
 def policy_if_any(settings: Settings) -> Policy | None:
-    """The policy, where there is one: a lab need not have hosts."""
+    """The policy, or None: a lab need not have hosts."""
     return load_policy(settings) if settings.hosts.is_file() else None
 
 
@@ -37,16 +37,16 @@ def host_rows(settings: Settings, store: Store) -> list[Row]:
 
 
 def host_row(settings: Settings, policy: Policy, name: str, lease: Row | None) -> Row:
-    """One host: who has it, what it may be used for, when it is closed, how it was last."""
+    """One host: its lease, permitted uses, maintenance times and last known state."""
     host, now = policy.host(name), datetime.now(UTC)
     health = read_health(settings.home, name)
-    held = lease is not None and lease["holder"] is not None
+    leased = lease is not None and lease["holder"] is not None
     return {
         "host": name,
-        "free": not held and host.closed(now, now + timedelta(seconds=1)) is None,
-        "holder": lease["holder"] if held and lease else None,
-        "about": lease["about"] if held and lease else "",
-        "until_s": lease["until_s"] if held and lease else None,
+        "free": not leased and host.closed(now, now + timedelta(seconds=1)) is None,
+        "holder": lease["holder"] if leased and lease else None,
+        "about": lease["about"] if leased and lease else "",
+        "until_s": lease["until_s"] if leased and lease else None,
         "rate_bps": host.rate_bps,
         "run_bytes": host.run_bytes,
         "day_bytes": host.day_bytes,
@@ -61,7 +61,7 @@ def host_row(settings: Settings, policy: Policy, name: str, lease: Row | None) -
 
 
 def _closed(host: HostPolicy, now: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """The times of maintenance to come."""
+    """The coming times of maintenance."""
     end = now + timedelta(days=_CALENDAR_DAYS)
     at, count = now, 0
     while count < _MOST_ENTRIES and (span := host.closed(at, end)) is not None:
@@ -70,7 +70,7 @@ def _closed(host: HostPolicy, now: datetime) -> Iterator[tuple[datetime, datetim
 
 
 def stop_in_record(store: Store, policy: Policy, who: str, names: Sequence[str] = ()) -> Row:
-    """Cancel what is queued or runs on hosts, and take the hosts away from whoever has them: their runs end within seconds."""
+    """Cancel queued and running experiments on hosts, and seize the hosts' leases: their runs end within seconds."""
     chosen = [*names] or [*policy.hosts]
     for name in chosen:
         policy.host(name)
@@ -84,14 +84,14 @@ def stop_in_record(store: Store, policy: Policy, who: str, names: Sequence[str] 
 
 
 def stop_on_hosts(policy: Policy, names: Sequence[str]) -> list[Row]:
-    """Tell each host itself, whoever's runs are there; all at the same time."""
+    """Stop all runs on each host directly, whoever started them; all hosts at the same time."""
     with ThreadPoolExecutor(max(1, len(names)), "stop") as threads:
         return list(threads.map(lambda name: _halt(policy, name), names))
 
 
 def _halt(policy: Policy, name: str) -> Row:
     try:
-        said = ask_program(ssh_command(policy, name, AGENT_ON_HOST, "halt"), f"stopping runs on {name} by")
-        return {"host": name, "stopped": int(said.strip() or 0), "problem": ""}
+        stopped = ask_program(ssh_command(policy, name, AGENT_ON_HOST, "halt"), f"stopping runs on {name} by")
+        return {"host": name, "stopped": int(stopped.strip() or 0), "problem": ""}
     except (BackendError, PlanError, ValueError) as error:
         return {"host": name, "stopped": None, "problem": str(error)}

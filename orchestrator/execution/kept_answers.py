@@ -1,4 +1,4 @@
-"""A run that is kept already is answered from the store, by today's formulas, instead of being run again."""
+"""Answers a kept run from the store, by today's formulas, instead of running it again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from longhaul.orchestrator.system.errors import FidelityBroken, RunDamaged
 
 
 def answer_from_store(key: str, store: Store) -> RunDocument | None:
-    """The document of the kept run with this id; None where it has to be run.
+    """The document of the kept run with this id; None if it must be run.
 
     A run that today's checks refuse is deleted. A damaged one stays until the next run of the same id replaces it.
     """
@@ -25,7 +25,7 @@ def answer_from_store(key: str, store: Store) -> RunDocument | None:
         store.delete(key)
         return None
     except RunDamaged:
-        # Measuring it again would have read the damaged files.
+        # Evaluating it again would read the damaged files.
         return None
     store.adopt(known)
     return known | {"cached": True}

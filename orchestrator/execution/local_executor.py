@@ -1,7 +1,7 @@
-"""The executor by default: as many runs at a time on this machine as it has slots.
+"""The default executor: as many runs at a time on this machine as it has slots.
 
-An executor is given claimed runs and says what became of them; it never touches the queue. A run that needs the machine to
-itself, because it goes by the real clock, starts when nothing else runs, and nothing starts beside it.
+An executor gets claimed runs and reports their outcomes; it never touches the queue. A run that needs the machine for itself,
+because it runs in real time, starts when no other run is active, and no other starts until it ends.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from longhaul.orchestrator.system.settings import Settings
 if TYPE_CHECKING:
     from longhaul.orchestrator.live.run_export import Live
 
-# What is measured by a run on hosts is not measured here.
-_BESIDE_OTHERS = ("sandbox", "programs", "hosts")
-# Hosts that somebody has are asked for again after so long.
+# A run on hosts measures nothing on this machine.
+_SHAREABLE = ("sandbox", "programs", "hosts")
+# Leased hosts are tried again after this time.
 _HOSTS_PAUSE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a claimed run: kept, or a document that says why not, or to be given back."""
+    """The outcome of a claimed run: kept, or a document with its error, or to be returned to the queue."""
 
     claim: Claim
     status: str
     document: RunDocument | None = None
     why: str = ""
-    # Whether it was an attempt: what is given back too often is not tried for ever.
+    # Whether it counts as an attempt: their number is limited.
     counted: bool = True
 
 
 class Executor(Protocol):
-    """Carries out claimed runs, somewhere."""
+    """Runs claimed runs, somewhere."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Which kinds of run it can carry out as things are."""
+        """Which kinds of run it can run now."""
         ...
 
     def room(self, needs: str) -> bool:
@@ -77,11 +77,11 @@ class Executor(Protocol):
         ...
 
     def cancel(self, run_id: str) -> None:
-        """Nobody wants it any more."""
+        """End a run that is no longer wanted."""
         ...
 
     def running(self) -> Mapping[str, tuple[int, float]]:
-        """What runs: id -> (fence, virtual seconds reached)."""
+        """Active runs: id -> (fence, virtual seconds reached)."""
         ...
 
     def root_host(self) -> str:
@@ -89,15 +89,15 @@ class Executor(Protocol):
         ...
 
     def unplaced(self) -> Mapping[str, str]:
-        """Which of its runs nothing that is there can carry out: id -> why."""
+        """Runs that no connected worker can run: id -> why."""
         ...
 
     def workers(self) -> list[Worker]:
-        """Who is there to carry them out."""
+        """The workers that run them."""
         ...
 
     def outcomes(self, wait_s: float) -> list[Outcome]:
-        """What ended since the last call; waits so long for the first."""
+        """Outcomes since the last call; waits so long for the first."""
         ...
 
 
@@ -106,7 +106,7 @@ class _Slot:
     claim: Claim
     virtual_s: float = 0.0
     cancelled: threading.Event = field(default_factory=threading.Event)
-    # It was given up; otherwise it is run again.
+    # The user cancelled it; otherwise it is run again.
     unwanted: bool = False
 
     def report(self, virtual_ns: int) -> None:
@@ -150,15 +150,15 @@ class LocalSlots:
             return False
         if not self._slots:
             return True
-        beside = all(slot.claim.needs in _BESIDE_OTHERS for slot in self._slots.values())
-        return needs in _BESIDE_OTHERS and beside and len(self._slots) < self._most
+        all_shareable = all(slot.claim.needs in _SHAREABLE for slot in self._slots.values())
+        return needs in _SHAREABLE and all_shareable and len(self._slots) < self._most
 
     def _has_hosts(self) -> bool:
         return any(slot.claim.needs == "hosts" for slot in self._slots.values())
 
     def start(self, claim: Claim) -> None:
         self._slots[claim.run_id] = slot = _Slot(claim)
-        self._threads.submit(self._carry_out, slot)
+        self._threads.submit(self._run_slot, slot)
 
     def cancel(self, run_id: str) -> None:
         if slot := self._slots.get(run_id):
@@ -186,15 +186,15 @@ class LocalSlots:
                 self._hosts_after_s = time.monotonic() + _HOSTS_PAUSE_S
         return found
 
-    def _carry_out(self, slot: _Slot) -> None:
-        outcome = carry_out(
+    def _run_slot(self, slot: _Slot) -> None:
+        outcome = run_claim(
             slot.claim, self._settings, self._store, self._staging, slot.report, self._live, lambda: slot.unwanted
         )
         self._ended.put(outcome)
 
 
 def arrived(ended: queue.SimpleQueue[Outcome], wait_s: float) -> list[Outcome]:
-    """All that is there, or the first that comes within that time."""
+    """All available outcomes, or the first that arrives within that time."""
     found: list[Outcome] = []
     with contextlib.suppress(queue.Empty):
         while True:
@@ -202,7 +202,7 @@ def arrived(ended: queue.SimpleQueue[Outcome], wait_s: float) -> list[Outcome]:
     return found
 
 
-def carry_out(
+def run_claim(
     claim: Claim,
     settings: Settings,
     store: Store,
@@ -211,7 +211,7 @@ def carry_out(
     live: Live | None = None,
     unwanted: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """A claimed run, carried out here and kept; whatever happens, there is an outcome. Of one that is `unwanted` the part is kept that was made."""
+    """Run a claimed run here and keep it; every error gives an outcome. Of an `unwanted` one the simulated part is kept."""
     run = Run.from_json(claim.run)
     try:
         keeps_partial = unwanted if claim.rerun_of is None else lambda: False
@@ -221,7 +221,7 @@ def carry_out(
         known = answer_from_store(claim.run_id, store)
         document = known or runner.run(run, claim.spec, staging, report)
         if document["run"] != claim.run_id:
-            what = f"its programs are not those it was queued with: it came out as {document['run']}"
+            what = f"its programs are not those it was queued with: its id is now {document['run']}"
             raise BackendError("running", claim.run_id, what, "submit the experiment again")
         return Outcome(claim, document["status"], document)
     except RunCancelled as error:
@@ -232,17 +232,17 @@ def carry_out(
     except HostBusy as error:
         return Outcome(claim, "queued", why=str(error), counted=False)
     except ResultsError as error:
-        # The record could not be reached: nothing was wrong with the run, and if it was kept its folder is found again.
+        # The database is unreachable, which is not the run's fault; if it was kept, its folder is found again.
         return Outcome(claim, "queued", failed_document(run, claim.run_id, error), why=str(error))
     except LonghaulError as error:
         return Outcome(claim, "failed", failed_document(run, claim.run_id, error))
-    except Exception as error:  # one faulty run must not take the others' dispatcher with it
+    except Exception as error:  # one faulty run must not end the dispatcher of the others
         fault = BackendError("running", f"run {claim.run_id}", f"{type(error).__name__}: {error}", "please report this")
         return Outcome(claim, "failed", failed_document(run, claim.run_id, fault))
 
 
 def rerun_outcome(claim: Claim, store: Store, again: RunDocument) -> Outcome:
-    """What a run that was carried out once more says of the kept one."""
+    """The outcome of a rerun, compared with the kept run."""
     verdict = rerun_verdict(store.get(str(claim.rerun_of)), again)
     status: RunEnd = "done" if verdict["identical"] else "missed"
     return Outcome(claim, status, again | {"run": claim.run_id, "status": status, "rerun": verdict})

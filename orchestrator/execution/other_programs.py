@@ -1,8 +1,8 @@
-"""Which kept runs other programs made than those that would make them today: another kernel, agent or module.
+"""Finds kept runs whose programs differ from today's: another kernel, agent or module.
 
-    a run, or an experiment --record--> identities --a run that has one--> its plan --backend--> today's identity --> what differs
+    a run, or an experiment --database--> identities --a run of each--> its plan --backend--> today's identity --> what differs
 
-Runs of one identity have one answer. It needs the manifest of one of them, and no trace.
+Runs of one identity share one answer, which needs the manifest of one of them and no trace.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.settings import Settings
 
-# So long an answer stands: programs are built seldom, and lists are asked for often.
+# An answer is valid this long: programs are built seldom, and lists are requested often.
 _FRESH_S = 30.0
-_MOST_REMEMBERED = 100_000
+_MOST_CACHED = 100_000
 
 
 def differing_programs(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Which of the programs that make a run are not the same in two identities, with the beginnings of their hashes."""
+    """The programs that differ between two identities, with the beginnings of their hashes."""
     return [
         f"{name}: {then[name][:12] if name in then else 'none'} then, {value[:12]} now"
         for name, value in now.items()
@@ -39,12 +39,12 @@ def differing_programs(then: Mapping[str, str], now: Mapping[str, str]) -> list[
 
 
 class OtherPrograms:
-    """Of the runs of one store, beside the programs of this machine."""
+    """Compares the runs of one store with the programs of this machine."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
         self._store = store
-        # The id of a run is a hash of its identity too, and the runs of an experiment that is done stay what they are.
+        # The id of a run is a hash of its identity too, and the runs of a finished experiment do not change.
         self._of_run: dict[str, str] = {}
         self._of_experiment: dict[str, dict[str, str]] = {}
         self._plans: dict[str, Run] = {}
@@ -53,11 +53,11 @@ class OtherPrograms:
         self._until_s = 0.0
 
     def of_run(self, run_id: str) -> list[str]:
-        """The programs of a kept run that are not today's; nothing where today's are not here, or cannot read its plan."""
+        """The programs of a kept run that are not today's; none if today's are missing here, or cannot read its plan."""
         return self.of_runs([run_id])[run_id]
 
     def of_runs(self, run_ids: Sequence[str]) -> dict[str, list[str]]:
-        """The same of each; nothing of those that are not kept."""
+        """The same for each; none for runs that are not kept."""
         self._forget()
         known = {run_id: text for run_id in run_ids if (text := self._of_run.get(run_id)) is not None}
         if new := [run_id for run_id in run_ids if run_id not in known]:
@@ -67,12 +67,12 @@ class OtherPrograms:
         return {run_id: self._answer(known[run_id], run_id) if run_id in known else [] for run_id in run_ids}
 
     def of_experiments(self, status: Mapping[str, str]) -> dict[str, list[str]]:
-        """The same of all runs of each experiment together, by its status; nothing of one that goes on."""
+        """The same for all runs of each experiment together, by its status; none for one that is running."""
         self._forget()
         known = {key: one for key in status if (one := self._of_experiment.get(key)) is not None}
         if new := [key for key, its in status.items() if its not in LIVE and key not in known]:
             found = self._identities().of_experiments(new)
-            # Runs of one that was given up may still be made for others.
+            # Runs of a cancelled experiment may still be made for others.
             self._of_experiment.update({key: one for key, one in found.items() if status[key] in KEPT})
             known |= found
         return {key: self._union(known.get(key, {})) for key in status}
@@ -90,7 +90,7 @@ class OtherPrograms:
             self._backends, self._answers = {}, {}
             self._until_s = time.monotonic() + _FRESH_S
         for known in (self._of_run, self._of_experiment):
-            if len(known) > _MOST_REMEMBERED:
+            if len(known) > _MOST_CACHED:
                 known.clear()
 
     def _answer(self, identity: str, run_id: str) -> list[str]:
@@ -105,7 +105,7 @@ class OtherPrograms:
         return answers[identity]
 
     def _today(self, run: Run) -> dict[str, str]:
-        """The programs that would make this run now. A module that the run brought along is its plan's, and not built for this."""
+        """The programs that would make this run now. A user-supplied module belongs to the plan, and is not built for this."""
         backends = self._backends
         if run.backend not in backends:
             backends[run.backend] = open_backend(run.backend, self._settings)

@@ -1,6 +1,6 @@
-"""A real path and its twin: what `longhaul hosts measure` found, as an experiment that replays it in the sandbox, and how near that comes.
+"""A measured real path and its twin: an experiment that replays the results of `longhaul hosts measure` in the sandbox, and a comparison.
 
-probes of the idle path  -> least round trip, jitter, losses          a bulk transfer -> rate, what the queue holds
+probes of the idle path  -> least round trip, jitter, losses          a bulk transfer -> rate, size of the queue
                     `----------------> twin.yaml <---------------'
 the transfer's run, and the twin's run in the sandbox -> a table, and a report with both
 """
@@ -34,19 +34,19 @@ from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import format_duration, format_rate
 from longhaul.orchestrator.trace.records import Trace
 
-# Of the host's cap: a flow that gets so much has met the cap, and not the path's end.
+# Share of the host's cap: a flow with this rate has met the cap, not the path's limit.
 _CAPPED_SHARE = 0.93
 _WARMUP_SHARE = 0.25
 _LEAST_JITTER_US = 200
 _LEAST_BUFFER_US = 1_000
-# Of a loss-free path a probe says no more than this.
+# On a loss-free path a probe gives no closer bound than this.
 _FEW_LOSSES = 3
 COMPARED = ("goodput", "rtt_min", "rtt_p50", "rtt_p95", "retransmits", "cwnd_mean")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPath:
-    """What was found of a path; rates are of frames."""
+    """The properties of a measured path; rates count frames."""
 
     sender: str
     receiver: str
@@ -64,12 +64,12 @@ class MeasuredPath:
     ecn_kept: bool
 
     def as_document(self) -> dict[str, Any]:
-        """For --json."""
+        """The document for --json."""
         return asdict(self)
 
 
 def measure_path(settings: Settings, store: Store, sender: str, receiver: str, seconds: int) -> MeasuredPath:
-    """Probe the path while it is idle, then fill it; the run that filled it is kept."""
+    """Probe the path while it is idle, then fill it; the run that fills it is kept."""
     policy = load_policy(settings)
     with hold(
         (sender, receiver), (sender,), "measuring", f"the path from {sender} to {receiver}", store.leases, settings
@@ -95,7 +95,7 @@ def _fill(
     plan = compile_plan(parse_experiment(spec), backend="hosts", hosts=(sender, receiver))
     with opened_live(settings, store) as live:
         pipeline = Pipeline(open_backend("hosts", settings), store, use_cache=False, live=live)
-        document = _carried_out(pipeline, plan)
+        document = _run_single(pipeline, plan)
     return plan.runs[0], store.trace(document["run"]), document["run"]
 
 
@@ -107,9 +107,9 @@ def _summed_up(run: Run, trace: Trace, key: str, idle: IdlePath) -> MeasuredPath
     acks = of_flow(trace.acks, 0)
     loaded_us = acks["rtt_us"][(acks["rtt_us"] > 0) & (acks["t_ns"] >= begin_s * 1e9)]
     least_us = int(min(idle.rtt_us))
-    # Single late packets are the hosts', and say nothing of a queue.
+    # Hosts cause single late packets; they do not indicate a queue.
     highest_us = float(np.percentile(loaded_us, 95)) if len(loaded_us) else least_us
-    # Half of what varies evenly by so much to either side lies within so much; no packet can come before it was sent.
+    # Half of a uniform variation by this amount to either side; no packet can arrive before it was sent.
     jitter_us = min(int(idle.percentile_us(75) - idle.percentile_us(25)), least_us // 2)
     return MeasuredPath(
         sender=run.hosts[0].node,
@@ -130,7 +130,7 @@ def _summed_up(run: Run, trace: Trace, key: str, idle: IdlePath) -> MeasuredPath
 
 
 def _rounded(bps: float) -> int:
-    """Three digits: more was not measured."""
+    """Round to three digits, the precision of the measurement."""
     step = int(10 ** max(0, math.floor(math.log10(max(bps, 1))) - 2))
     return max(step, round(bps / step) * step)
 
@@ -159,12 +159,12 @@ def twin_of(path: MeasuredPath, seconds: int) -> str:
     }
     notes = ["Written by `longhaul hosts measure`; replays a real path in the sandbox."]
     if path.capped:
-        notes.append("The transfer met the host's cap: the path may have more to give.")
+        notes.append("The transfer met the host's cap: the path may be faster.")
     return document_text(spec, notes)
 
 
 def compare_twin(real: RunDocument, twin: RunDocument) -> list[dict[str, Any]]:
-    """A row a measure: what the real path gave, what its twin gives, and by how much that is off."""
+    """A row a measure: the value of the real path, the value of its twin, and the difference."""
     rows = []
     for measure in COMPARED:
         there, here = value_of(real, measure, "app"), value_of(twin, measure, "app")
@@ -177,11 +177,11 @@ def run_twin(settings: Settings, store: Store, experiment: Experiment) -> RunDoc
     """The document of the twin's run in the sandbox."""
     plan = compile_plan(experiment)
     with opened_live(settings, store) as live:
-        return _carried_out(Pipeline(open_backend("sandbox", settings), store, live=live), plan)
+        return _run_single(Pipeline(open_backend("sandbox", settings), store, live=live), plan)
 
 
-def _carried_out(pipeline: Pipeline, plan: Plan) -> RunDocument:
-    """The document of a plan's only run; what made it fail is an error here."""
+def _run_single(pipeline: Pipeline, plan: Plan) -> RunDocument:
+    """The document of a plan's only run; a failed run raises its error."""
     (document,) = pipeline.execute(plan)
     if document["status"] == "failed":
         error = document["error"]

@@ -1,4 +1,4 @@
-"""Takes the Runs of plans through: answer from the store what is kept already, run the rest, keep it.
+"""Runs the Runs of plans: answer kept runs from the store, run the others and keep them.
 
 `execute` takes a Plan and gives one document a run (plan/run_document.py), in the plan's order, `jobs` at a time, the longest run
 first. With several jobs one more run is evaluated and kept meanwhile, so that no guest waits for that. An unchanged run is answered from
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Watcher:
-    """What the user at a terminal wants to see; every call may come from any worker thread."""
+    """Callbacks for progress on a terminal; every call may come from any worker thread."""
 
     started: Callable[[int, Run], None] = lambda index, run: None
     progress: Callable[[int, int], None] = lambda index, virtual_ns: None
@@ -45,7 +45,7 @@ class Watcher:
 
 @dataclass(slots=True)
 class Pipeline:
-    """Where plans are run, and answered from."""
+    """Runs plans, and answers kept runs."""
 
     backend: Backend
     store: Store
@@ -58,15 +58,15 @@ class Pipeline:
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def execute(self, plan: Plan, jobs: int = 1) -> list[RunDocument]:
-        """One document a run, in the plan's order. A Ctrl-C ends the guests and keeps what was finished."""
+        """One document a run, in the plan's order. Ctrl-C ends the guests and keeps the finished runs."""
         (documents,) = self.execute_all([plan], jobs)
         return documents
 
     def execute_all(self, plans: Sequence[Plan], jobs: int = 1) -> list[list[RunDocument]]:
-        """The same of several plans as one heap of work; the watcher counts runs through all of them."""
+        """The same for several plans as one list of work; the watcher counts runs over all of them."""
         specs = [plan.experiment.model_dump(mode="json", exclude_none=True) for plan in plans]
         runs = [(run, spec) for plan, spec in zip(plans, specs, strict=True) for run in plan.runs]
-        # Nothing long is left for the end, when the other workers have nothing to do.
+        # The longest runs start first, so that no worker is idle at the end.
         order = sorted(range(len(runs)), key=lambda index: -wall_estimate_s(runs[index][0]))
         self._cancelled.clear()
         room = threading.Semaphore(max(1, jobs))

@@ -1,8 +1,8 @@
-"""Where the reproduction of a published figure stands in a lab: which of its runs are kept, what they say of each claim, its pictures.
+"""The status of a published figure's reproduction in a lab: which of its runs are kept, the verdict of each claim, its charts.
 
-    Figure --extent--> its experiments --compiled--> ids of runs --the record--> documents --verdicts.py--> a verdict a claim
+    Figure --extent--> its experiments --compiled--> ids of runs --database-->  documents --verdicts.py--> a verdict a claim
 
-`full` is what the paper did, `quick` the fewest points that give the verdicts. Only runs that these very programs would make
+`full` covers the paper's points, `quick` the fewest points that give the verdicts. Only runs that exactly these programs would make
 count, by their ids. A claim is judged when all runs of its experiment have ended, and is `not run` before.
 """
 
@@ -40,40 +40,40 @@ from longhaul.orchestrator.spec.sweep import count_points
 from longhaul.orchestrator.system.errors import FidelityBroken
 from longhaul.orchestrator.system.settings import Settings
 
-# A picture of a figure for an answer: its plates as SVG, and its numbers as CSV.
+# A chart of a figure for a response: its plates as SVG, and its numbers as CSV.
 Picture = dict[str, Any]
 Extent = Literal["quick", "full"]
 EXTENTS: tuple[Extent, ...] = ("quick", "full")
 NOT_RUN = "not run"
-# Of a line over time in a picture.
+# Points of a line over time in a chart.
 _POINTS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The runs of an experiment as these programs would make them: ids in order, and what they take on one processor."""
+    """The runs of an experiment as these programs would make them: ids in order, and their time on one processor."""
 
     experiment: Experiment
     run_ids: Sequence[str]
     wall_s: float
-    # One run of each set of modules and what it was made with: as long as that is the same, so are the ids.
+    # One run of each set of modules and its identity: while that is unchanged, so are the ids.
     probes: Sequence[tuple[Run, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many runs an extent has, and how far they are."""
+    """How many runs an extent has, by status."""
 
     runs: int
     kept: int
     live: int
     failed: int
-    # None where nobody looked.
+    # None if it was not computed.
     wall_estimate_s: float | None
 
     @property
     def complete(self) -> bool:
-        """Whether every run has ended and left something to judge by."""
+        """Whether every run has ended with numbers to judge."""
         return self.kept + self.failed == self.runs
 
 
@@ -86,14 +86,14 @@ class Standing:
     extent: Extent
     counts: Mapping[Extent, Count]
     verdicts: Sequence[Verdict]
-    # Of each shipped experiment: what its runs are called in lists, and what those that ended came to.
+    # For each shipped experiment: the name of its runs in lists, and the documents of finished runs.
     names: Mapping[str, str]
     aggregates: Mapping[str, str]
     documents: Mapping[str, Sequence[RunDocument]]
 
 
 class Standings:
-    """Looks figures up in one lab."""
+    """Looks up the status of figures in one lab."""
 
     def __init__(self, settings: Settings, store: Store, desk: Desk) -> None:
         self._settings, self._store, self._desk = settings, store, desk
@@ -101,13 +101,13 @@ class Standings:
         self._planning = threading.Lock()
 
     def look(self, paper: str, figure: str, extent: Extent | None = None) -> Standing:
-        """A figure by the runs of that extent, or of the fullest that has been carried out."""
+        """A figure by the runs of that extent, or of the fullest extent with runs."""
         found = load_paper(paper)
         (one,) = find_figures(found, figure)
         return self._look(found, one, extent, open_backend("sandbox", self._settings))
 
     def survey(self, paper: str, extent: Extent | None = None) -> list[Standing]:
-        """All figures of a paper; one of which no run was ever recorded is not compiled, which would take its time."""
+        """All figures of a paper; a figure without any recorded run is not compiled, which would take long."""
         found = load_paper(paper)
         backend = open_backend("sandbox", self._settings)
         names = {name: experiment_of(name).experiment for one in found.figures for name in _experiments(one)}
@@ -131,7 +131,7 @@ class Standings:
         for claim in one.claims:
             name = experiment_name(one, claim)
             plan = planned[extent][name]
-            # Of some of its points nobody can say what all would.
+            # Verdicts need all points.
             whole = len(documents[name]) == len(set(plan.run_ids))
             judged = judge_claim(one.name, claim, documents[name], plan.experiment.aggregate) if whole else None
             verdicts.append(judged or _not_run(one, claim))
@@ -140,10 +140,10 @@ class Standings:
         return Standing(paper, one, extent, counts, verdicts, names, aggregates, documents)
 
     def submit(self, paper: str, figure: str, extent: Extent, owner: str) -> list[str]:
-        """Hand in what that extent of a figure needs; the ids of its experiments. What is kept is not run again."""
+        """Submit the experiments of that extent of a figure; returns their ids. Kept runs are not run again."""
         (one,) = find_figures(load_paper(paper), figure)
         return [
-            self._desk.carry_out(
+            self._desk.queue_internal(
                 _experiment(one, name, extent),
                 {"shipped": name, "reproduces": f"{paper}/{figure}", "extent": extent},
                 owner,
@@ -152,7 +152,7 @@ class Standings:
         ]
 
     def draw(self, standing: Standing) -> list[Picture]:
-        """Its pictures, as far as anything of them was measured: vector graphics, and their numbers as CSV. For one thread at a time."""
+        """Its charts, as far as runs exist: vector graphics, and their numbers as CSV. For one thread at a time."""
         from longhaul.orchestrator.papers.drawings import Measured, draw
 
         measured = {
@@ -168,8 +168,8 @@ class Standings:
                 plates = [
                     {"svg": plate.svg, "width_px": plate.width_px, "title": plate.title} for plate in drawn.plates
                 ]
-                told = {"title": picture.title, "wide": drawn.wide, "plates": plates, "csv": drawn.table.as_csv()}
-                pictures.append(told)
+                entry = {"title": picture.title, "wide": drawn.wide, "plates": plates, "csv": drawn.table.as_csv()}
+                pictures.append(entry)
         return pictures
 
     def _plans(self, figure: Figure, extent: Extent, backend: Backend) -> dict[str, Planned]:
@@ -190,7 +190,7 @@ class Standings:
         return planned
 
     def _documents(self, plan: Planned, known: Mapping[str, str]) -> list[RunDocument]:
-        """What those runs came to that have ended, by today's formulas."""
+        """The documents of the runs that have ended, by today's formulas."""
         ended = [key for key in dict.fromkeys(plan.run_ids) if known.get(key) in (*KEPT, "failed")]
         found = self._store.catalog.documents(ended)
         documents = []
@@ -201,7 +201,7 @@ class Standings:
             try:
                 documents.append(up_to_date(document, self._store) if known[key] in KEPT else document)
             except FidelityBroken:
-                # Its submission will run it again.
+                # A new submission will run it again.
                 continue
         return documents
 
@@ -211,7 +211,7 @@ def _not_run(figure: Figure, claim: Claim) -> Verdict:
 
 
 def _untouched(paper: Paper, figure: Figure, extent: Extent) -> Standing:
-    """A figure of which there is no run at all."""
+    """The status of a figure without any run."""
     experiments = {each: {name: _experiment(figure, name, each) for name in _experiments(figure)} for each in EXTENTS}
     runs = {
         each: sum(one.repeats * count_points(one.sweep) for one in some.values()) for each, some in experiments.items()
@@ -248,7 +248,7 @@ def _count(plans: Mapping[str, Planned], known: Mapping[str, str]) -> Count:
 
 
 def _fullest(counts: Mapping[Extent, Count]) -> Extent:
-    """The full extent where it is complete, else the quick one, unless only of the full one there is something."""
+    """The full extent if it is complete, else the quick one, unless only the full one has runs."""
     if counts["full"].complete or (counts["full"].kept and not counts["quick"].kept):
         return "full"
     return "quick"

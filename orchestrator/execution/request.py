@@ -1,4 +1,4 @@
-"""What somebody asks a lab for, as plain data: what is sent to a service, and what its desk takes (submission.py)."""
+"""A caller's request to a lab as plain data: sent to a service, and taken by its desk (submission.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PRIORITIES = (-10, 10)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Fields of an experiment, or the name of a shipped one, and changes to it."""
+    """Fields of an experiment, or the name of a shipped one, with changes."""
 
     spec: Mapping[str, Any] | None = None
     shipped: str | None = None

@@ -1,9 +1,9 @@
-"""Runs one Run and keeps what results: stage, run in a backend, decode, evaluate, keep.
+"""Runs one Run and keeps its result: stage, run in a backend, decode, evaluate, keep.
 
     staging folder --run.json--> backend --run directory--> evaluation.py --document, trace--> RunSink
 
-It never asks whether the run is kept already: who may answer from a store asks before (kept_answers.py). Of a store it needs what a RunSink
-(results/run_sink.py) has, so a worker of a cluster, which has no database, runs the same way.
+It never checks whether the run is kept already: callers with a store check before (kept_answers.py). It needs only the part of a store
+that is a RunSink (results/run_sink.py), so a worker of a cluster, which has no database, runs the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.backends.base import Backend, Cost
-from longhaul.orchestrator.execution.host_leases import held_hosts
+from longhaul.orchestrator.execution.host_leases import hold_hosts_of_run
 from longhaul.orchestrator.plan.run import Progress, Run, run_id
 from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
 from longhaul.orchestrator.results.partial_runs import Part, discard_partial
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs Runs in one backend, and gives one sink what results."""
+    """Runs Runs in one backend, and gives their results to one sink."""
 
     backend: Backend
     sink: RunSink
@@ -49,11 +49,11 @@ class Runner:
     judged: Callable[[Trace], None] = lambda trace: None
     # Streams the samples of a run to Prometheus while it is running.
     live: Live | None = None
-    # Whether the part that was simulated is worth keeping when a run is cancelled: its owner gave it up.
+    # Whether to keep the simulated part of a cancelled run: true if its owner cancelled it.
     keeps_partial: Callable[[], bool] = lambda: False
 
     def run(self, run: Run, spec: Mapping[str, Any], staging: Staging, progress: Progress) -> RunDocument:
-        """Run it, whatever is kept; `progress` may raise to end it."""
+        """Run it, even if it is kept; `progress` may raise to end it."""
         identity = self.backend.identity(run)
         return self.run_identified(run, run_id(run, identity), identity, spec, staging, progress, ExitStack())
 
@@ -67,7 +67,7 @@ class Runner:
         progress: Progress,
         until_ended: ExitStack,
     ) -> RunDocument:
-        """The same with its identity and id known; closes `until_ended` when the backend is done, before it evaluates."""
+        """The same with its identity and id known; closes `until_ended` after the backend's end, before the evaluation."""
         discard_partial(self.sink.home, key)
         with (
             staging.directory(key) as directory,
@@ -76,7 +76,7 @@ class Runner:
         ):
             progress = part.watched(progress)
             (directory / "run.json").write_text(json.dumps(run.as_json()))
-            threading.Thread(target=self._make_ready, daemon=True).start()
+            threading.Thread(target=self._load_evaluation, daemon=True).start()
             with self._beside(run, key, directory) as beside:
                 cost = self._run(run, key, directory, beside.watched(progress) if beside else progress)
             until_ended.close()
@@ -98,8 +98,8 @@ class Runner:
         traces = self.backend.growing_traces(run, directory)
         return Part(self.sink.home, directory, traces, run, key, spec, self.keeps_partial)
 
-    def _make_ready(self) -> None:
-        """Load what judging and keeping need: it takes longer than a short run, and a guest leaves time for it."""
+    def _load_evaluation(self) -> None:
+        """Load the modules that evaluate and keep runs, which takes longer than a short run, while the guest runs."""
         import longhaul.orchestrator.execution.evaluation  # noqa: F401
 
         self.sink.make_ready()
@@ -110,7 +110,7 @@ class Runner:
 
     def _run(self, run: Run, key: str, directory: Path, progress: Progress) -> Cost:
         try:
-            with held_hosts(run, key, self.sink) as watch:
+            with hold_hosts_of_run(run, key, self.sink) as watch:
                 return self.backend.run(run, directory, watch(progress))
         except (GuestDied, KernelComplained, RunTimedOut) as error:
             error.hint = "; ".join(filter(None, [error.hint, self.sink.keep_log(directory, key)]))
@@ -125,13 +125,11 @@ def _judged(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocumen
     try:
         return judge(run, key, directory, cost)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # A user-supplied module may have written anything in the guest's name; the project's own may not.
+        # A user-supplied module may have written anything as the guest; the project's own may not.
         if not any(module.source for module in run.modules):
             raise
-        what = f"it makes no sense ({type(error).__name__}: {error})"
-        raise TraceError(
-            "reading what the guest left of", run.experiment, what, "look at what its module does"
-        ) from error
+        what = f"it is malformed ({type(error).__name__}: {error})"
+        raise TraceError("reading the guest's files of", run.experiment, what, "check its module") from error
 
 
 def failed_document(run: Run, key: str, error: LonghaulError) -> RunDocument:
@@ -140,7 +138,7 @@ def failed_document(run: Run, key: str, error: LonghaulError) -> RunDocument:
 
 
 def cancelled_document(run: Run, key: str, reached_s: float) -> RunDocument:
-    """The document of a run that was cancelled, of which a part is kept."""
+    """The document of a cancelled run with a kept part."""
     return {**_unmeasured(run, key, "cancelled"), "partial": {"reached_s": reached_s, "of_s": run.duration_us / 1e6}}
 
 
@@ -164,5 +162,5 @@ def _system_errors(directory: Path) -> Iterator[None]:
         what, named = error.strerror or str(error), str(error.filename or "")
         own = not named or Path(named).is_relative_to(directory)
         hint = remedy(error, "set LONGHAUL_HOME to another folder" if own else "")
-        said = f"{named}: {what}" if named else what
-        raise BackendError("carrying out the run in", str(directory), said, hint) from error
+        text = f"{named}: {what}" if named else what
+        raise BackendError("running in", str(directory), text, hint) from error

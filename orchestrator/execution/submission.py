@@ -1,7 +1,7 @@
-"""A request becomes an experiment of record: read, compiled, every run named by its hash, and queued unless it is kept.
+"""Turns a request into a recorded experiment: read, compiled, every run identified by its hash, and queued unless it is kept.
 
-This is the way into the lab for whoever is not at its command line. What is asked for is data alone: a shipped name or
-fields, never a file of this machine. Code of one's own is what an admin sent before (`admit`), where the operator allows it at all.
+Every caller outside the lab's command line submits here. A request is data only: a shipped name or fields, never a file of this
+machine. User-supplied code is what an admin sent before (`admit`), if the operator allows it at all.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from longhaul.orchestrator.spec.yaml_text import LARGEST_BYTES
 from longhaul.orchestrator.system.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, RunDamaged, SpecError
 from longhaul.orchestrator.system.settings import Settings
 
-# Reading and compiling takes a processor for as long as there are points; more than so many at once only wait for another.
+# Reading and compiling occupies a processor, longer with more points; more than this many at once would only wait for each other.
 _AT_ONCE = 12
 _PATIENCE_S, _SOON_S = 2.0, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """A preview, what is missing for its runs here, and how many of them are kept already where all were looked at."""
+    """A preview, what its runs lack here, and how many of them are kept, if all were checked."""
 
     preview: Preview
     missing: tuple[Missing, ...]
@@ -49,7 +49,7 @@ class Previewed:
 
 
 class Desk:
-    """Where experiments are handed in."""
+    """Takes submitted experiments."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
@@ -59,12 +59,12 @@ class Desk:
         self._turns = threading.BoundedSemaphore(_AT_ONCE)
 
     def plan(self, request: Request, *, trusted: bool = False) -> Plan:
-        """What the request comes to; nothing is recorded. Who is `trusted` may name code that was sent here."""
+        """The plan of the request; nothing is recorded. A `trusted` caller may name submitted code."""
         with self._reading(request, trusted=trusted) as experiment:
             return compile_plan(experiment, **_compiling(request))
 
     def preview(self, request: Request, *, trusted: bool = False) -> Previewed:
-        """What the request comes to while it is written, and whether it could run; nothing is recorded."""
+        """A preview of the request while it is written, and whether it could run; nothing is recorded."""
         with self._reading(request, trusted=trusted) as experiment:
             found = preview(experiment, **_compiling(request))
         backend = open_backend(request.backend, self._settings)
@@ -75,37 +75,37 @@ class Desk:
         return Previewed(found, missing, len(self._store.catalog.measured_by(list(ids))))
 
     def places(self, kernel: str | None = None) -> list[Place]:
-        """Where runs can be carried out, and what is missing for it."""
+        """The places where runs can happen, and what each lacks."""
         return list(places(self._settings, kernel))
 
     @contextmanager
     def _reading(self, request: Request, *, trusted: bool) -> Iterator[Experiment]:
-        """The experiment that is asked for, within the bounds of its asker, for as long as its turn lasts."""
+        """The requested experiment, within its caller's limits, while its slot for reading is held."""
         if not self._turns.acquire(timeout=_PATIENCE_S):
-            what = f"{_AT_ONCE} experiments are being read already"
-            raise OverLimit("reading", "the experiment", what, "ask again in a moment", _SOON_S)
+            what = f"{_AT_ONCE} other experiments are being read"
+            raise OverLimit("reading", "the experiment", what, "try again in a moment", _SOON_S)
         try:
             experiment = self._read(request, OwnCode.SENT if trusted and self._settings.user_code else OwnCode.NONE)
-            self._hold_to_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
+            self._check_count(count_points(experiment.sweep) * (request.repeats or experiment.repeats))
             yield experiment
         finally:
             self._turns.release()
 
     def submit(self, request: Request, owner: str, idempotency_key: str | None = None, *, trusted: bool = False) -> str:
-        """Record and queue it; the id of the experiment."""
-        # Whoever asks again because no answer came gets that one, whatever has filled up meanwhile.
+        """Record and queue it; returns the id of the experiment."""
+        # A repeated request after a lost response gets the first experiment, even if limits are reached meanwhile.
         digest = _digest(asdict(request))
         if known := self._experiments.asked_before(owner, idempotency_key, digest):
             return known
         plan = self.plan(request, trusted=trusted)
         asked = {name: value for name, value in asdict(request).items() if name != "spec"}
-        return self._hand_in(plan, asked, digest, owner, request.backend, request.priority, idempotency_key)
+        return self._record(plan, asked, digest, owner, request.backend, request.priority, idempotency_key)
 
-    def carry_out(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
-        """Record and queue an experiment of ours for the sandbox, with what was asked for instead of it; its id."""
-        return self._hand_in(compile_plan(experiment), asked, _digest(asked), owner, "sandbox")
+    def queue_internal(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
+        """Record and queue one of the project's experiments for the sandbox, with the original request; returns its id."""
+        return self._record(compile_plan(experiment), asked, _digest(asked), owner, "sandbox")
 
-    def _hand_in(
+    def _record(
         self,
         plan: Plan,
         asked: Mapping[str, Any],
@@ -124,7 +124,7 @@ class Desk:
             Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)) for run in plan.runs
         ]
         self._measure_again([one.run_id for one in wanted])
-        self._hold_to_quota(owner, len(wanted))
+        self._check_quota(owner, len(wanted))
         return self._experiments.submit(
             Submission(
                 id=secrets.token_hex(8),
@@ -143,27 +143,27 @@ class Desk:
         )
 
     def admit(self, source: str, files: Mapping[str, str]) -> None:
-        """Take the sources of a module in, under the hash of their content."""
-        self._insist_on_user_code("receiving module", source)
+        """Store the sources of a module, under the hash of their content."""
+        self._require_user_code("storing module", source)
         admit_sources(files, source, self._settings.cache)
 
     def has(self, source: str) -> bool:
-        """Whether sources with this hash are here."""
+        """Whether sources with this hash are stored."""
         return (self._settings.cache / "own" / source).is_dir()
 
     def rerun(self, run_id: str, owner: str, *, trusted: bool = False) -> str:
-        """Carry a kept run out again, with today's programs; the id of the experiment that says what came of it."""
+        """Run a kept run again, with today's programs; returns the id of the experiment with the comparison."""
         kept = self._store.get(run_id)
         manifest = self._store.manifest(kept["run"])
         run = self._store.planned(kept["run"])
         if any(module.source for module in run.modules):
-            self._insist_on_user_code("running again", kept["run"])
+            self._require_user_code("running again", kept["run"])
             if not trusted:
-                what = "it runs code of somebody's own, which admins alone may start"
+                what = "it runs user-supplied code, which only admins may start"
                 raise NotAllowed("running again", kept["run"], what, "ask an admin")
         backend = open_backend(run.backend, self._settings)
         backend.identity(run)
-        self._hold_to_quota(owner, 1)
+        self._check_quota(owner, 1)
         made = secrets.token_hex(10)
         asked = {"rerun_of": kept["run"]}
         wanted = Wanted(made, run.as_json(), manifest["spec"], _needs(run, backend), rerun_of=kept["run"])
@@ -184,9 +184,9 @@ class Desk:
             )
         )
 
-    def _insist_on_user_code(self, attempting: str, subject: str) -> None:
+    def _require_user_code(self, attempting: str, subject: str) -> None:
         if not self._settings.user_code:
-            what = "this service takes no code of one's own"
+            what = "this service takes no user-supplied code"
             raise NotAllowed(attempting, subject, what, "its operator may allow it with LONGHAUL_USER_CODE=on")
 
     def _read(self, request: Request, own_code: OwnCode) -> Experiment:
@@ -195,25 +195,25 @@ class Desk:
         if request.shipped is not None:
             return shipped_experiment(request.shipped, request.changes, own_code)
         assert request.spec is not None
-        self._hold_to_size(request.spec)
+        self._check_size(request.spec)
         return parse_experiment(request.spec, overrides=request.changes, own_code=own_code)
 
-    def _hold_to_size(self, spec: Mapping[str, Any]) -> None:
-        """Before every point of a sweep is read: as text no larger than a file may be, and no more points than runs may wait."""
+    def _check_size(self, spec: Mapping[str, Any]) -> None:
+        """Check limits before every point of a sweep is read: the size of its text, and the number of points."""
         if len(json.dumps(spec, ensure_ascii=False, default=str)) > LARGEST_BYTES:
             raise SpecError("experiment", [f"larger than {LARGEST_BYTES // 1024} KiB"])
         sweep = spec.get("sweep")
         lists = [sweep] if isinstance(sweep, list) else list(sweep.values()) if isinstance(sweep, dict) else []
-        self._hold_to_count(math.prod(len(values) for values in lists if isinstance(values, list) and values))
+        self._check_count(math.prod(len(values) for values in lists if isinstance(values, list) and values))
 
-    def _hold_to_count(self, runs: int) -> None:
+    def _check_count(self, runs: int) -> None:
         if runs > (most := self._settings.most_queued):
             raise OverLimit(
-                "reading", "the experiment", f"it has {runs} runs, and {most} may wait", "hand it in in parts"
+                "reading", "the experiment", f"it has {runs} runs, and {most} may wait", "submit it in parts"
             )
 
     def _measure_again(self, run_ids: Sequence[str]) -> None:
-        """Of runs that are kept, those that other formulas measured; those that are damaged wait to be run again."""
+        """Evaluate kept runs of other formulas again; damaged ones are queued to be run again."""
         for key, code in self._store.catalog.measured_by(list(dict.fromkeys(run_ids))).items():
             if self._store.fault(key) is not None:
                 self._store.catalog.void(key)
@@ -231,7 +231,7 @@ class Desk:
             except RunDamaged:
                 self._store.catalog.void(key)
 
-    def _hold_to_quota(self, owner: str, runs: int) -> None:
+    def _check_quota(self, owner: str, runs: int) -> None:
         most = self._settings.most_queued
         if (has := self._work.waiting_of(owner)) + runs > most:
             raise OverLimit(
@@ -243,13 +243,13 @@ class Desk:
 
 
 def _compiling(request: Request) -> dict[str, Any]:
-    """What of a request goes into compiling its experiment."""
+    """The fields of a request that its compilation uses."""
     names = ("seed", "repeats", "backend", "where", "clock", "hosts")
     return {name: getattr(request, name) for name in names}
 
 
 def _needs(run: Run, backend: Backend) -> str:
-    """What of a machine a run takes: a slot, that and programs of the machine, a machine to itself, or that with root's rights; or real hosts."""
+    """What a run needs of a machine: a slot, also programs of the machine, the whole machine, also root's rights; or real hosts."""
     if run.hosts:
         return "hosts"
     if run.where == "host":

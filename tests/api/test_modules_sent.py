@@ -79,7 +79,7 @@ def test_only_admins_send_name_and_run_again(service: Service, experiment: Path,
     with service.programs_client("run") as client:
         with pytest.raises(SpecError, match="admins may then upload"):
             client.submit(written)
-        with pytest.raises(NotAllowed, match="admins alone"):
+        with pytest.raises(NotAllowed, match="only admins may start"):
             client._connection.ask("POST", f"/api/v1/runs/{run}/rerun")
 
 

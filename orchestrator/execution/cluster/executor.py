@@ -1,13 +1,13 @@
 """The executor of a lab with more than one machine: claimed runs become tasks of a Dask cluster.
 
     start --> order --> task --> parcel: kept     --> the store here --> done | missed
-                          ^         |--- failed   --> failed, with the worker's words
+                          ^         |--- failed   --> failed, with the worker's error
                           |         |--- lacking  --> the artefacts are sent to that worker,
-                          '---------'                 and the run is ordered of it again
+                          '---------'                 and the run is ordered from it again
               worker lost, scheduler lost, the connection broken  --> queued: given back
 
-Only those faults, which say nothing about the run, give a run back. A task is submitted once (`retries=0`) and the
-scheduler is told not to try again what it lost (`allowed-failures` 0), so that the dispatcher alone counts attempts.
+Only those faults, which are independent of the run, return a run to the queue. A task is submitted once (`retries=0`) and the
+scheduler does not retry lost tasks (`allowed-failures` 0), so that only the dispatcher counts attempts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.database.workers import Worker
 from longhaul.orchestrator.execution.cluster.machines import ROOT, SLOT, programs_of
-from longhaul.orchestrator.execution.cluster.run_remote import Order, Parcel, carry, receive
+from longhaul.orchestrator.execution.cluster.run_remote import Order, Parcel, receive, run_order
 from longhaul.orchestrator.execution.cluster.samples import ExportOfRuns
 from longhaul.orchestrator.execution.cluster.scheduler_link import BROKEN, Helper, SchedulerLink
 from longhaul.orchestrator.execution.kept_answers import answer_from_store
@@ -58,25 +58,25 @@ from longhaul.orchestrator.system.settings import Settings
 
 # Orders and parcels handled at a time: a parcel is decompressed, written and recorded by these.
 _HANDS = 4
-# A parcel of a gigabyte has come by then.
+# A parcel of a gigabyte arrives in this time.
 _ANSWER_S = 120.0
-# A cache that lacks what it was just sent is not sent it for ever.
+# A cache that still lacks artefacts after so many transfers gets no more.
 _MOST_SENT = 3
 
 
-class _NoPlace(Exception):
-    """The worker or the scheduler that a step needs has gone meanwhile."""
+class _PeerGone(Exception):
+    """The worker or the scheduler that a step needs is gone."""
 
 
 @dataclass(slots=True)
 class _Flight:
-    """A claimed run on its way."""
+    """A claimed run on a worker."""
 
     claim: Claim
     files: Mapping[str, Path] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     programs: str | None = None
-    # Whether its samples are wanted, and where it lies in Prometheus.
+    # Whether its samples are exported, and its time in Prometheus.
     streamed: tuple[bool, int | None] = (False, None)
     key: str = ""
     future: Future[Parcel] | None = None
@@ -123,7 +123,7 @@ class DaskCluster:
     def needs(self) -> tuple[str, ...]:
         helpers = self._link.helpers
         kinds = ["sandbox", "programs"] if helpers else []
-        to_themselves = _to_themselves(helpers)
+        to_themselves = _alone_on_machine(helpers)
         kinds += ["alone"] if to_themselves else []
         kinds += ["root"] if any(helper.is_root for helper in to_themselves) else []
         return tuple(kinds)
@@ -134,17 +134,17 @@ class DaskCluster:
         flights = [flight for flight in list(self._flights.values()) if not flight.over]
         stuck = self.unplaced()
         slots = sum(helper.slots for helper in self._link.helpers)
-        # As many more as keep workers from waiting for the dispatcher, and few enough to lose with a worker.
+        # Enough more runs that workers do not wait for the dispatcher, and few enough to lose with a worker.
         if len(flights) - len(stuck) >= slots + math.ceil(slots / 4) + 1:
             return False
         if needs == "programs":
             return not stuck
-        # One at a time of those that have a machine to themselves.
+        # One run at a time of those that need a machine of their own.
         return needs == "sandbox" or not any(flight.claim.needs == needs for flight in flights)
 
     def start(self, claim: Claim) -> None:
         self._flights[claim.run_id] = flight = _Flight(claim)
-        self._hands.submit(self._with_care, flight, self._order)
+        self._hands.submit(self._guarded_step, flight, self._order)
 
     def cancel(self, run_id: str) -> None:
         if flight := self._flights.get(run_id):
@@ -154,7 +154,7 @@ class DaskCluster:
         return {key: (flight.claim.fence, flight.virtual_s) for key, flight in list(self._flights.items())}
 
     def root_host(self) -> str:
-        with contextlib.suppress(_NoPlace):
+        with contextlib.suppress(_PeerGone):
             return self._idlest(ROOT).machine
         return ""
 
@@ -168,7 +168,7 @@ class DaskCluster:
         }
 
     def workers(self) -> list[Worker]:
-        alone = _to_themselves(self._link.helpers)
+        alone = _alone_on_machine(self._link.helpers)
         return [
             Worker(
                 helper.address,
@@ -185,22 +185,22 @@ class DaskCluster:
             self._flights.pop(outcome.claim.run_id, None)
         return found
 
-    def _with_care(self, flight: _Flight, step: Callable[[_Flight], None]) -> None:
-        """One step of a flight; whatever happens, the flight goes on or ends."""
+    def _guarded_step(self, flight: _Flight, step: Callable[[_Flight], None]) -> None:
+        """One step of a flight; after any error, the flight continues or ends."""
         claim = flight.claim
         try:
             if not flight.over:
                 step(flight)
         except LonghaulError as error:
-            # A record that could not be reached says nothing about the run; if it was kept, its folder is found again.
+            # An unreachable database is not the run's fault; if the run was kept, its folder is found again.
             again = isinstance(error, ResultsError) and not isinstance(error, NotFound)
             self._end(flight, Outcome(claim, "queued" if again else "failed", _document(claim, error), why=str(error)))
-        except _NoPlace as error:
+        except _PeerGone as error:
             self._lose(flight, str(error), counted=False)
         except BROKEN as error:
             self._link.look_again()
-            self._lose(flight, f"the cluster did not answer ({type(error).__name__}: {error})", counted=False)
-        except Exception as error:  # one faulty run must not take the others' dispatcher with it
+            self._lose(flight, f"the cluster did not respond ({type(error).__name__}: {error})", counted=False)
+        except Exception as error:  # one faulty run must not end the dispatcher of the others
             what = f"{type(error).__name__}: {error}"
             fault = BackendError("running", f"run {claim.run_id}", what, "please report this")
             self._end(flight, Outcome(claim, "failed", _document(claim, fault)))
@@ -233,7 +233,7 @@ class DaskCluster:
         flight.key = key
         self._by_key[key] = flight
         future = client.submit(
-            carry,
+            run_order,
             Order(key, claim, flight.hashes, f"longhaul-{self._life}", *flight.streamed),
             key=key,
             resources=resources,
@@ -247,24 +247,24 @@ class DaskCluster:
         if flight.over:
             future.release()
         elif self._link.client is not client:
-            raise _NoPlace("the scheduler is gone")
+            raise _PeerGone("the scheduler is gone")
 
     def _client(self) -> Client:
         if (client := self._link.client) is None:
-            raise _NoPlace("the scheduler is gone")
+            raise _PeerGone("the scheduler is gone")
         return client
 
     def _idlest(self, needs: str) -> Helper:
-        """A worker that has its machine to itself; its other runs end before this one begins."""
-        helpers = [one for one in _to_themselves(self._link.helpers) if needs != ROOT or one.is_root]
+        """A worker alone on its machine; its other runs end before this one begins."""
+        helpers = [one for one in _alone_on_machine(self._link.helpers) if needs != ROOT or one.is_root]
         if not helpers:
-            raise _NoPlace("its worker is gone")
+            raise _PeerGone("its worker is gone")
         return max(helpers, key=lambda helper: (helper.slots, helper.address))
 
     def _done(self, flight: _Flight, future: Future[Parcel]) -> None:
-        # After the end there are no hands any more, and nobody who would ask.
+        # After the end no thread is left to handle it, and no caller to ask for it.
         with contextlib.suppress(RuntimeError):
-            self._hands.submit(self._with_care, flight, partial(self._take, future=future))
+            self._hands.submit(self._guarded_step, flight, partial(self._take, future=future))
 
     def _take(self, flight: _Flight, future: Future[Parcel]) -> None:
         if flight.future is not future:
@@ -310,8 +310,8 @@ class DaskCluster:
         client = self._client()
         flight.sent += 1
         if flight.sent > _MOST_SENT:
-            what = f"it was sent {_MOST_SENT} times what it lacks, and lacks it still"
-            raise BackendError("sending artefacts to", parcel.worker, what, "is its LONGHAUL_CACHE full?")
+            what = f"it still lacks artefacts that were sent {_MOST_SENT} times"
+            raise BackendError("sending artefacts to", parcel.worker, what, "check whether its LONGHAUL_CACHE is full")
         names = {sha256: name for name, sha256 in flight.hashes.items()}
         with _reading(flight.claim):
             contents = {sha256: flight.files[names[sha256]].read_bytes() for sha256 in parcel.lacking}
@@ -319,14 +319,14 @@ class DaskCluster:
             client.run(receive, contents, workers=[parcel.worker])
         except LonghaulError:
             raise
-        except Exception as error:  # Dask has many words for a worker that is not there
-            raise _NoPlace(f"its worker {parcel.worker} is gone") from error
+        except Exception as error:  # Dask raises many errors for a missing worker
+            raise _PeerGone(f"its worker {parcel.worker} is gone") from error
         self._submit(flight, parcel.worker)
 
     def _lose(self, flight: _Flight, why: str, *, counted: bool) -> None:
         claim = flight.claim
         error = WorkerLost(
-            "running", f"run {claim.run_id}", why, "submit the experiment again once the cluster is well"
+            "running", f"run {claim.run_id}", why, "submit the experiment again once the cluster runs again"
         )
         self._end(flight, Outcome(claim, "queued", _document(claim, error), why=why, counted=counted))
 
@@ -337,7 +337,7 @@ class DaskCluster:
             flight.over = True
         self._by_key.pop(flight.key, None)
         if flight.future is not None:
-            # What nobody wants is forgotten by the scheduler, and its guest ended by its worker.
+            # The scheduler forgets an unneeded task, and its worker ends the guest.
             flight.future.release()
         self._ended.put(outcome)
 
@@ -356,7 +356,7 @@ class DaskCluster:
 
 @contextlib.contextmanager
 def _reading(claim: Claim) -> Iterator[None]:
-    """A file that is missing here is no fault of the cluster's."""
+    """A file that is missing here is not a fault of the cluster."""
     try:
         yield
     except OSError as error:
@@ -368,7 +368,7 @@ def _document(claim: Claim, error: LonghaulError) -> RunDocument:
     return failed_document(Run.from_json(claim.run), claim.run_id, error)
 
 
-def _to_themselves(helpers: tuple[Helper, ...]) -> list[Helper]:
-    """Workers that share their machine with no other."""
+def _alone_on_machine(helpers: tuple[Helper, ...]) -> list[Helper]:
+    """Workers that are alone on their machine."""
     on_host = Counter(helper.host for helper in helpers)
     return [helper for helper in helpers if on_host[helper.host] == 1]

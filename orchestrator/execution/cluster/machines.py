@@ -1,7 +1,7 @@
-"""What of a worker's machine a run needs besides what can be brought there: programs, rights, the machine to itself.
+"""Properties of a worker's machine that a run needs and that cannot be sent there: programs, rights, an otherwise idle machine.
 
-A run's identity names programs of the machine (Mininet, iperf3; on a host its kernel). They cannot be brought, so a run goes
-to a worker that has exactly these. A worker announces each combination that it has as a resource of Dask's, named by a hash.
+A run's identity names programs of the machine (Mininet, iperf3; on a host its kernel). They cannot be copied, so a run goes
+to a worker that has exactly these. A worker announces each combination that it has as a Dask resource, named by a hash.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from longhaul.orchestrator.system.settings import Settings
 
 SLOT = "sandbox"
 ROOT = "root"
-# Any number of runs may use the same programs, while Dask takes an announced amount apart.
+# Any number of runs may use the same programs, although Dask deducts from an announced amount.
 _PLENTY = 1_000_000
 
 _TOOLS = ("lh-flow", "iperf3")
 
 
 def programs_of(backend: Backend, run: Run) -> str | None:
-    """The resource that stands for the machine's own part of a run's identity; None where there is none."""
+    """The resource for the machine's part of a run's identity; None without such a part."""
     needed = backend.programs(run)
     if not needed:
         return None
@@ -35,14 +35,14 @@ def programs_of(backend: Backend, run: Run) -> str | None:
 
 
 def _probes() -> list[tuple[str, str | None]]:
-    """Each backend of this machine, with its place where it has several: what it needs is the same by every clock."""
+    """Each backend of this machine, with its place if it has several: its needs are the same in virtual and real time."""
     here = [target for target in TARGETS if target.where != HOSTS]
     probed = ((one.backend, one.where if len(targets_of(one.backend)) > 1 else None) for one in here)
     return list(dict.fromkeys(probed))
 
 
 def resources_of(settings: Settings, slots: int) -> dict[str, float]:
-    """What a worker on this machine announces."""
+    """The resources that a worker on this machine announces."""
     found: dict[str, float] = {SLOT: slots}
     for name, where in _probes():
         for tool in _TOOLS:

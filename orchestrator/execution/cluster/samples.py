@@ -1,9 +1,9 @@
-"""The dispatcher's side of the export of runs that workers carry out: places beforehand, and afterwards what is left to do.
+"""The dispatcher's side of the export of workers' runs: their times in Prometheus beforehand, and replays afterwards.
 
-    a worker with LONGHAUL_PROMETHEUS    streams its runs itself, to the places that came with their orders
-    a worker without                     leaves it to this side, which replays a run when it has arrived
+    a worker with LONGHAUL_PROMETHEUS    streams its runs itself, at the times that came with their orders
+    a worker without                     leaves it to the dispatcher, which replays a run when it has arrived
 
-One thread does it all, and takes its time: runs come and go whatever Prometheus does.
+One thread does all of it, so Prometheus never delays runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AGAIN_S = 10.0
 
 
 class ExportOfRuns:
-    """Of one dispatcher."""
+    """The export of one dispatcher's runs."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
@@ -48,13 +48,13 @@ class ExportOfRuns:
         self._thread.start()
 
     def close(self) -> None:
-        """What was not replayed by now, `longhaul export` does."""
+        """Stop; `longhaul export` sends the runs that were not replayed."""
         self._ended.set()
         self._todo.put(None)
         self._thread.join()
 
     def ordered(self, run: Run, run_id: str) -> tuple[bool, int | None]:
-        """Whether its samples are wanted, and where it is to lie; without room it is not streamed."""
+        """Whether its samples are exported, and at which time; without a free time it is not streamed."""
         if self._server is None:
             return False, None
         try:
@@ -64,17 +64,17 @@ class ExportOfRuns:
             return False, None
 
     def received(self, document: RunDocument) -> None:
-        """A run has arrived, with what its worker says of its samples."""
+        """A run has arrived, with its worker's report on its samples."""
         if self._server is None:
             return
-        told, run_id = document.get("prometheus"), document["run"]
-        if told:
-            self._todo.put(partial(write_down, self._store, run_id, told))
-        if not told or told.get("why"):
+        sent, run_id = document.get("prometheus"), document["run"]
+        if sent:
+            self._todo.put(partial(write_down, self._store, run_id, sent))
+        if not sent or sent.get("why"):
             self._todo.put(partial(self._replay, run_id, time.time()))
 
     def heard(self, message: Mapping[str, Any]) -> None:
-        """What a worker's exporter says of itself."""
+        """The counts that a worker's exporter reports."""
         self._todo.put(partial(self._counts.heard, message["exporter"], **message["progress"]))
 
     def _work(self) -> None:
@@ -96,6 +96,6 @@ class ExportOfRuns:
     def _replay(self, run_id: str, since_s: float) -> None:
         name = self._settings.origin
         self._counts.heard(name, since_s, 0, 0, 0)
-        told = send(self._store, self._store.get(run_id), self._server)
-        note(self._store, run_id, told)
-        self._counts.heard(name, None, 0, told["samples"], 0)
+        sent = send(self._store, self._store.get(run_id), self._server)
+        note(self._store, run_id, sent)
+        self._counts.heard(name, None, 0, sent["samples"], 0)

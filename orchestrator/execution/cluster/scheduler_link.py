@@ -1,9 +1,9 @@
-"""The connection to a Dask scheduler: made anew whenever it breaks, by a thread of its own.
+"""The connection to a Dask scheduler: renewed whenever it breaks, by its own thread.
 
-    down --connect, prepare--> up: who works there is asked twice a second --the scheduler goes away--> down
+    down --connect, prepare--> up: its workers are listed twice a second --the scheduler goes away--> down
 
-A client of Dask's that reconnects by itself would forget what it had asked for without a word; this one is thrown away with
-its scheduler, and whoever uses the link is told once.
+A Dask client that reconnects by itself silently forgets its tasks; this one is discarded with its scheduler, and the user of
+the link is notified once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from longhaul.orchestrator.system.errors import BackendError
 
 _LOG = logging.getLogger("longhaul.cluster")
 
-# What a broken connection looks like from within a call.
+# The errors of a broken connection within a call.
 BROKEN = (OSError, CommClosedError, ClosedClientError, CancelledError)
 
 _LOOK_S = 0.5
@@ -35,11 +35,11 @@ _LONGEST_PAUSE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A worker that is there, and what it announced."""
+    """A connected worker, and its announced resources."""
 
     address: str
     host: str
-    # What its machine calls itself; a worker that Dask started by itself does not say.
+    # The host name of its machine; a worker that Dask started itself does not report one.
     machine: str
     resources: Mapping[str, float]
 
@@ -55,7 +55,7 @@ class Helper:
 
 
 class SchedulerLink:
-    """Keeps a client of one scheduler, and knows the workers there."""
+    """Keeps a client of one scheduler, and a list of its workers."""
 
     def __init__(self, address: str, topic: str, heard: Callable[[Any], None], lost: Callable[[], None]) -> None:
         self._address = address
@@ -85,11 +85,11 @@ class SchedulerLink:
 
     @property
     def helpers(self) -> tuple[Helper, ...]:
-        """The workers that are there for runs."""
+        """The connected workers that take runs."""
         return self._helpers
 
     def look_again(self) -> None:
-        """Somebody has seen a sign that the connection is gone; nothing is to be sent there any more."""
+        """Check the connection after a sign that it is lost; nothing more is sent until then."""
         self._client, self._helpers = None, ()
         self._broken.set()
 
@@ -105,7 +105,7 @@ class SchedulerLink:
                     self._follow(client)
             except (*BROKEN, BackendError) as error:
                 if not pause_s:
-                    _LOG.warning("the scheduler %s: %s; trying again until it answers", self._address, error)
+                    _LOG.warning("the scheduler %s: %s; trying again until it responds", self._address, error)
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2 or 0.1)
             finally:
                 self._client, self._helpers = None, ()
@@ -117,20 +117,22 @@ class SchedulerLink:
             allowed = client.run_on_scheduler(fail_at_once)
         except ImportError as error:
             hint = "start the scheduler from an installation of this version of Longhaul"
-            raise BackendError("setting up the scheduler", self._address, f"its Python says: {error}", hint) from error
+            raise BackendError(
+                "setting up the scheduler", self._address, f"its Python reports: {error}", hint
+            ) from error
         if allowed != 0:
             raise BackendError("setting up the scheduler", self._address, f"allowed-failures reads {allowed} and not 0")
 
     def _follow(self, client: Client) -> None:
         scheduler = None
         while client.status == "running":
-            told = client.scheduler_info()
-            if scheduler not in (None, told["id"]):
+            info = client.scheduler_info()
+            if scheduler not in (None, info["id"]):
                 return
-            scheduler = told["id"]
+            scheduler = info["id"]
             self._helpers = tuple(
                 Helper(address, worker["host"], worker.get("longhaul", {}).get("machine", ""), worker["resources"])
-                for address, worker in told["workers"].items()
+                for address, worker in info["workers"].items()
                 if SLOT in worker["resources"] and worker["status"] == "running"
             )
             self._client = client

@@ -1,11 +1,11 @@
-"""`longhaul worker`: a process that carries runs out for a scheduler, and one that watches over it.
+"""`longhaul worker`: a process that runs runs for a scheduler, and one that supervises it.
 
     longhaul worker --------- this module as a process of its own: a Dask worker
       starts it again            ends when its scheduler is gone, and its guests with it
       whenever it ends           waits for a scheduler when it begins
 
-Dask's own nanny ends together with a worker that has lost its scheduler, and would leave nobody to come back when the
-scheduler does. Killed in whatever way, of the two processes neither leaves a guest, nor the other, behind.
+Dask's own nanny ends together with a worker that lost its scheduler, so no process would reconnect later. However either of
+the two processes is killed, no guest and no second process is left.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from longhaul.orchestrator.system.supervise import Stop, keep_going, when_asked_
 
 _LOG = logging.getLogger("longhaul.worker")
 
-# Guests end within a tenth of a second; what is then left of a run is a little arithmetic.
-_LAST_WORDS_S = 10.0
+# Guests end within a tenth of a second; the rest of a run is then a little arithmetic.
+_CLOSE_WITHIN_S = 10.0
 
 _CONFIG = {
-    # Its memory is that of guests, who have limits of their own: Dask must neither pause nor kill.
+    # Its memory is that of guests, which have their own limits: Dask must neither pause nor kill.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -47,7 +47,7 @@ _CONFIG = {
 
 
 def watch_over_worker(scheduler: str, slots: int) -> int:
-    """Keep a worker going until told to stop; the exit code."""
+    """Keep a worker running until it is stopped; the exit code."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -82,9 +82,9 @@ async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
     if living.done():
         await living
     elif worker.status is Status.running:
-        await worker.close(timeout=_LAST_WORDS_S, reason="longhaul-worker-stopped")
+        await worker.close(timeout=_CLOSE_WITHIN_S, reason="longhaul-worker-stopped")
     else:
-        # It still waits for its scheduler, and a worker that has not begun cannot be closed.
+        # It still waits for its scheduler; a worker that has not started cannot be closed.
         living.cancel()
 
 
@@ -95,7 +95,7 @@ async def _live(worker: Worker, slots: int) -> None:
 
 
 def _about(settings: Settings) -> dict[str, Any]:
-    """What this worker has, for people who ask the scheduler; nothing depends on it."""
+    """Facts about this worker, for users who inspect the scheduler; no code depends on them."""
     modules = {
         row["version"]: sorted(file.stem for file in settings.modules(row["version"]).glob("*.ko"))
         for row in built_kernels(settings)

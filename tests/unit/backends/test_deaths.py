@@ -87,7 +87,7 @@ def test_a_crash_without_a_users_module_is_left_as_it_was(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("lines", "says"),
+    ("lines", "text"),
     [
         ("BUG: failure at ./tcp_mine.c:58/mine_ssthresh()!\nKernel panic - not syncing: BUG!\n", "in mine_ssthresh of tcp_mine.c:58"),
         ("BUG: failure at net/ipv4/tcp.c:58/tcp_x()!\nKernel panic - not syncing: BUG!\n", "may be why"),
@@ -102,4 +102,4 @@ def test_a_report_without_a_place_names_the_known_facts(tmp_path: Path, lines: s
     module_crashes.explain(
         death, replace(plain_run(), modules=(Module("tcp_mine", {}, source="0" * 32),)), log, load_settings()
     )
-    assert says in str(death)
+    assert text in str(death)

@@ -17,7 +17,7 @@ from longhaul.orchestrator.backends.hosts.health import read_health
 from longhaul.orchestrator.backends.hosts.path_probe import IdlePath, probe_path
 from longhaul.orchestrator.backends.hosts.run_on_hosts import Conduct
 from longhaul.orchestrator.database.leases import Leases
-from longhaul.orchestrator.execution.host_leases import held_hosts
+from longhaul.orchestrator.execution.host_leases import hold_hosts_of_run
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, HostBusy, LeaseLost, TraceError
@@ -193,11 +193,11 @@ def test_hosts_are_leased_to_one_run_and_lost_to_a_thief(run: Run, tmp_path: Pat
     settings = replace(load_settings(), home=tmp_path)
     store = Store(settings)
     leases = Leases(store.database)
-    with held_hosts(run, "first", store) as watch:
+    with hold_hosts_of_run(run, "first", store) as watch:
         reached: list[int] = []
         report = watch(reached.append)
         report(7)
-        with pytest.raises(HostBusy, match="run first of"), held_hosts(run, "second", store):
+        with pytest.raises(HostBusy, match="run first of"), hold_hosts_of_run(run, "second", store):
             pass
         leases.seize("chicago", "a thief", 60)
         until = time.monotonic() + 30
@@ -218,10 +218,10 @@ def test_the_labs_own_cap_counts_all_leased_hosts(run: Run, lab: Path, tmp_path:
     leases = Leases(store.database)
     fence = leases.take("london", "another", 60)
     assert fence is not None
-    with pytest.raises(HostBusy, match="the lab 150 Mbit/s"), held_hosts(run, "key", store):
+    with pytest.raises(HostBusy, match="the lab 150 Mbit/s"), hold_hosts_of_run(run, "key", store):
         pass
     leases.give_back("london", "another", fence)
-    with held_hosts(run, "key", store):
+    with hold_hosts_of_run(run, "key", store):
         pass
 
 

@@ -96,7 +96,7 @@ def test_a_refusal_is_reported_by_its_name(
     with Staging(store.home) as staging, pytest.raises(BackendError) as raised:
         Runner(Refused(attempt), store).run(plain_run(), {}, staging, lambda virtual_ns: None)
     error = raised.value
-    assert error.attempting == "carrying out the run in"
+    assert error.attempting == "running in"
     assert error.what.endswith(error_text)
     assert helps in error.hint
     assert ("space" in error.hint) == (attempt is no_space)

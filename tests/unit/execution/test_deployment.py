@@ -1,4 +1,4 @@
-"""What is said of a deployment, and what travels to hosts; without a host."""
+"""Reports of deployments, and the files that are sent to hosts; without a host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from longhaul.orchestrator.system.installation import PLAYBOOKS
 HOST = runpy.run_path(str(PLAYBOOKS / "module_utils/longhaul_host.py"), run_name="longhaul_host")
 
 
-def test_the_same_files_travel_as_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_files_are_sent_as_the_same_bytes(tmp_path: Path) -> None:
     for name in ("b.ko", "a.ko"):
         (tmp_path / name).write_text(name)
     first = deployment._pack(sorted(tmp_path.glob("*.ko")), "x", tmp_path / "first.tar").read_bytes()
@@ -27,7 +27,7 @@ def test_the_same_files_travel_as_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("result", "sentence"),
     [
         ({"msg": "loading module x:\n refused"}, "loading module x: refused"),
         (
@@ -37,8 +37,8 @@ def test_the_same_files_travel_as_the_same_bytes(tmp_path: Path) -> None:
         ({"msg": "All items completed", "results": [{"failed": False}, {"failed": True, "msg": "that"}]}, "that"),
     ],
 )
-def test_a_task_that_failed_is_told_in_its_own_words(said: dict[str, Any], sentence: str) -> None:
-    assert deployment._why(said) == sentence
+def test_a_failed_task_is_reported_with_its_own_message(result: dict[str, Any], sentence: str) -> None:
+    assert deployment._why(result) == sentence
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def _record(tmp_path: Path) -> Any:
     return record
 
 
-def test_what_was_found_first_is_what_is_recorded(tmp_path: Path) -> None:
+def test_the_first_state_found_is_recorded(tmp_path: Path) -> None:
     record = _record(tmp_path)
     record.note("sysctls", "a", "1", "2")
     record.note("sysctls", "a", "2", "3")
@@ -64,7 +64,7 @@ def test_what_was_found_first_is_what_is_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lasting", "found"), [(False, "2"), (True, "1")])
-def test_after_another_boot_only_what_lasts_stays_recorded(tmp_path: Path, lasting: bool, found: str) -> None:
+def test_after_another_boot_only_lasting_settings_stay_recorded(tmp_path: Path, lasting: bool, found: str) -> None:
     record = _record(tmp_path)
     record.note("kind", "a", "1", "9", lasting=lasting)
     record.data["changed"]["kind"]["a"]["boot"] = "another"
@@ -78,21 +78,19 @@ def test_nothing_is_changed_without_a_record(tmp_path: Path) -> None:
 
 
 def _library(name: str, monkeypatch: pytest.MonkeyPatch, **host: Any) -> dict[str, Any]:
-    """One of Ansible's modules, on a host of which some is as these functions say."""
+    """One of Ansible's modules, on a host with these functions in place of its own."""
     stand_in: Any = SimpleNamespace(**{**HOST, **host})
     monkeypatch.setitem(sys.modules, "ansible.module_utils.longhaul_host", stand_in)
     return runpy.run_path(str(PLAYBOOKS / "library" / f"{name}.py"), run_name=name)
 
 
-def test_what_each_of_two_deployments_changed_of_a_card_goes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cards_changes_of_two_deployments_are_both_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"gro": "on", "lro": "on", "tso": "on"}
     card = dict(found)
 
-    def ethtool(*words: str) -> str:
-        assert words[:3] == ("ethtool", "-K", "eth1")
-        card[words[3]] = words[4]
+    def ethtool(*command: str) -> str:
+        assert command[:3] == ("ethtool", "-K", "eth1")
+        card[command[3]] = command[4]
         return ""
 
     record, host = _record(tmp_path), {"read_offloads": lambda device: dict(card), "run": ethtool}
@@ -104,7 +102,7 @@ def test_what_each_of_two_deployments_changed_of_a_card_goes_back(
     assert (card, restoring.kept) == (found, [])
 
 
-def test_a_queue_that_is_back_already_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_is_restored_already_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = [{"kind": "fq_codel", "handle": "0:", "root": True}]
     record = _record(tmp_path)
     record.note("qdiscs", "eth1", queue, "fq")

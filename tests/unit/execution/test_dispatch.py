@@ -1,4 +1,4 @@
-"""The dispatcher as a process: it ends when it is asked to, however often and however fast it is asked."""
+"""The dispatcher as a process: it ends on a signal, however many signals arrive and however fast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from longhaul.orchestrator.system.settings import load_settings
 _PATIENCE_S = 60
 
 
-def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path) -> None:
+def test_a_dispatcher_stops_after_many_signals(tmp_path: Path) -> None:
     # When a service is killed, the end of each of its threads sends one.
     environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path)}
     with (tmp_path / "log").open("w") as log:
@@ -29,7 +29,7 @@ def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path
             [sys.executable, "-m", "longhaul.orchestrator.execution.dispatch"], env=environment, stderr=log
         )
     try:
-        # It tells who works once it is at work.
+        # It reports its workers once it runs.
         workers = Workers(Store(replace(load_settings(), home=tmp_path)).database)
         until_s = time.monotonic() + _PATIENCE_S
         while not workers.all():
@@ -38,7 +38,7 @@ def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path
         for _ in range(2000):
             with contextlib.suppress(ProcessLookupError):
                 dispatcher.send_signal(signal.SIGTERM)
-        # What comes while the interpreter takes itself down is heeded by nobody any more.
+        # A signal during the interpreter's shutdown has no handler any more.
         assert dispatcher.wait(_PATIENCE_S) in (0, -signal.SIGTERM)
     finally:
         dispatcher.kill()
@@ -46,7 +46,7 @@ def test_a_dispatcher_that_is_asked_to_stop_by_many_signals_stops(tmp_path: Path
 
 
 @pytest.mark.parametrize(("user", "lacking"), [(0, set()), (1000, {"root"})])
-def test_without_root_a_lab_lacks_what_needs_root_alone(
+def test_without_root_a_lab_lacks_only_the_needs_of_root(
     user: int, lacking: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(load_settings(), home=tmp_path)

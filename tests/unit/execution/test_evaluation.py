@@ -1,4 +1,4 @@
-"""By which formulas a run was measured: what may change in their modules without measuring every kept run again."""
+"""The hash of formulas: which changes of their modules do not cause kept runs to be evaluated again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def share(run: Run) -> float:
         ("def share", "def part", False),
     ],
 )
-def test_only_what_computes_counts(written: str, instead: str, same: bool) -> None:
+def test_only_code_that_computes_changes_the_hash(written: str, instead: str, same: bool) -> None:
     assert written in BEFORE
     after = BEFORE.replace(written, instead)
     assert (evaluation.formulas_of(after) == evaluation.formulas_of(BEFORE)) == same

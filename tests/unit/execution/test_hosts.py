@@ -1,4 +1,4 @@
-"""Hosts as people see them, and the stop of everything on them, as far as the record goes."""
+"""Hosts as users see them, and the stop of all runs on them, as far as the database is concerned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def settings(lab: Path, tmp_path: Path) -> Settings:
     return replace(load_settings(), home=tmp_path / "home", agent=agent)
 
 
-def test_a_list_of_hosts_says_who_has_them_and_when_they_are_closed(settings: Settings, lab: Path) -> None:
+def test_a_list_of_hosts_has_lease_holders_and_maintenance_times(settings: Settings, lab: Path) -> None:
     closed = {**POLICY["hosts"]["hk"], "maintenance": [{"weekly": "Sun 02:00-04:00"}]}
     lab.write_text(json.dumps({**POLICY, "hosts": {**POLICY["hosts"], "hk": closed}}))
     store = Store(settings)
@@ -48,7 +48,7 @@ def test_a_list_of_hosts_says_who_has_them_and_when_they_are_closed(settings: Se
     assert rows["london"]["health"] is None
 
 
-def test_what_was_last_known_survives_what_is_no_file_of_ours(tmp_path: Path) -> None:
+def test_an_unreadable_health_file_is_ignored(tmp_path: Path) -> None:
     note_health(tmp_path, "hk", ok=True, kernel="6.1.0", found=[])
     found = read_health(tmp_path, "hk")
     assert found is not None
@@ -57,16 +57,16 @@ def test_what_was_last_known_survives_what_is_no_file_of_ours(tmp_path: Path) ->
     assert read_health(tmp_path, "hk") is None
 
 
-def test_a_stop_gives_up_what_waits_and_takes_the_hosts(settings: Settings, lab: Path) -> None:
+def test_a_stop_cancels_waiting_runs_and_takes_the_hosts(settings: Settings, lab: Path) -> None:
     store = Store(settings)
     desk, experiments, leases = Desk(settings, store), Experiments(store.database), Leases(store.database)
     waiting = desk.submit(Request(spec=SPEC, backend="hosts", hosts=("hk", "chicago")), "ci")
-    fence = leases.take("hk", "run of somebody", 60)
+    fence = leases.take("hk", "another run", 60)
     assert fence is not None
     stopped = stop_in_record(store, read_policy(lab), "an operator")
     assert stopped["cancelled"] == [waiting]
     assert experiments.get(waiting)["status"] == "cancelled"
-    assert not leases.renew("hk", "run of somebody", fence, 60)
+    assert not leases.renew("hk", "another run", fence, 60)
     assert leases.take("chicago", "the next run", 60) is None
     with pytest.raises(PlanError, match="has no host of that name"):
         stop_in_record(store, read_policy(lab), "an operator", ["paris"])

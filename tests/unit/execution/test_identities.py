@@ -1,4 +1,4 @@
-"""What another identity made, an earlier kernel or agent, stays: it is found, read, compared with what today's programs make, and marked."""
+"""Runs of another identity (an earlier kernel or agent) stay: they are found, read, compared with runs of today's programs, and marked."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def new_run(store: Store, goodput_share: float) -> list[RunDocument]:
-    """The documents of an experiment of today's: the same point and seed by other programs, with so much of the goodput."""
+    """The documents of an experiment by today's programs: the same point and seed, with this share of the goodput."""
     document = readable(store.get(KEY), store)
     document = document | {"run": NEW, "identity": document["identity"] | {"kernel": "0" * 32, "agent": "1" * 64}}
     return [
@@ -62,7 +62,7 @@ def new_run(store: Store, goodput_share: float) -> list[RunDocument]:
     ]
 
 
-def test_all_of_an_earlier_home_is_found_and_can_be_read(store: Store, tmp_path: Path) -> None:
+def test_an_earlier_home_is_found_and_readable(store: Store, tmp_path: Path) -> None:
     assert store.get(KEY[:4])["run"] == KEY
     assert [row["id"] for row in store.list_runs(5)] == [KEY]
     document = readable(store.get(KEY), store)
@@ -111,8 +111,8 @@ def test_the_command_line_marks_the_comparison(store: Store, tmp_path: Path) -> 
     assert "another identity" in (tmp_path / "gate.md").read_text()
 
 
-def test_what_todays_formulas_cannot_measure_is_shown_as_it_was_measured(store: Store) -> None:
-    """Checks of today's may ask for facts that an earlier agent did not leave."""
+def test_a_run_that_todays_formulas_cannot_measure_is_shown_with_its_earlier_numbers(store: Store) -> None:
+    """Today's checks may need facts that an earlier agent did not record."""
     known = store.get(KEY)
     manifest = store.manifest(KEY) | {"facts": {"kernel": "6.12.1"}}
     (store.directory(KEY) / MANIFEST).write_text(json.dumps(manifest))
@@ -123,7 +123,7 @@ def test_what_todays_formulas_cannot_measure_is_shown_as_it_was_measured(store: 
     done = longhaul("show", KEY, home=store.home)
     assert done.returncode == 0, done.stderr
     assert "measured by earlier formulas" in " ".join(done.stderr.split())
-    # A plan of another format has no chart; its numbers are there.
+    # A plan of another format has no chart; its numbers are shown.
     (store.directory(KEY) / MANIFEST).write_text(json.dumps(manifest | {"run": manifest["run"] | {"format": 99}}))
     done = longhaul("show", KEY, home=store.home)
     assert done.returncode == 0, done.stderr
@@ -134,7 +134,7 @@ def test_what_todays_formulas_cannot_measure_is_shown_as_it_was_measured(store: 
     assert longhaul("rerun", KEY, home=store.home).returncode == 4
 
 
-def test_programs_that_are_gone_are_named_with_what_brings_them_back(store: Store, tmp_path: Path) -> None:
+def test_missing_programs_are_named_with_the_command_that_rebuilds_them(store: Store, tmp_path: Path) -> None:
     manifest, run = store.manifest(KEY), store.planned(KEY)
     identity = manifest["identity"] | {"kernel": "0" * 32}
     with pytest.raises(
@@ -185,18 +185,18 @@ def test_runs_and_experiments_that_other_programs_made_are_marked(store: Store, 
     lab.submit("live", [KEY, "1" * 20])
     found = others.of_experiments({"old": "done", "new": "done", "both": "done", "live": "queued"})
     assert found == {"old": lines, "new": [], "both": lines, "live": []}
-    # They are read once; what is remembered of the record is as it was.
+    # They are read once, and then cached.
     lab.experiments.remove("both")
     assert others.of_experiments({"both": "done"}) == {"both": lines}
 
 
-def test_nothing_is_marked_where_todays_programs_are_not_here(store: Store, today: Settings, tmp_path: Path) -> None:
+def test_no_run_is_marked_if_todays_programs_are_missing(store: Store, today: Settings, tmp_path: Path) -> None:
     assert OtherPrograms(replace(today, cache=tmp_path / "empty"), store).of_run(KEY) == []
     (store.directory(KEY) / MANIFEST).unlink()
     assert OtherPrograms(today, store).of_run(KEY) == []
 
 
-def test_a_module_that_a_run_brought_along_is_neither_built_nor_compared(store: Store, today: Settings) -> None:
+def test_a_user_supplied_module_is_neither_built_nor_compared(store: Store, today: Settings) -> None:
     manifest = json.loads(MANIFEST_TEXT)
     own = {"name": "tcp_mine", "params": {}, "source": "a" * 32}
     run = manifest["run"] | {"modules": [*manifest["run"]["modules"], own]}

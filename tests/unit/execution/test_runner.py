@@ -1,4 +1,4 @@
-"""What running a run needs of the place where it goes: a machine without a database runs it as one with a store does."""
+"""A machine without a database runs a run like one with a store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.recordings import RUNS, recorded
 
 
 class Recorded:
-    """A backend whose guest leaves what a recorded one left, or dies."""
+    """A backend whose guest leaves a recorded guest's files, or dies."""
 
     name = "sandbox"
 
@@ -86,7 +86,7 @@ def test_a_machine_without_a_database_takes_no_hosts(settings: Settings) -> None
         _ = Outbox(settings).leases
 
 
-def test_the_log_of_a_dead_guest_is_held_for_the_machine_that_keeps_it(settings: Settings) -> None:
+def test_the_log_of_a_dead_guest_is_stored_for_the_machine_that_keeps_it(settings: Settings) -> None:
     outbox = Outbox(settings)
     with pytest.raises(GuestDied) as raised:
         run_into(outbox, Recorded(dies=True))
@@ -95,7 +95,7 @@ def test_the_log_of_a_dead_guest_is_held_for_the_machine_that_keeps_it(settings:
     assert outbox.files == {}
 
 
-def test_a_kept_run_is_answered_and_a_damaged_one_run_again(settings: Settings) -> None:
+def test_a_kept_run_is_reused_and_a_damaged_one_run_again(settings: Settings) -> None:
     store, backend = Store(settings), Recorded()
     document = run_into(store, backend)
     assert answer_from_store(document["run"], store) == document | {"cached": True}
@@ -104,7 +104,7 @@ def test_a_kept_run_is_answered_and_a_damaged_one_run_again(settings: Settings) 
     assert answer_from_store(document["run"], store) is None
     assert run_into(store, backend)["run"] == document["run"]
     assert answer_from_store(document["run"], store) == document | {"cached": True}
-    # A rerun asks no store.
+    # A rerun reads no store.
     run, _, _ = recorded("lossy_pair")
     assert Pipeline(backend, store).rerun(run, {})["run"] == document["run"]
     assert backend.runs == 3

@@ -1,4 +1,4 @@
-"""The connection to a scheduler is made anew whatever it breaks by; a cluster of real processes is tests/guest's."""
+"""The connection to a scheduler is renewed after any error; tests/guest tests a cluster of real processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longhaul.orchestrator.execution.cluster.scheduler_link import SchedulerLink
 
 
 class Client:
-    """Dask's client of a scheduler that goes away while it is being set up, the first time."""
+    """Dask's client of a scheduler that is lost during its first set-up."""
 
     opened = 0
     status = "running"
@@ -39,7 +39,7 @@ class Client:
         return {"id": "one", "workers": {}}
 
 
-def test_a_scheduler_that_goes_away_while_it_is_set_up_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_is_lost_during_set_up_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler_link, "Client", Client)
     lost: list[int] = []
     one = SchedulerLink("tcp://nowhere:1", "topic", lambda message: None, lambda: lost.append(Client.opened))
