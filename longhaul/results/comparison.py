@@ -23,7 +23,7 @@ class Comparison(Documented):
 
     @property
     def identical(self) -> bool:
-        """Whether the traces of every pair are equal to the byte."""
+        """Whether the traces of every pair are identical."""
         return bool(self["identical"])
 
     @property

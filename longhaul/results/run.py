@@ -132,14 +132,14 @@ class Run(Documented):
 
     def measure_rows(self) -> list[dict[str, Any]]:
         """A row for each measure that has a value: phase (none: the window), flow (none: the path or the whole run), measure, value."""
-        from longhaul.orchestrator.analysis.aggregate import measured_places
+        from longhaul.orchestrator.analysis.aggregate import measure_keys
         from longhaul.orchestrator.analysis.measures import value_of
 
         if not self.has_numbers:
             return []
         return [
             {"phase": phase, "flow": flow, "measure": measure, "value": value}
-            for phase, flow, measure in measured_places(self.document)
+            for phase, flow, measure in measure_keys(self.document)
             if (value := value_of(self.document, measure, flow, phase)) is not None
         ]
 

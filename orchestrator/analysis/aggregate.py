@@ -1,4 +1,4 @@
-"""Repeats summed up: one row a point, flow and measure, with an interval that says how far to trust it."""
+"""Summarises repeats: one row a point, flow and measure, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def trimmed_mean(values: Floats) -> Floats:
     return np.asarray(kept.mean(axis=-1))
 
 
-# Over the last axis, so that all resamples are summed up at once.
+# Over the last axis, so that all resamples are summarised at once.
 AGGREGATES: dict[str, Callable[[Floats], Floats]] = {
     "mean": lambda values: np.asarray(values.mean(axis=-1)),
     "median": lambda values: np.asarray(np.median(values, axis=-1)),
@@ -37,7 +37,7 @@ def summarise_repeats(documents: Sequence[RunDocument], aggregate: str) -> list[
     """The `summary` of a result: every measure of every flow, over the repeats of each point."""
     rows = []
     for group in by_point(documents):
-        for phase, flow, measure in measured_places(group[0]):
+        for phase, flow, measure in measure_keys(group[0]):
             values = [value for document in group if (value := value_of(document, measure, flow, phase)) is not None]
             if values:
                 value, low, high = with_interval(np.array(values), aggregate)
@@ -73,7 +73,7 @@ def _draws(count: int) -> NDArray[np.int64]:
 
 
 def by_point(documents: Iterable[RunDocument]) -> list[list[RunDocument]]:
-    """The repeats of each point together."""
+    """The repeats, grouped by point."""
     groups: dict[str, list[RunDocument]] = {}
     for document in documents:
         groups.setdefault(point_key(document["point"]), []).append(document)
@@ -81,16 +81,16 @@ def by_point(documents: Iterable[RunDocument]) -> list[list[RunDocument]]:
 
 
 def point_key(point: Mapping[str, str]) -> str:
-    """What equal points have in common."""
+    """The key that equal points share."""
     return json.dumps(point, sort_keys=True)
 
 
 def without(point: Mapping[str, str], *fields: str) -> dict[str, str]:
-    """A point but for these fields."""
+    """A point without these fields."""
     return {name: value for name, value in point.items() if name not in fields}
 
 
-def measured_places(document: RunNumbers) -> Iterator[tuple[str | None, str | None, str]]:
+def measure_keys(document: RunNumbers) -> Iterator[tuple[str | None, str | None, str]]:
     """Phase (none: the window), flow (none: the path or the run) and name of every measure."""
     for phase in (None, *document.get("phases", {})):
         for flow in document["flows"]:

@@ -1,4 +1,4 @@
-"""Two sets of runs, pair by pair: how each measure differs, how sure that is, and whether it is for the worse.
+"""Compares two sets of runs, pair by pair: each measure's difference, its confidence interval, and whether it is worse.
 
     difference    the mean of b - a over the seeds of a point, with its bootstrap interval (intervals.py)
     effect        difference / |mean of a|
@@ -6,13 +6,13 @@
     same            equal numbers in every pair
     no difference   the interval lies within the least effect that matters, on both sides
     better, worse   the interval lies on one side of 0, and the effect is the least that matters or more;
-    changed           `changed` where neither way is better
+    changed           `changed` if neither direction is better
     unclear         none of these: more seeds are needed
     missing         a gate's measure has a value in A and none in B
     no verdict      one pair: it has no interval, and another seed may say the opposite
 
-A gate takes the difference of one pair as it is in virtual time, where the same run again gives the same numbers: it closes for one that is
-worse, and never calls one better.
+In virtual time, where the same run again gives the same numbers, a gate takes the difference of one pair as it is: it fails for a worse one,
+and never reports a better one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from longhaul.orchestrator.analysis.aggregate import measured_places
+from longhaul.orchestrator.analysis.aggregate import measure_keys
 from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.pairing import Differing, Pair, Pairing
@@ -34,10 +34,10 @@ from longhaul.orchestrator.spec.measures import MEASURES
 
 SAME, NO_DIFFERENCE, BETTER, WORSE, CHANGED = "same", "no difference", "better", "worse", "changed"
 UNCLEAR, MISSING, NO_VERDICT = "unclear", "missing", "no verdict"
-# In the order in which people look for them.
+# In the order of interest to readers.
 VERDICTS = (MISSING, WORSE, BETTER, CHANGED, UNCLEAR, NO_VERDICT, NO_DIFFERENCE, SAME)
 
-# By the real clock, fewer seeds than this say nothing.
+# In real time, fewer seeds than this are not conclusive.
 _FEWEST_REAL = 5
 
 
@@ -76,20 +76,22 @@ class Row:
 
     @property
     def fails(self) -> bool:
-        """Whether the gate closes."""
+        """Whether the gate fails."""
         return self.gates and self.verdict in (WORSE, MISSING)
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for JSON documents, which know no infinity."""
-        told = asdict(self)
-        return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in told.items()}
+        """The row for JSON documents, which have no infinity."""
+        fields = asdict(self)
+        return {
+            name: None if isinstance(value, float) and math.isinf(value) else value for name, value in fields.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of it; `gated` is how many comparisons the gate made, which share one error rate.
+    """The result of a comparison; `gated` is the number of gated comparisons, which share one error rate.
 
-    `differs` is in what the plans of the pairs differ, where those are known.
+    `differs` lists the differences between the pairs' plans, where known.
     """
 
     a: str
@@ -107,12 +109,12 @@ class Comparison:
 
     @property
     def identical(self) -> bool:
-        """Whether the traces of every pair are equal to the byte."""
+        """Whether the traces of every pair are identical."""
         return all(_same_trace(pair) for pair in self.pairing.pairs)
 
 
 def compare(a: str, b: str, pairing: Pairing, gates: Sequence[Quantity], least: float) -> Comparison:
-    """Every gate and every other measure that both sides have, at each point; `a` and `b` are what the sides are called."""
+    """Every gate and every other measure that both sides have, at each point; `a` and `b` are the names of the sides."""
     groups = pairing.by_point()
     gated = [(group, quantity, _Sample(group, quantity)) for group in groups for quantity in gates]
     comparisons = sum(len(sample.a) > 1 for _, _, sample in gated)
@@ -133,7 +135,7 @@ def compare(a: str, b: str, pairing: Pairing, gates: Sequence[Quantity], least: 
 
 
 class _Sample:
-    """The values of a quantity in the pairs of a point in which both runs have one, and in how many pairs B alone has none."""
+    """The values of a quantity in the pairs of a point where both runs have one, and the number of pairs where only B has none."""
 
     def __init__(self, group: Sequence[Pair], quantity: Quantity) -> None:
         values = [(quantity.value(first), quantity.value(second)) for first, second in group]
@@ -145,7 +147,7 @@ class _Sample:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """The least effect that matters, and how many comparisons the gate makes."""
+    """The least effect that matters, and the number of gated comparisons."""
 
     least: float
     comparisons: int
@@ -199,7 +201,7 @@ class _Judge:
         return UNCLEAR
 
     def _seeds(self, n: int, effect: float, low: float, high: float, level: int) -> int | None:
-        """What the interval would have to shrink to: less than the effect where that matters, else to what is left below the least that does."""
+        """The seeds that shrink the interval enough: below the effect if that matters, else below the distance to the least effect that does."""
         wanted = abs(effect) if abs(effect) >= self.least else self.least - abs(effect)
         half_width = (high - low) / 2
         return count_to_resolve(n, half_width, wanted, level) if math.isfinite(half_width) and wanted > 0 else None
@@ -216,14 +218,14 @@ def _share(difference: float, base: float) -> float:
 
 
 def _measures(group: Sequence[Pair]) -> Iterator[Quantity]:
-    """Every measure of what both sides have, in the order of the documents."""
+    """Every measure that both sides have, in the order of the documents."""
     pair = next((pair for pair in group if not any(_failed(document) for document in pair)), None)
     if pair is None:
         return
     first, second = pair
     flows = {None, *(flow["name"] for flow in second["flows"])}
     phases = {None, *second.get("phases", {})}
-    for phase, flow, measure in measured_places(first):
+    for phase, flow, measure in measure_keys(first):
         if flow in flows and phase in phases:
             yield measure_of_runs(measure, flow, phase)
 

@@ -1,4 +1,4 @@
-"""What the trace tells of a flow's congestion window: its size, when it peaks, what is left of it after a loss, and when it is back."""
+"""Measures of a flow's congestion window: its size, the time of its peak, its share after a loss, and the time until it is back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.plan.run_document import CongestionWindow
 from longhaul.orchestrator.trace.records import STATE_RECOVERING, Records
 
-# A window is at its peak from this share of its largest on.
+# A window is at its peak from this share of its maximum on.
 _PEAK = 0.95
 
 
@@ -23,7 +23,7 @@ def window_packets(acks: Records) -> CongestionWindow | None:
 
 
 def peak_s(acks: Records, start_s: float) -> float | None:
-    """Seconds from the flow's start until its window is within 5 % of the largest of these ACKs; null without an ACK."""
+    """Seconds from the flow's start until its window is within 5 % of its maximum in these ACKs; null without an ACK."""
     if not len(acks):
         return None
     cwnd = acks["cwnd"]
@@ -32,7 +32,7 @@ def peak_s(acks: Records, start_s: float) -> float | None:
 
 
 def backoff(acks: Records) -> float | None:
-    """The window that a recovery ends with, over the one before it began: the mean over the recoveries; null without any."""
+    """The window at the end of a recovery over the one before it: the mean over the recoveries; null without any."""
     before, after = _recoveries(acks)
     if not len(before):
         return None
@@ -40,9 +40,9 @@ def backoff(acks: Records) -> float | None:
 
 
 def regrowth_s(acks: Records) -> float | None:
-    """Seconds from the end of a recovery until the window is again what it was before: the mean of those that get there; null without any."""
+    """Seconds from the end of a recovery until the window has its earlier size again: the mean of those that reach it; null without any."""
     before, after = _recoveries(acks)
-    # A window that loses again on the way back never got there.
+    # A window with another loss before that never reached it.
     ends = np.append(before[1:] + 1, len(acks))[: len(after)]
     took_ns = []
     for loss, begin, end in zip(before, after, ends, strict=True):
@@ -53,7 +53,7 @@ def regrowth_s(acks: Records) -> float | None:
 
 
 def _recoveries(acks: Records) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of each whole recovery among these ACKs, the last one before it and the first one after it."""
+    """For each whole recovery among these ACKs, the last ACK before it and the first one after it."""
     steps = np.diff((acks["state"] >= STATE_RECOVERING).astype(np.int8))
     before, after = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) + 1
     if len(before) and len(after) and after[0] <= before[0]:

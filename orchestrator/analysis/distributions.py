@@ -1,7 +1,7 @@
-"""How long a run's round trips and waits in queues were: for each length, the share that is at most as long.
+"""Distributions of a run's round trips and queue delays: for each value, the share that is at most as large.
 
-The measures take their percentiles of the same values: rtt_p95 is where a flow's curve reaches 95 %, queue_delay_p95 where a queue's
-does. (A sized flow's measures end when its receiver has every byte; the ACKs on their way back by then are in the curve alone.)
+The measures take their percentiles from the same values: rtt_p95 is where a flow's curve reaches 95 %, queue_delay_p95 where a queue's
+does. (A sized flow's measures end when its receiver has every byte; only the curve contains the ACKs still on their way then.)
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from longhaul.orchestrator.analysis.series import Floats, queue_delays_ms, round
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
-# A curve goes through so many shares, evenly spaced.
+# The number of shares of a curve, evenly spaced.
 _SHARES = 401
-# Goodput is that of whole seconds, as its measures have it, unless that were few.
+# Goodput is that of whole seconds, like its measures, unless these are few.
 _FEWEST_SECONDS = 20
-# What a page draws of a run: of each flow or link, in the unit of the series.
+# The distributions that a page draws of each flow or link, in the unit of the series.
 DISTRIBUTIONS = {"rtt": "ms", "goodput": "bit/s", "queue_delay": "ms"}
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Values (milliseconds, unless said otherwise), and the share of all that is at most that."""
+    """Values (milliseconds, unless stated otherwise), and the share of all values that are at most that."""
 
     label: str
     ms: Floats
@@ -41,7 +41,7 @@ def round_trip_curves(run: Run, trace: Trace) -> list[Curve]:
 
 
 def queue_delay_curves(run: Run, trace: Trace) -> list[Curve]:
-    """The delay of the first bottleneck's queue over the time of the window, and of others in which anything waited."""
+    """The delay of the first bottleneck's queue over the time of the window, and of other queues that were ever occupied."""
     return list(_queue_delays(run, trace))[:MOST_QUEUES]
 
 

@@ -1,4 +1,4 @@
-"""The gate: an experiment's expectations against a run's document."""
+"""Checks an experiment's expectations against a run's document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longhaul.orchestrator.plan.run_document import ExpectationResult, RunNumber
 
 
 def evaluate(expectations: Sequence[Expectation], document: RunNumbers) -> list[ExpectationResult]:
-    """One verdict an expectation; a measure that has no value here is missed."""
+    """One verdict an expectation; one on a measure without a value is missed."""
     return [_verdict(expectation, document) for expectation in expectations]
 
 
@@ -21,7 +21,7 @@ def _verdict(expectation: Expectation, document: RunNumbers) -> ExpectationResul
     ok = (expectation.low is None or value >= expectation.low) and (
         expectation.high is None or value <= expectation.high
     )
-    # The experiment's form takes long to load: a run that expects nothing does without.
+    # The experiment's format takes long to load: a run without expectations does not need it.
     from longhaul.orchestrator.spec.measures import say_amount
 
     return {"ok": ok, "text": f"{expectation.text}: {say_amount(expectation.measure, value)}", "value": value}

@@ -1,4 +1,4 @@
-"""How flows get along: Jain's index, the time to a fair share, and how a path recovers from a visitor."""
+"""Fairness between flows: Jain's index, the time to a fair share, and the recovery of a path after a temporary flow."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from longhaul.orchestrator.analysis.series import Floats, app_bytes, of_flow, ti
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.trace.records import Trace
 
-# Every flow within this share of the mean, for this many round trips of the slowest flow, is called converged.
+# Every flow within this share of the mean, for this many round trips of the slowest flow, counts as converged.
 _NEAR = 0.10
 _ROUND_TRIPS = 10
 
 
 def jain(values: Floats) -> float:
-    """(sum x)^2 / (n sum x^2): 1 for equals, 1/n when one has all."""
+    """(sum x)^2 / (n sum x^2): 1 for equal values, 1/n when one flow has all."""
     squares = float((values**2).sum())
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else 1.0
 
 
 def long_flows(run: Run) -> list[Flow]:
-    """The flows that compete: TCP without a size."""
+    """The competing flows: TCP without a size."""
     return [flow for flow in run.flows if flow.kind == "tcp" and flow.bytes is None]
 
 
 def together_s(run: Run, begin_s: float, end_s: float) -> tuple[list[Flow], float, float]:
-    """The competing flows, and the part of a span after the last one joined and before the first one left."""
+    """The competing flows, and the part of a span between the last start and the first end of one."""
     flows = long_flows(run)
     begin_s = max([begin_s, *(flow.start_us / 1e6 for flow in flows)])
     end_s = min([end_s, *(flow.stop_us / 1e6 for flow in flows if flow.stop_us is not None)])
@@ -33,7 +33,7 @@ def together_s(run: Run, begin_s: float, end_s: float) -> tuple[list[Flow], floa
 
 
 def jain_index(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:
-    """Jain's index of goodput while all competing flows are there; null without any."""
+    """Jain's index of goodput while all competing flows are active; null without any."""
     flows, begin_s, end_s = together_s(run, begin_s, end_s)
     if not flows or end_s <= begin_s:
         return None
@@ -43,8 +43,8 @@ def jain_index(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | 
 def convergence_s(run: Run, trace: Trace) -> float | None:
     """Seconds from the last start until every flow stays within 10 % of the mean for 10 round trips; null if never.
 
-    The round trip is that of the slowest flow with its queue, the mean of its ACKs while all are there: behind a standing
-    queue, 10 of the bare path would hold a handful of packets.
+    The round trip is that of the slowest flow with its queue, the mean of its ACKs while all are active: behind a standing
+    queue, 10 round trips of the empty path would contain only a few packets.
     """
     flows, begin_s, end_s = together_s(run, 0.0, run.duration_us / 1e6)
     span_s = _ROUND_TRIPS * max((_mean_rtt_s(run, trace, flow, begin_s, end_s) for flow in flows), default=0.0)
@@ -60,14 +60,14 @@ def convergence_s(run: Run, trace: Trace) -> float | None:
 
 
 def _mean_rtt_s(run: Run, trace: Trace, flow: Flow, begin_s: float, end_s: float) -> float:
-    """TCP's own smoothed round trip, which a sender without RACK has too; of a flow without ACKs, the path's."""
+    """TCP's own smoothed round trip, which a sender without RACK has too; for a flow without ACKs, the path's."""
     acks = of_flow(trace.acks, flow.id)
     inside = (acks["t_ns"] >= begin_s * 1e9) & (acks["t_ns"] <= end_s * 1e9) & (acks["srtt_us"] > 0)
     return float(acks["srtt_us"][inside].mean()) / 1e6 if inside.any() else run.meaning.rtt_us / 1e6
 
 
 def recovery_ratio(run: Run, trace: Trace, begin_s: float, end_s: float) -> float | None:
-    """Goodput of those who stay after the visitors left, over theirs before the first came; null without visitors."""
+    """Goodput of the lasting flows after the last temporary one left, over theirs before the first came; null without temporary flows."""
     visitors = [
         flow
         for flow in run.flows

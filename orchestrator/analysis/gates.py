@@ -1,4 +1,4 @@
-"""Two sides compared under gates: which measures decide, and the least effect that matters, as a person writes them."""
+"""Compares two sides under gates: the measures that decide, and the least effect that matters, as a user writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from longhaul.orchestrator.spec.measures import MEASURES, NEITHER
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_share
 
-# What a run is (run.json), where that is known.
+# A run's plan (run.json), if known.
 Plan = Callable[[str], Mapping[str, Any] | None]
 
 
@@ -27,14 +27,14 @@ def compare_documents(
     least: str,
     plan: Plan | None = None,
 ) -> Comparison:
-    """The runs of two sides, by what the sides are called; `plan` gives the run.json of a run, where it is known."""
+    """Compare the runs of two named sides; `plan` gives the run.json of a run, if known."""
     return compare_pairs((a, b), pair_runs(runs, others), gates, least, plan)
 
 
 def compare_pairs(
     names: tuple[str, str], pairing: Pairing, gates: Sequence[str], least: str, plan: Plan | None
 ) -> Comparison:
-    """The same for runs that are paired already."""
+    """The same for paired runs."""
     comparison = compare(*names, pairing, _gates(gates, pairing), _least_effect(least))
     if plan is not None:
         comparison = replace(comparison, differs=differing(pairing, plan))
@@ -56,13 +56,13 @@ def _gates(texts: Sequence[str], pairing: Pairing) -> list[Quantity]:
 
 
 def _gate(objective: Objective) -> Quantity:
-    """A measure is better as its nature is; what is computed of measures is an objective, and made large."""
+    """A measure has its own better direction; an expression of measures is an objective, for which larger is better."""
     if (measure := objective.measure) is None:
         return Quantity(objective.text, None, 1, lambda document: _value(objective, document))
     if MEASURES[measure.name].better == NEITHER:
-        what = f"neither more nor less of {measure.name} is better by itself"
+        what = f"{measure.name} has no better direction"
         raise PlanError(
-            "gating on", str(measure), what, f"say which: --for '-{measure}' wants less, --for '1*{measure}' more"
+            "gating on", str(measure), what, f"choose one: --for '-{measure}' wants less, --for '1*{measure}' more"
         )
     return measure_of_runs(measure.name, measure.flow)
 

@@ -1,9 +1,9 @@
-"""How far to trust a mean difference of few pairs: the bootstrap's interval, made as wide as so few pairs ask for.
+"""Confidence interval of a mean difference of few pairs: the bootstrap's interval, widened for the small number of pairs.
 
-The percentile bootstrap resamples what it has, and so is too narrow for few values: of five it holds the truth 83 times in a
-hundred instead of 95. Its two halves are stretched by t / z * sqrt(n / (n - 1)), what Student's interval is wider by: t is
-Student's quantile for n - 1 degrees of freedom, z the normal one. The same factor serves several comparisons at once: of m,
-each gets the level 1 - 5 % / m (Bonferroni), by t at that level.
+The percentile bootstrap resamples what it has, and so is too narrow for few values: of five it contains the truth 83 times in a
+hundred instead of 95. Both halves are stretched by t / z * sqrt(n / (n - 1)), the factor by which Student's interval is wider: t is
+Student's quantile for n - 1 degrees of freedom, z the normal one. The same factor serves several comparisons at once: each of m
+gets the level 1 - 5 % / m (Bonferroni), by t at that level.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LARGEST_T = 1e7
 
 
 def mean_interval(differences: Floats, comparisons: int = 1) -> tuple[float, float, float]:
-    """The mean of differences, and its interval at 1 - 5 % / comparisons: around a single one it has no ends."""
+    """The mean of differences, and its interval at 1 - 5 % / comparisons: a single difference has no finite interval."""
     mean, low, high = with_interval(differences, "mean")
     if len(differences) == 1:
         return mean, -math.inf, math.inf
@@ -32,7 +32,7 @@ def mean_interval(differences: Floats, comparisons: int = 1) -> tuple[float, flo
 
 @cache
 def stretch(count: int, comparisons: int = 1) -> float:
-    """By how much the half-widths of a bootstrap of so many values are too narrow."""
+    """The factor by which the half-widths of a bootstrap of this many values are too narrow."""
     return student_quantile(_ALPHA / comparisons, count - 1) / _Z * math.sqrt(count / (count - 1))
 
 
@@ -63,6 +63,6 @@ def _within(t: float, freedom: int) -> float:
 
 
 def count_to_resolve(count: int, half_width: float, wanted: float, comparisons: int = 1) -> int:
-    """About how many values would make the interval's half as wide as wanted: it shrinks with the root of their number."""
+    """About how many values give the wanted half-width: it shrinks with the square root of their number."""
     bare = half_width / stretch(count, comparisons) * student_quantile(_ALPHA / comparisons, 10**3) / _Z
     return max(count + 1, math.ceil(count * (bare / wanted) ** 2) + 2)

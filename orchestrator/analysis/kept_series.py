@@ -1,7 +1,7 @@
-"""A series of a kept run by name, for a chart: the run's manifest and the columns of its trace come together here.
+"""Reads a series of a kept run by name, for a chart, from the run's manifest and the columns of its trace.
 
-A reader keeps one processor busy for some milliseconds. Who has many readers lets as many at a time as there are processors; more of
-them only wait for each other.
+A reader occupies one processor for some milliseconds. A caller with many readers runs as many at a time as there are processors; more
+would only wait for each other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def kept_timeline(
     end_s: float | None = None,
     points: int = POINTS,
 ) -> Timeline:
-    """As `timelines.timeline`, of exactly this kept run; NotFound."""
+    """Like `timelines.timeline`, of exactly this kept run; NotFound."""
     source = store.columns(run_id)
     end_s = _last_s(store, run_id, end_s)
     return timeline(
@@ -47,11 +47,11 @@ def kept_timelines(
     end_s: float | None = None,
     points: int = POINTS,
 ) -> list[tuple[str, Timeline]]:
-    """Many series of a kept run at once, each with `flow` or `link`: every measure of all that have it, empty ones left out; NotFound."""
+    """Many series of a kept run at once, each with `flow` or `link`: every measure of all flows or links that have it, without empty ones; NotFound."""
     run = run_of(store, run_id)
     if unknown := [name for name in measures if name not in FLOW_SERIES and name not in LINK_SERIES]:
-        known = dict.fromkeys([*FLOW_SERIES, *LINK_SERIES])
-        raise NotFound("reading the series", unknown[0], "nothing is called so", f"known: {', '.join(known)}")
+        names = dict.fromkeys([*FLOW_SERIES, *LINK_SERIES])
+        raise NotFound("reading the series", unknown[0], "no series has this name", f"names: {', '.join(names)}")
     found = []
     end_s = _last_s(store, run_id, end_s)
     with store.shared_columns(run_id) as source:
@@ -63,25 +63,25 @@ def kept_timelines(
 
 
 def kept_distribution(store: Store, run_id: str, measure: str) -> list[Curve]:
-    """How a quantity of a kept run is spread over its window, by a name of `DISTRIBUTIONS`, flow by flow or link by link."""
+    """The distribution of a quantity of a kept run over its window, by a name of `DISTRIBUTIONS`, flow by flow or link by link."""
     with store.shared_columns(run_id) as source:
         return curves_from_columns(run_of(store, run_id), source, measure)
 
 
 @lru_cache(maxsize=64)
 def run_of(store: Store, run_id: str) -> Run:
-    """A kept run as it was planned. Whoever looks at a chart asks for several series of it, and it never changes: its id is its hash."""
+    """A kept run as it was planned. It is cached: a chart reads several of its series, and it never changes, as its id is its hash."""
     return store.planned(run_id)
 
 
 def _last_s(store: Store, run_id: str, end_s: float | None) -> float | None:
-    """After the end of a part nothing holds its last value."""
+    """A part has no value after its end."""
     reached = store.reached_s(run_id)
     return end_s if reached is None else min(reached, reached if end_s is None else end_s)
 
 
 def as_outline(run: Run, partial_s: float | None = None) -> dict[str, Any]:
-    """What there is to draw of a run, before there is anything: its length, flows, links and moments; and up to when, of a cancelled one."""
+    """The outline of a run's charts before their data: its length, flows, links and moments; for a cancelled run, its end."""
     moments = [(flow.start_us, "start", f"{flow.name} starts", flow.name) for flow in run.flows]
     moments += [
         (flow.stop_us, "stop", f"{flow.name} stops", flow.name) for flow in run.flows if flow.stop_us is not None

@@ -1,8 +1,8 @@
 """The measures: one formula each, the same everywhere.
 
-A flow is measured over the part of the run's window in which it was active; the path over the whole window. Where a
-measure has no meaning for a run (a completion time of a flow without a size), it is null; so is what a run by the real clock
-cannot know, whose trace is sampled: which flow a dropped packet was of.
+A flow is measured over the part of the run's window in which it was active; the path over the whole window. A measure
+without a meaning for a run (a completion time of a flow without a size) is null; so is one that a run in real time, whose
+trace is sampled, cannot determine: which flow a dropped packet belonged to.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from longhaul.orchestrator.plan.run_document import (
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
-# What was read back, of the run or of one of its flows (facts.json).
+# Values read back from the run or from one of its flows (facts.json).
 Facts = dict[str, Any]
 
-# Those of a document's Percentiles.
+# The percentiles of a document's Percentiles.
 _PERCENTILES = (50, 95, 99)
 
 
@@ -60,7 +60,7 @@ class Span:
         return max(0.0, self.end_s - self.begin_s)
 
     def of(self, records: Records) -> Records:
-        """Records inside."""
+        """The records inside."""
         t_ns = records["t_ns"]
         return records[(t_ns >= self.begin_s * 1e9) & (t_ns <= self.end_s * 1e9)]
 
@@ -72,7 +72,7 @@ def key_of(measure: str, flow: str | None) -> str:
 
 
 def value_of(document: RunNumbers, measure: str, flow: str | None, phase: str | None = None) -> float | None:
-    """One measure out of a run's document; of a phase where one is named."""
+    """One measure out of a run's document; of a phase if one is named."""
     numbers: RunNumbers | PartNumbers = document if phase is None else document["phases"][phase]
     row = MEASURES[measure]
     place: Any = numbers
@@ -86,7 +86,7 @@ def value_of(document: RunNumbers, measure: str, flow: str | None, phase: str | 
 
 
 def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
-    """The numbers of a run's document: flows, path, and what holds between flows."""
+    """The numbers of a run's document: flows, path, and the measures between flows."""
     told = {fact["id"]: fact for fact in facts["flows"]}
     window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
     whole = _measured(run, trace, told, window)
@@ -107,7 +107,7 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
 
 
 def _measured(run: Run, trace: Trace, told: Mapping[int, Facts], window: Span) -> PartNumbers:
-    """What holds in a part of the run."""
+    """The measures of a part of the run."""
     flows = [_flow(run, flow, trace, told[flow.id], window) for flow in run.flows]
     total = sum(flow["goodput_bps"] for flow in flows)
     for flow in flows:
@@ -125,7 +125,7 @@ def _measured(run: Run, trace: Trace, told: Mapping[int, Facts], window: Span) -
 
 
 def _goodput_total(run: Run, measured: Sequence[FlowNumbers], told: Mapping[int, Facts], window: Span) -> float:
-    """Rates of flows that were active at different times do not add up; what they carried does."""
+    """Rates of flows that were active at different times do not add up; their bytes do."""
     carried = sum(
         one["goodput_bps"] * active(flow, told[flow.id], window).length_s
         for flow, one in zip(run.flows, measured, strict=True)
@@ -134,7 +134,7 @@ def _goodput_total(run: Run, measured: Sequence[FlowNumbers], told: Mapping[int,
 
 
 def active(flow: Flow, fact: Facts, window: Span) -> Span:
-    """The part of the window in which the flow had something to send."""
+    """The part of the window in which the flow had data to send."""
     end_us = fact["completed_us"] if fact["completed_us"] is not None else flow.stop_us
     end_s = window.end_s if end_us is None else min(window.end_s, end_us / 1e6)
     return Span(max(window.begin_s, flow.start_us / 1e6), end_s)
@@ -148,7 +148,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
     per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
     delivered = _delivered(run, flow, trace, acks, span)
     frame = float(frame_bytes(run, _risen(acks, "delivered"), _risen(acks, "acked_bytes")))
-    # A trace with less than a record a round trip does not know what the window was when something was lost.
+    # A trace with less than one record a round trip does not have the window at a loss.
     told_apart = run.trace.ack_us <= run.meaning.rtt_us
     pdr = _delivered_share(run, flow, trace, delivered, span)
     return {
@@ -158,7 +158,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
         "variant": flow.variant,
         "start_s": flow.start_us / 1e6,
         "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
-        # Of a web user, the first connection; null: nothing ever answered.
+        # For a web user, the first connection; null: no reply ever arrived.
         "connected_s": None if fact["connected_us"] is None else fact["connected_us"] / 1e6,
         "goodput_bps": goodput_bps,
         "throughput_bps": delivered * frame * 8 / span.length_s if span.length_s else 0.0,
@@ -186,7 +186,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
 
 
 def _completion(times_s: Sequence[float | None]) -> CompletionTimes:
-    """Without those that are not complete, the slowest of all, the rest would look fast: then there is no value."""
+    """Incomplete transfers are the slowest; the others alone would look fast: then there is no value."""
     complete = [time_s for time_s in times_s if time_s is not None]
     if not complete or len(complete) < len(times_s):
         return {"fct_mean": None, "fct_p50": None, "fct_p95": None, "fct_p99": None, "fct_max": None}
@@ -201,7 +201,7 @@ def _completion(times_s: Sequence[float | None]) -> CompletionTimes:
 
 
 def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) -> float:
-    """Packets that reached the receiver: TCP says so itself, UDP receivers count."""
+    """Packets that reached the receiver: TCP reports it itself, UDP receivers count."""
     if flow.kind == "udp":
         return counter(of_flow(trace.flows, flow.id), "packets", run).rate(span.begin_s, span.end_s) * span.length_s
     return float(_risen(acks, "delivered"))
@@ -213,21 +213,21 @@ def _delivered_share(run: Run, flow: Flow, trace: Trace, delivered: float, span:
     drops = span.of(trace.drops)
     ours = drops["destination_port"] == flow.port
     if flow.client_port:
-        # iperf3's other connection goes there too.
+        # iperf3's control connection passes there too.
         ours &= drops["source_port"] == flow.client_port
     lost = int(np.count_nonzero(ours))
     return delivered / (delivered + lost) if delivered + lost else 1.0
 
 
 def _risen(acks: Records, field: str) -> int:
-    """By how much a counter of each connection rose."""
+    """The rise of a counter, over all connections."""
     return int(rises(acks[field]).sum())
 
 
 def _rate_error(run: Run, flow: Flow, goodput_bps: float, span: Span) -> float | None:
     rates: Rates = run.pacing_rates(flow)
     if flow.kind == "udp" and flow.on_off is None:
-        # The rate asked counts frames, goodput counts payload.
+        # The requested rate counts frames, goodput counts payload.
         rates = [(0, run.duration_us, flow.rate_bps * flow.payload_bytes // run.meaning.frame_bytes)]
     if not all(bps for _, _, bps in _within(rates, span)):
         return None
@@ -244,7 +244,7 @@ def _rtt_ms(acks: Records) -> RoundTrips | None:
 
 
 def _percentiles(values: Floats, divisor: float = 1.0) -> Percentiles:
-    """Of nothing, 0."""
+    """The percentiles; 0 without values."""
     found = np.percentile(values, _PERCENTILES) / divisor if len(values) else np.zeros(len(_PERCENTILES))
     p50, p95, p99 = map(float, found)
     return {"p50": p50, "p95": p95, "p99": p99}
@@ -277,7 +277,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
 
 
 def _drops(run: Run, trace: Trace, link: Link, window: Span) -> tuple[int, int]:
-    """Packets that a link's queue dropped and that chance took; by the real clock, as the queue counts them."""
+    """Packets that a link's queue dropped and that chance took; in real time, as the queue counts them."""
     if run.clock == "real":
         counters = [counter(of_flow(trace.links, link.id), name, run) for name in ("drops", "losses")]
         dropped, lost = (one.rate(window.begin_s, window.end_s) * window.length_s for one in counters)

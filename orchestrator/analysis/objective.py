@@ -1,9 +1,9 @@
-"""What a search is for, as a person writes it: an objective, a number to make large, or a claim, a bound that should hold.
+"""Parses the goal of a search as a user writes it: an objective, a number to maximise, or a claim, a bound that should hold.
 
     objective   goodput(app)/1e6 - 0.1*queue_mean       claim   goodput(app) >= 0.9 * 622e6
 
-Measures are those of `longhaul list measures`, in their own units; a flow's have its name in parentheses. The text is read as
-Python's grammar has it, and whatever is not in the tables below is refused: nothing of it is ever executed.
+Measures are those of `longhaul list measures`, in their own units; a flow's measure has the flow's name in parentheses. The text is parsed
+by Python's grammar, and everything that is not in the tables below is refused: no part of it is ever executed.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ _Expression = float | Measure | _Operation
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A number to make large."""
+    """A number to maximise."""
 
     text: str
     _root: _Expression
 
     @property
     def measure(self) -> Measure | None:
-        """The one measure that it is, unless it computes with measures."""
+        """Its only measure, unless it is an expression of measures."""
         return self._root if isinstance(self._root, Measure) else None
 
     def value(self, document: RunNumbers) -> float:
-        """Its value for a run; ValueError, saying why, where it has none."""
+        """Its value for a run; ValueError with the reason if it has none."""
         try:
             value = _evaluate(self._root, document)
         except ArithmeticError as error:
@@ -87,7 +87,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A bound on one measure, in its own unit: what one line of `expect` says."""
+    """A bound on one measure, in its own unit: one line of `expect`."""
 
     text: str
     measure: Measure
@@ -95,13 +95,13 @@ class Claim:
     bound: float
 
     def margin(self, document: RunNumbers) -> float:
-        """How far inside its bound the measure is, 0 or more where the claim holds; ValueError where it has no value."""
+        """How far inside its bound the measure is, 0 or more where the claim holds; ValueError if it has no value."""
         value = _measured(self.measure, document)
         return value - self.bound if self.at_least else self.bound - value
 
 
 def read_objective(text: str, flows: Collection[str]) -> Objective:
-    """The objective in a text about an experiment with these flows; PlanError says what is allowed."""
+    """The objective in a text about an experiment with these flows; PlanError lists what is allowed."""
     try:
         root = _read(text, flows)
         if not [*_measures(root)]:
@@ -140,7 +140,7 @@ def _bound(measure: str, text: str, flows: Collection[str]) -> float:
             raise ValueError(f"the bound of {measure} is {error}") from None
     bound = _read(text, flows)
     if [*_measures(bound)]:
-        raise ValueError("the bound has to be a number, so that it can become a line of `expect`")
+        raise ValueError("the bound must be a number, so that it can become a line of `expect`")
     try:
         return _evaluate(bound, {})
     except ArithmeticError as error:
@@ -148,13 +148,13 @@ def _bound(measure: str, text: str, flows: Collection[str]) -> float:
 
 
 def _allowed(measure: str, bound: float) -> float:
-    """The bound as a line of `expect` has it."""
+    """The bound as a line of `expect` stores it."""
     try:
         read = read_amount(measure, write_amount(measure, bound))
     except ValueError as error:
         raise ValueError(f"the bound of {measure} is {bound:g}; allowed: {error}") from None
     if abs(read - bound) > 1e-3 * abs(bound):
-        raise ValueError(f"the bound of {measure} is {bound:g}, and `expect` would make {read:g} of it")
+        raise ValueError(f"the bound of {measure} is {bound:g}, but `expect` would round it to {read:g}")
     return read
 
 
@@ -165,7 +165,7 @@ def _read(text: str, flows: Collection[str]) -> _Expression:
         tree = ast.parse(text.strip(), mode="eval").body
         return _translate(tree, text.strip(), flows)
     except (SyntaxError, RecursionError, MemoryError):
-        raise ValueError(f"not an expression; allowed: {_ALLOWED}; odd flow names stand in quotes") from None
+        raise ValueError(f"not an expression; allowed: {_ALLOWED}; put unusual flow names in quotes") from None
 
 
 def _translate(node: ast.AST, text: str, flows: Collection[str]) -> _Expression:
@@ -180,22 +180,22 @@ def _translate(node: ast.AST, text: str, flows: Collection[str]) -> _Expression:
         return _Operation(_OPERATIONS[type(node.op)], (_translate(node.operand, text, flows),))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _call(node.func.id, node.args, text, flows)
-    raise ValueError(f"{ast.get_source_segment(text, node) or text!r} cannot stand there; allowed: {_ALLOWED}")
+    raise ValueError(f"{ast.get_source_segment(text, node) or text!r} is not allowed there; allowed: {_ALLOWED}")
 
 
-def _call(name: str, given: Sequence[ast.expr], text: str, flows: Collection[str]) -> _Expression:
+def _call(name: str, arguments: Sequence[ast.expr], text: str, flows: Collection[str]) -> _Expression:
     if name not in _FUNCTIONS:
-        if len(given) != 1:
+        if len(arguments) != 1:
             raise ValueError(f"{name}(...) takes the name of one flow")
-        return _measure(name, _flow_name(given[0], text), flows)
+        return _measure(name, _flow_name(arguments[0], text), flows)
     function, fewest, most = _FUNCTIONS[name]
-    if not fewest <= len(given) <= most:
+    if not fewest <= len(arguments) <= most:
         raise ValueError(f"{name}(...) takes {fewest if fewest == most else f'{fewest} to {most}'} values")
-    return _Operation(function, tuple(_translate(one, text, flows) for one in given))
+    return _Operation(function, tuple(_translate(one, text, flows) for one in arguments))
 
 
 def _flow_name(node: ast.expr, text: str) -> str:
-    """Names may hold dashes, which Python's grammar takes for subtractions."""
+    """Names may contain dashes, which Python's grammar parses as subtractions."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return (ast.get_source_segment(text, node) or "").strip()
@@ -204,12 +204,12 @@ def _flow_name(node: ast.expr, text: str) -> str:
 def _measure(name: str, flow: str | None, flows: Collection[str]) -> Measure:
     if name not in MEASURES:
         near = nearest(name, [*MEASURES, *_FUNCTIONS])
-        raise ValueError(f"{name} is no measure{near}; `longhaul list measures` lists them")
+        raise ValueError(f"{name} is not a measure{near}; `longhaul list measures` lists them")
     whose = MEASURES[name].of
     if flow is None and whose == "flow":
-        raise ValueError(f"{name} is a flow's: write {name}({next(iter(flows), 'FLOW')})")
+        raise ValueError(f"{name} is a measure of a flow: write {name}({next(iter(flows), 'FLOW')})")
     if flow is not None and whose not in ("flow", "either"):
-        raise ValueError(f"{name} is of the {whose}, not of a flow: write {name}")
+        raise ValueError(f"{name} is a measure of the {whose}, not of a flow: write {name}")
     if flow is not None and flow not in flows:
         raise ValueError(f"{name}({flow}): no flow of that name; known: {', '.join(flows)}")
     return Measure(name, flow)

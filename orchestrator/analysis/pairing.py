@@ -1,6 +1,6 @@
-"""Which run is compared with which: of two results, the runs of the same point and seed; of one result, those that differ in one field.
+"""Pairs runs for a comparison: of two results, runs of the same point and seed; of one result, runs that differ in one field.
 
-Equal seeds draw equal losses, starts and bursts, so the difference of a pair is free of much of what differs between seeds.
+Equal seeds draw equal losses, starts and bursts, so the difference of a pair excludes much of the variation between seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Pairing:
     only_b: tuple[RunDocument, ...]
 
     def by_point(self) -> list[list[Pair]]:
-        """The seeds of each point together."""
+        """The pairs, grouped by point."""
         groups: dict[str, list[Pair]] = {}
         for pair in self.pairs:
             groups.setdefault(point_key(pair[0]["point"]), []).append(pair)
@@ -35,7 +35,7 @@ class Pairing:
 
 
 def pair_runs(a: Sequence[RunDocument], b: Sequence[RunDocument]) -> Pairing:
-    """Runs of the same point and seed are partners; where each side is one run, those two are. PlanError without any."""
+    """Runs of the same point and seed are partners; if each side is one run, those two are. PlanError without any."""
     if len(a) == len(b) == 1:
         return Pairing(((a[0], b[0]),), (), ())
     partners = {_key(document): document for document in b}
@@ -45,7 +45,7 @@ def pair_runs(a: Sequence[RunDocument], b: Sequence[RunDocument]) -> Pairing:
         raise PlanError(
             "pairing",
             f"{len(a)} runs with {len(b)}",
-            f"none have the same point and seed: {run_text(a[0])} and the like here, {run_text(b[0])} there",
+            f"none has the same point and seed: for example {run_text(a[0])} in the first, {run_text(b[0])} in the second",
             "run both with the same sweep, --seed and --repeats",
         )
     return Pairing(pairs, tuple(one for one in a if _key(one) not in taken), tuple(partners.values()))
@@ -62,9 +62,7 @@ def split_by(documents: Sequence[RunDocument], field: str, values: Sequence[str]
     known = list(dict.fromkeys(document["point"][field] for document in documents if field in document["point"]))
     chosen = list(values) or known
     if len(chosen) != 2 or chosen[0] == chosen[1] or not set(chosen) <= set(known):
-        raise PlanError(
-            *reading, f"two of its values are needed, not {', '.join(chosen)}", f"known: {', '.join(known)}"
-        )
+        raise PlanError(*reading, f"it needs two of its values, not {', '.join(chosen)}", f"known: {', '.join(known)}")
     return {
         value: [{**one, "point": without(one["point"], field)} for one in documents if one["point"].get(field) == value]
         for value in chosen
@@ -81,19 +79,19 @@ class Differing:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The difference as text."""
         return f"{self.field} ({self.a} and {self.b})" if self.a or self.b else self.field
 
 
-# A sweep of more points differs in the same fields.
+# Enough points: a larger sweep differs in the same fields.
 _MOST_PLANS = 100
 _MOST_DIFFERING = 12
-# What a point says again of what is told below.
-_TOLD = ("bandwidth", "rtt", "buffer", "queue", "mtu")
+# Fields of a point that the list below repeats.
+_LISTED = ("bandwidth", "rtt", "buffer", "queue", "mtu")
 
 
 def differing(pairing: Pairing, plan: Callable[[str], Mapping[str, Any] | None]) -> tuple[Differing, ...]:
-    """In what the runs of A differ from those of B by their plans (run.json), besides the seed: of each point the first pair."""
+    """The differences between the plans (run.json) of A's and B's runs, besides the seed: for the first pair of each point."""
     found: dict[Differing, None] = {}
     for group in pairing.by_point()[:_MOST_PLANS]:
         plans = [plan(document["run"]) for document in group[0]]
@@ -107,7 +105,7 @@ def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Differing
     for name in dict.fromkeys([*one, *other]):
         if one.get(name, "") != other.get(name, ""):
             yield Differing(name, one.get(name, "none"), other.get(name, "none"))
-    about_path = any(one.get(name) != other.get(name) for name in one if name in _TOLD or name.startswith("path."))
+    about_path = any(one.get(name) != other.get(name) for name in one if name in _LISTED or name.startswith("path."))
     if not about_path and _links(a) != _links(b):
         yield Differing("the links, in loss, jitter or another effect", "", "")
     if a["schedule"] != b["schedule"]:
@@ -116,7 +114,7 @@ def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Differing
 
 def _fields(run: Mapping[str, Any]) -> dict[str, str]:
     meaning = run["meaning"]
-    swept = {name: value for name, value in run["point"].items() if name.removeprefix("path.") not in _TOLD}
+    swept = {name: value for name, value in run["point"].items() if name.removeprefix("path.") not in _LISTED}
     return {
         "backend": run["backend"],
         "kernel": run["kernel"],
@@ -137,7 +135,7 @@ def _fields(run: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _links(run: Mapping[str, Any]) -> str:
-    """What the links do to packets; each run draws its own seeds for it."""
+    """The effects of links on packets, without their seeds, which each run draws itself."""
     queues = [end.get("qdiscs", []) for wire in run["wires"] for end in wire["ends"]]
     return json.dumps(
         [{name: value for name, value in one.items() if "seed" not in name} for some in queues for one in some]
@@ -145,7 +143,7 @@ def _links(run: Mapping[str, Any]) -> str:
 
 
 def run_text(document: OfEveryRun) -> str:
-    """Which run is meant, in words."""
+    """A run's point and seed as text."""
     return ", ".join([*(f"{name}={value}" for name, value in document["point"].items()), f"seed {document['seed']}"])
 
 

@@ -1,4 +1,4 @@
-"""A run as people look at it: one panel a quantity, a series a flow. The terminal, the report and the figure draw these.
+"""The panels of a run: one a quantity, with a series a flow. The terminal, the report and the figure draw them.
 
     run_panels(run, trace) -> congestion window (packets), goodput (Mbit/s), round trip (ms), queue (packets)
 
@@ -18,7 +18,7 @@ from longhaul.orchestrator.trace.records import Trace
 # More goodputs than this are a band, not a line.
 _MOST_BINS = 200
 
-# More queues in one picture than this tell nobody anything.
+# More queues than this in one panel are unreadable.
 MOST_QUEUES = 6
 
 
@@ -41,7 +41,7 @@ class Panel:
 
 
 def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
-    """The panels of one run, those with something to show."""
+    """The panels of one run, without empty ones."""
     panels = [
         Panel("Congestion window", "packets", _of_flows(run, trace, "cwnd", points)),
         Panel("Goodput", "Mbit/s", _of_flows(run, trace, "goodput", _MOST_BINS, 1e6)),
@@ -52,12 +52,12 @@ def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
 
 
 def flow_label(flow: Flow) -> str:
-    """What a legend calls a flow: its name, with its congestion control where the name does not say it."""
+    """A flow's label in a legend: its name, with its congestion control unless the name contains it."""
     return flow.name if flow.cc is None or flow.cc == flow.name or flow.kind == "udp" else f"{flow.name} ({flow.cc})"
 
 
 def _of_flows(run: Run, trace: Trace, measure: str, points: int, a_unit: float = 1.0) -> list[Series]:
-    """A line a flow that has the measure."""
+    """One line for each flow with the measure."""
     lines = [
         (flow_label(flow), timeline(run, trace.columns, measure, flow=flow.name, points=points)) for flow in run.flows
     ]
@@ -65,7 +65,7 @@ def _of_flows(run: Run, trace: Trace, measure: str, points: int, a_unit: float =
 
 
 def _queues(run: Run, trace: Trace, points: int) -> Iterator[Series]:
-    """The first bottleneck's, and others in which anything waited."""
+    """The first bottleneck's queue, and others that were ever occupied."""
     drawn = 0
     for place, link in enumerate(run.links):
         line = timeline(run, trace.columns, "queue", link=link.name, points=points)

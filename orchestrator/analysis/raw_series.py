@@ -1,11 +1,11 @@
-"""How each series over time is read from the columns of a trace: values as recorded, counts as they rise, rates in bins.
+"""Reads each series over time from the columns of a trace: values as recorded, counts as they rise, rates in bins.
 
     at_acks(field)          the state of TCP as each ACK found it
-    counted_at_acks(field)  a counter of TCP, which goes on where a web user's next connection begins anew
-    at_ticks(field)         the state or a counter of a queue, or what the receiver counts, at every tick
+    counted_at_acks(field)  a counter of TCP, which continues over a web user's connections
+    at_ticks(field)         the state or a counter of a queue, or a count of the receiver, at every tick
     goodput ...             rates, each the mean of its bin, at the bin's middle
 
-Values stay as they are stored; whoever keeps some of them converts those alone.
+Values stay as they are stored; a caller that keeps some of them converts only those.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from longhaul.orchestrator.analysis.series import (
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.trace.records import EVER, Columns, ColumnSource, SpanNs
 
-# What TCP says where it has no slow start threshold yet, and where nothing limits its pacing.
+# TCP's values without a slow start threshold, and without a limit of its pacing.
 NO_SSTHRESH, NO_PACING = 2**31 - 1, 2**64 - 1
 
-# A rate over less than this is a picture of single packets.
+# A rate over less than this shows single packets.
 _LEAST_BIN_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a run, and into how many bins a rate of it may be cut."""
+    """A part of a run, and the number of bins of its rates."""
 
     begin_s: float
     end_s: float
     bins: int
 
     def ns(self, run: Run) -> SpanNs:
-        """Of records; those of the run's last instant have the times of a moment after it."""
+        """The span of records in nanoseconds; those of the run's last instant have times just after it."""
         last = EVER[1] if self.end_s >= run.duration_us / 1e6 else max(0, round(self.end_s * 1e9))
         return round(self.begin_s * 1e9), last
 
     def edges_s(self, least_s: float = _LEAST_BIN_S) -> Floats:
-        """Of the bins of a rate, none of them shorter than that."""
+        """The edges of a rate's bins, none of them shorter than that."""
         length_s = max(0.0, self.end_s - self.begin_s)
         edges = bins_s(self.begin_s, self.end_s, max(least_s, length_s / self.bins))
         return edges if len(edges) > 1 or not length_s else np.array([self.begin_s, self.end_s])
@@ -61,7 +61,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Times and values as they are stored: so many are a second, and a unit."""
+    """Times and values as stored, with the number of each that makes a second and a unit."""
 
     t: NDArray[Any]
     values: NDArray[Any]
@@ -74,7 +74,7 @@ LinkReader = Callable[[Run, ColumnSource, Link, Span], Raw]
 
 
 def at_acks(field: str, a_unit: float = 1.0, none: int | None = None) -> FlowReader:
-    """A field as each ACK found it; where it is `none`, there is no value."""
+    """A field as each ACK found it; `none` means no value."""
 
     def read(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
         acks = source("ack", [field], flow.id, span.ns(run))
@@ -101,10 +101,10 @@ def counted_at_acks(field: str) -> FlowReader:
 
 
 def round_trips(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
-    """What each ACK measured, of those that did, in milliseconds."""
+    """The round trips that ACKs measured, in milliseconds."""
     acks, field = source("ack", ["rtt_us"], flow.id, span.ns(run)), "rtt_us"
     if rtt_field(acks["rtt_us"]) != field:
-        # What the flow's ACKs measure is settled by all of them, also for a part of the run in which none did.
+        # All ACKs of the flow determine the field, also for a part of the run without a measurement.
         field = rtt_field(source("ack", ["rtt_us"], flow.id, EVER)["rtt_us"])
         acks = source("ack", [field], flow.id, span.ns(run))
     acks = _where(acks, acks[field] > 0)
@@ -112,13 +112,13 @@ def round_trips(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
 
 
 def goodput(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
-    """What gets into order at the receiver, over a round trip or more: what waits behind a gap comes all at once when that is filled."""
+    """Bytes in order at the receiver, over a round trip or more: bytes behind a gap count all at once when it is filled."""
     received = counter(source("flow", ["app_bytes"], flow.id, EVER), "app_bytes", run)
     return _rates(received, 8, span, max(_LEAST_BIN_S, run.meaning.rtt_us / 1e6))
 
 
 def flow_throughput(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
-    """What reaches the receiver in whole frames: TCP says so itself, UDP receivers count."""
+    """Whole frames that reach the receiver: TCP reports them itself, UDP receivers count."""
     if flow.kind == "udp":
         received = counter(source("flow", ["packets"], flow.id, EVER), "packets", run)
         return _rates(received, 8.0 * run.meaning.frame_bytes, span)
@@ -132,7 +132,7 @@ def flow_throughput(run: Run, source: ColumnSource, flow: Flow, span: Span) -> R
 
 
 def received_bytes(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
-    """What is in order at the receiver by then."""
+    """Bytes in order at the receiver so far."""
     t_s = ticks_within_s(run, span.begin_s, span.end_s)
     return Raw(t_s, held(source("flow", ["app_bytes"], flow.id, EVER), "app_bytes", t_s))
 
@@ -148,13 +148,13 @@ def at_ticks(field: str) -> LinkReader:
 
 
 def queue_delays(run: Run, source: ColumnSource, link: Link, span: Span) -> Raw:
-    """How long the last byte of a queue has to wait, at every tick, in milliseconds."""
+    """The time until the last byte of a queue leaves, at every tick, in milliseconds."""
     t_s = ticks_within_s(run, span.begin_s, span.end_s)
     return Raw(t_s, delays_ms(run, source("link", ["queue_bytes"], link.id, EVER), link, t_s))
 
 
 def link_throughput(run: Run, source: ColumnSource, link: Link, span: Span) -> Raw:
-    """What leaves a queue."""
+    """The rate at which frames leave a queue."""
     return _rates(counter(source("link", ["tx_bytes"], link.id, EVER), "tx_bytes", run), 8, span)
 
 

@@ -1,6 +1,6 @@
-"""Time series of a run, from records to evenly spaced values: the ground of every measure and every chart.
+"""Time series of a run, from records to evenly spaced values: the basis of every measure and chart.
 
-The probe writes a FLOW or LINK record at a tick only if something changed, so a missing record says "as before".
+The probe writes a FLOW or LINK record at a tick only if something changed, so a missing record means "unchanged".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A cumulative count, known at ticks; between two ticks it is taken to rise evenly."""
+    """A cumulative count, known at ticks; between two ticks it is assumed to rise evenly."""
 
     t_s: Floats
     value: Floats
@@ -61,10 +61,10 @@ def ticks_within_s(run: Run, begin_s: float, end_s: float) -> Floats:
 
 
 def held(records: Records | Columns, field: str, t_s: Floats) -> Floats:
-    """A field's value at these times: the last record's, 0 before the first."""
+    """A field's value at these times: that of the last record, 0 before the first."""
     if not len(records["t_ns"]):
         return np.zeros(len(t_s))
-    # Half a nanosecond of grace, so that a record written at a tick counts at that tick.
+    # Half a nanosecond of tolerance, so that a record written at a tick counts at that tick.
     index = np.searchsorted(records["t_ns"] / 1e9, t_s + 5e-10, side="right") - 1
     values = records[field].astype(np.float64)
     return np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
@@ -77,7 +77,7 @@ def counter(records: Records | Columns, field: str, run: Run) -> Counter:
 
 
 def app_bytes(run: Run, trace: Trace, flow: Flow) -> Counter:
-    """What is in order at the receiver, there for its application."""
+    """Bytes in order at the receiver, available to its application."""
     return counter(of_flow(trace.flows, flow.id), "app_bytes", run)
 
 
@@ -89,23 +89,23 @@ def bins_s(begin_s: float, end_s: float, width_s: float) -> Floats:
 
 
 def measuring(acks: Records) -> tuple[Records, str]:
-    """The ACKs that measured a round trip, and the field that has it."""
+    """The ACKs that measured a round trip, and its field."""
     field = rtt_field(acks["rtt_us"])
     return acks[acks[field] > 0], field
 
 
 def rtt_field(rtt_us: NDArray[np.integer[Any]]) -> str:
-    """Which field of a flow's ACKs has their round trips: without SACK, Linux keeps the smoothed one alone."""
+    """Which field of a flow's ACKs has their round trips: without SACK, Linux keeps only the smoothed one."""
     return "rtt_us" if (rtt_us > 0).any() else "srtt_us"
 
 
 def rises(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """From each to the next, by how much a connection's counter rose; a web user's connections follow one another, so a fall is a new beginning."""
+    """The rise of a connection's counter from each value to the next; a web user's connections follow one another, so a fall is a new connection."""
     return np.maximum(np.diff(values.astype(np.int64)), 0)
 
 
 def frame_bytes(run: Run, packets: Floats | float, payload_bytes: Floats | float) -> Floats:
-    """The mean frame of so many packets with so much in them: a full one, unless a schedule changes what that is."""
+    """The mean frame size of these packets and payload: a full frame, unless a schedule changes its size."""
     full = run.meaning.frame_bytes
     if run.least_mtu == run.meaning.mtu:
         return np.full(np.shape(packets), float(full))
@@ -114,7 +114,7 @@ def frame_bytes(run: Run, packets: Floats | float, payload_bytes: Floats | float
 
 
 def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
-    """What the ACKs of the window measured."""
+    """The round trips that the ACKs of the window measured."""
     begin_ns, end_ns = (edge_us * 1000 for edge_us in run.window_us)
     acks = of_flow(trace.acks, flow.id)
     measured, field = measuring(acks[(acks["t_ns"] >= begin_ns) & (acks["t_ns"] <= end_ns)])
@@ -122,12 +122,12 @@ def round_trips_ms(run: Run, trace: Trace, flow: Flow) -> Floats:
 
 
 def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: float) -> Floats:
-    """What waits in a queue / the bandwidth then, at the ticks of a part of the run."""
+    """Bytes in a queue / the bandwidth then, at the ticks of a part of the run."""
     return delays_ms(run, of_flow(trace.links, link.id), link, ticks_within_s(run, begin_s, end_s))
 
 
 def delays_ms(run: Run, records: Records | Columns, link: Link, t_s: Floats) -> Floats:
-    """What waits in a link's queue / the bandwidth then, at these times."""
+    """Bytes in a link's queue / the bandwidth then, at these times."""
     rates = run.link_rates(link)
     begins_s = np.array([begin_us for begin_us, _, _ in rates]) / 1e6
     bps = np.array([bps for _, _, bps in rates], dtype=np.float64)

@@ -1,10 +1,10 @@
-"""What can be drawn of a run over time: a table of series by name, of flows and of links, and one function that reads a series.
+"""The time series of a run: a table of series by name, of flows and of links, and one function that reads a series.
 
     timeline(run, trace.columns, "cwnd", flow="app", begin_s=10, end_s=20, points=2000) -> Timeline
 
-A series is read from columns of the trace, in memory or at rest, so that a picture of a kept run costs the columns that it shows. It is thinned
-to `points` values and keeps every spike: nothing here smooths, except that a rate is the mean of its bin. One that a trace does not have,
-as the window of UDP, is empty.
+A series is read from columns of the trace, in memory or on disk, so that a chart of a kept run reads only the columns that it shows. It is thinned
+to `points` values and keeps every spike: no value is smoothed, except that a rate is the mean of its bin. A series that a trace does not have,
+such as the window of UDP, is empty.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _Named = TypeVar("_Named")
 
 @dataclass(frozen=True, slots=True)
 class Series(Generic[_Reader]):
-    """What a series shows."""
+    """A series' unit, description and reader."""
 
     unit: str
     about: str
@@ -56,19 +56,19 @@ class Series(Generic[_Reader]):
 FLOW_SERIES: dict[str, Series[FlowReader]] = {
     "cwnd": Series("packets", "congestion window as each ACK found it", at_acks("cwnd")),
     "ssthresh": Series("packets", "slow start threshold, from the first one on", at_acks("ssthresh", none=NO_SSTHRESH)),
-    "rtt": Series("ms", "round trip that each ACK measured, of those that did", round_trips),
+    "rtt": Series("ms", "round trips that ACKs measured", round_trips),
     "srtt": Series("ms", "smoothed round trip", at_acks("srtt_us", a_unit=1000)),
-    "inflight": Series("packets", "packets sent and neither acknowledged nor taken for lost", at_acks("inflight")),
-    "pacing": Series("bit/s", "rate that TCP paces itself to", at_acks("pacing_Bps", a_unit=1 / 8, none=NO_PACING)),
+    "inflight": Series("packets", "packets sent and neither acknowledged nor considered lost", at_acks("inflight")),
+    "pacing": Series("bit/s", "rate of TCP's pacing", at_acks("pacing_Bps", a_unit=1 / 8, none=NO_PACING)),
     "snd_wnd": Series("bytes", "window that the receiver offers", at_acks("snd_wnd")),
     "state": Series("", "0 open, 1 disorder, 2 reducing its window (CWR), 3 recovery, 4 loss", at_acks("state")),
     "delivered": Series(
-        "packets", "packets that reached the receiver so far, as TCP knows", counted_at_acks("delivered")
+        "packets", "packets that reached the receiver so far, as TCP counts them", counted_at_acks("delivered")
     ),
     "retransmits": Series("packets", "segments sent again so far", counted_at_acks("retrans")),
     "lost": Series(
         "packets",
-        "segments TCP took for lost so far; by the real clock, those it takes for lost now",
+        "segments that TCP considered lost so far; in real time, those that it considers lost now",
         counted_at_acks("lost"),
     ),
     "goodput": Series(
@@ -82,16 +82,16 @@ LINK_SERIES: dict[str, Series[LinkReader]] = {
     "queue": Series("packets", "packets that wait", at_ticks("queue_packets")),
     "queue_bytes": Series("bytes", "bytes that wait", at_ticks("queue_bytes")),
     "queue_delay": Series("ms", "bytes that wait / the bandwidth then", queue_delays),
-    "throughput": Series("bit/s", "what leaves the queue, in bins of 0.1 s or more", link_throughput),
+    "throughput": Series("bit/s", "frames that left the queue, in bins of 0.1 s or more", link_throughput),
     "drops": Series("packets", "packets the queue dropped so far", at_ticks("drops")),
-    "losses": Series("packets", "packets that chance took so far", at_ticks("losses")),
+    "losses": Series("packets", "packets lost at random so far", at_ticks("losses")),
     "marks": Series("packets", "packets the queue marked so far", at_ticks("marks")),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Seconds from the start of the experiment, and values: what is kept of `of_values`."""
+    """Seconds from the start of the experiment, and values, thinned from `of_values` values."""
 
     measure: str
     about: str
@@ -112,14 +112,16 @@ def timeline(
     end_s: float | None = None,
     points: int = POINTS,
 ) -> Timeline:
-    """A series of a part of a run: of a flow where one is named, else of a link, the first one unless it is named; NotFound."""
+    """A series of a part of a run: of a flow if one is named, else of a link, by default the first; NotFound."""
     whole_s = run.duration_us / 1e6
-    # Beside the run there is nothing, however far from it.
+    # A span outside the run is empty, however far outside.
     begin_s, end_s = max(0.0, min(whole_s + 1, begin_s)), whole_s if end_s is None else max(0.0, min(whole_s, end_s))
     span = Span(begin_s, end_s, points)
     if flow is None and link is None and measure in FLOW_SERIES.keys() - LINK_SERIES.keys():
         known = ", ".join(one.name for one in run.flows)
-        raise NotFound("reading the series", measure, "it is one of a flow, and no flow is named", f"known: {known}")
+        raise NotFound(
+            "reading the series", measure, "it is a series of a flow, and no flow is named", f"known: {known}"
+        )
     if flow is not None:
         of_flow = _named(measure, FLOW_SERIES, "reading the series of a flow")
         sender = _named(flow, {one.name: one for one in run.flows}, "reading a series of flow")
@@ -136,7 +138,7 @@ def _named(name: str, table: Mapping[str, _Named], attempting: str) -> _Named:
     except KeyError:
         known = list(table)
         hint = f"known: {', '.join(known)}{nearest(name, known)}"
-        raise NotFound(attempting, name, "nothing is called so", hint) from None
+        raise NotFound(attempting, name, "no such name", hint) from None
 
 
 def _thinned(measure: str, about: str, unit: str, raw: Raw, points: int) -> Timeline:

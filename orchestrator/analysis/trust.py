@@ -1,6 +1,6 @@
-"""How far two places where a run can happen agree: of each measure the mean difference, with its interval.
+"""Compares two backends: for each measure the mean difference, with its interval.
 
-Runs are paired by their seeds: start times and the draws of chance are the same in both places, so that what is left is the places'.
+Runs are paired by their seeds: start times and the draws of chance are the same in both, so that the remaining difference is the backends'.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from longhaul.orchestrator.analysis.intervals import mean_interval
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.plan.run_document import RunDocument
 
-# Of every flow, of the path, of the run; a difference is a share of the reference, or of what stands beside it as it is.
+# Measures of every flow, of the path, of the run; a difference is a share of the reference, or absolute.
 _FLOW_MEASURES = ("goodput", "rtt_min", "rtt_p50", "cwnd_mean", "retransmits")
 _PATH_MEASURES = ("utilisation", "queue_mean", "drops")
 _RUN_MEASURES = ("jain",)
@@ -22,7 +22,7 @@ _RUN_MEASURES = ("jain",)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`value` is the reference's mean, `difference` the other's from it, between `low` and `high` with 95 % confidence."""
+    """`value` is the reference's mean, `difference` the deviation of the other, between `low` and `high` with 95 % confidence."""
 
     measure: str
     flow: str | None
@@ -38,13 +38,15 @@ class Difference:
 
 
 def differences(reference: Sequence[RunDocument], other: Sequence[RunDocument]) -> Iterator[Difference]:
-    """Every measure that both have, of the repeats of one experiment in two places."""
+    """Every measure that both have, of the repeats of one experiment in two backends."""
     for flow, measure in _measured(reference[0]):
-        ours, theirs = (_by_seed(documents, measure, flow) for documents in (reference, other))
-        if seeds := sorted(ours.keys() & theirs.keys()):
-            apart = np.array([theirs[seed] - ours[seed] for seed in seeds])
+        reference_runs, other_runs = (_by_seed(documents, measure, flow) for documents in (reference, other))
+        if seeds := sorted(reference_runs.keys() & other_runs.keys()):
+            apart = np.array([other_runs[seed] - reference_runs[seed] for seed in seeds])
             difference, low, high = mean_interval(apart)
-            yield Difference(measure, flow, float(np.mean([ours[seed] for seed in seeds])), difference, low, high)
+            yield Difference(
+                measure, flow, float(np.mean([reference_runs[seed] for seed in seeds])), difference, low, high
+            )
 
 
 def _measured(document: RunDocument) -> Iterator[tuple[str | None, str]]:

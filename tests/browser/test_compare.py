@@ -104,7 +104,7 @@ def test_experiments_are_told_apart_with_intervals(visitor: Visitor, pairs: dict
         "read",
         f"compare?show=differences&runs={pairs['runs'][0].rpartition('/')[2]}&a={pairs['id']}&b={pairs['id']}&all=1",
     )
-    expect(page.get_by_text("identical: the traces of 12 pairs are equal to the byte")).to_be_visible()
+    expect(page.get_by_text("identical: the traces of 12 pairs are identical")).to_be_visible()
     expect(page.get_by_role("table", name="Differences")).to_contain_text("same")
 
 

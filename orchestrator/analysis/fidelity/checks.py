@@ -1,7 +1,7 @@
-"""Fidelity: what must hold of every run before anyone is shown a number of it.
+"""Fidelity: the checks that every run must pass before its numbers are shown.
 
-Each check says what was expected and what was found. A run with one broken check has no result. The tolerances are those of
-docs/fidelity.md; random shares are held to an interval that a sound run leaves less than once in a billion runs.
+Each check states the expected and the found value. A run with one failed check has no result. The tolerances are those of
+docs/fidelity.md; random shares are compared with an interval that a sound run leaves less than once in a billion runs.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from longhaul.orchestrator.trace.records import EVENT_END, EVENT_FLOW_CHANGE, EV
 
 Facts = dict[str, Any]
 
-# By the clock: real timers are late, within the budget (cpu_budget.py).
+# By clock: real timers are late, within the budget (cpu_budget.py).
 _RTT_TOLERANCE = 0.001
 _RTT_GRACE_US = {"virtual": 20, "real": 2000}
 _SYN_AGAIN_US = 1_000_000
-# What the kernel runs in the name of a control whose connection has no ECN.
+# The kernel's replacement of a control whose connection has no ECN.
 _WITHOUT_ECN = {"dctcp": "dctcp-reno"}
 _LATE_US = {"virtual": 100, "real": 10_000}
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold."""
+    """One check."""
 
     name: str
     ok: bool
     text: str
 
     def as_dict(self) -> FidelityCheck:
-        """For the document."""
+        """The check as the document has it."""
         return {"name": self.name, "ok": self.ok, "text": self.text}
 
 
@@ -77,7 +77,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
 
 
 def broken_text(checks: Sequence[Check]) -> str:
-    """What is said of a run with these checks where some are broken; empty where none is."""
+    """The failed checks in a sentence; empty if none failed."""
     return listed([f"{check.name}: {check.text}" for check in checks if not check.ok])
 
 
@@ -111,29 +111,29 @@ def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check
             continue
         if not answered(fact):
             yield Check("flow", True, f"{flow.name}: no answer")
-        # Of a client of iperf3 that was never answered nothing was read.
+        # A client of iperf3 without a response has nothing to read back.
         if asked is not None and (fact["cc"] is not None or answered(fact)):
             ok = fact["cc"] == asked or (fact["cc"] == _WITHOUT_ECN.get(asked) and _asked_again(flow, fact))
             yield Check("congestion control in use", ok, f"{flow.name}: asked {asked}, found {fact['cc']}")
 
 
 def answered(fact: Facts) -> bool:
-    """Whether the flow ever had a connection: a path that lets no answer through is a result."""
+    """Whether the flow ever had a connection: a path that lets no reply through is a result."""
     return fact["connected_us"] is not None
 
 
 def _asked_again(flow: Flow, fact: Facts) -> bool:
-    """A SYN that is sent again asks for no ECN (RFC 3168, section 6.1.1.1); of a web user, only the first connection is known."""
+    """A retransmitted SYN does not request ECN (RFC 3168, section 6.1.1.1); for a web user, only the first connection is known."""
     return flow.kind == "web" or (answered(fact) and fact["connected_us"] - flow.start_us >= _SYN_AGAIN_US)
 
 
 def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
-    """A connection has ECN exactly where its sender asks for it: a receiver that refuses does so without a word."""
+    """A connection has ECN exactly if its sender requests it: a receiver refuses it silently."""
     asks = {node.name: dict(node.sysctls).get("net/ipv4/tcp_ecn") == "1" for node in run.nodes}
     told = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
         fact, asked = told[flow.id], asks[flow.from_node]
-        # A dctcp connection has it whatever the host says.
+        # A dctcp connection has it regardless of the host's setting.
         if flow.kind != "tcp" or not answered(fact) or flow.options.both_ends or _asked_again(flow, fact):
             continue
         if fact["ecn"] != asked:
@@ -142,7 +142,7 @@ def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
 
 
 def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
-    """Every change was made at its time, but for those of flows that were over by then."""
+    """Every change was made at its time, except for changes of flows that had ended by then."""
     if not run.schedule:
         return
     over_us = {fact["id"]: fact["stopped_us"] for fact in facts["flows"]}
@@ -161,12 +161,12 @@ def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
 
 
 def _moment(change: ScheduledChange) -> str:
-    """A change by what the schedule calls it."""
+    """A change by its time in the schedule."""
     return f"the change at {format_duration(change.at_us)}"
 
 
 def _changes_made(trace: Trace) -> dict[int, int]:
-    """Place in the schedule -> when it was made, in nanoseconds."""
+    """Index in the schedule -> the time when it was made, in nanoseconds."""
     events = trace.events[np.isin(trace.events["what"], (EVENT_PATH_CHANGE, EVENT_FLOW_CHANGE))]
     return {int(event["value"]): int(event["t_ns"]) for event in events}
 
@@ -185,7 +185,7 @@ def _sysctls(run: Run, facts: Facts) -> Iterator[Check]:
 
 
 def _links(run: Run, trace: Trace) -> Iterator[Check]:
-    """What holds of a queue that nobody changes."""
+    """Checks of a queue that the schedule does not change."""
     for link in run.links if not any(run.device_changes) else ():
         if verdict := judge_rate(run, trace, link):
             yield Check("bottleneck rate", *verdict)
@@ -196,7 +196,7 @@ def _links(run: Run, trace: Trace) -> Iterator[Check]:
 
 
 def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
-    """No packet is faster than the path, and one that met no queue is no slower; a schedule may change the path."""
+    """No packet is faster than the path, and a packet that met no queue is no slower; a schedule may change the path."""
     if any(run.device_changes):
         return
     connected_us = {fact["id"]: fact["connected_us"] for fact in facts["flows"]}
@@ -210,23 +210,23 @@ def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
         tolerance_us = max(early_us, _RTT_GRACE_US[run.clock])
         least = int(measured.min())
         ok = least >= base_us - jitter_us - early_us
-        # iperf3 has said on another connection what is to come before it makes that of the data.
+        # iperf3 negotiates on another connection before it opens the one for data.
         begun_us = flow.start_us if flow.tool != IPERF3 else connected_us[flow.id] - base_us - jitter_us
         if acks["retrans"][0] == 0 and not is_wireless(run) and _queue_empty(run, trace, begun_us, base_us + jitter_us):
-            # The handshake met no queue: at most it waited for a frame before it and for its own to be sent.
+            # The handshake met no queue: at most it waited for one frame before it and for its own transmission.
             ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
         yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")
 
 
 def _queue_empty(run: Run, trace: Trace, from_us: float, for_us: float) -> bool:
-    """No packet waited for another one at any link in this time; a record tells of the tick before it."""
+    """No packet waited for another one at any link in this time; a record covers the tick before it."""
     links = trace.links
     near = (links["t_ns"] >= from_us * 1000) & (links["t_ns"] <= (from_us + for_us + run.trace.tick_us) * 1000)
     return not (links["queue_max_packets"][near] > 1).any()
 
 
 def _frames_us(run: Run, count: int) -> float:
-    """How long all links together need for this many full frames each."""
+    """The time that all links together need for this many full frames each."""
     return sum(count * run.meaning.frame_bytes * 8e6 / link.rate_bps for link in run.links)
 
 
@@ -238,20 +238,20 @@ def _path_rtt_us(run: Run, flow: Flow) -> tuple[float, float]:
         for qdisc in devices[dev].qdiscs:
             delay_ns += int(qdisc.options.get("delay_ns") or 0)  # type: ignore[arg-type]
             jitter_ns += int(qdisc.options.get("jitter_ns") or 0)  # type: ignore[arg-type]
-            # A packet that netem reorders goes at once.
+            # A packet that netem reorders is sent at once.
             jitter_ns += int(qdisc.options.get("delay_ns") or 0) if qdisc.options.get("reorder_2p32") else 0  # type: ignore[arg-type]
     return delay_ns / 1000, jitter_ns / 1000
 
 
 def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
-    """iperf3 is a second witness: it did what it was told, and what it counted is what the kernel counted."""
+    """iperf3 as a second measurement: it used the requested settings, and its counts equal the kernel's."""
     told = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
         fact = told[flow.id]
         if flow.tool != IPERF3 or fact["error"] or not answered(fact):
             continue
         said = fact["iperf3"]
-        # One that was not told to begin before its end has counted nothing.
+        # A client that did not start before its end has counted nothing.
         begun = said["bytes_given"] > 0
         wrong = [*_contradictions(run, flow, fact)] if begun else []
         told_bytes = (
@@ -269,18 +269,18 @@ def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
         return
     if said["block_bytes"] != flow.block_bytes:
         yield f"blocks of {said['block_bytes']} bytes, asked {flow.block_bytes}"
-    # It reads them as it makes its connection; a schedule may have been before.
+    # It reads them when it opens its connection; a scheduled change may precede that.
     controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
     for end in ("sender_cc", "receiver_cc"):
         if said[end] not in controls:
             yield f"{end} {said[end]}, asked {flow.cc}"
     if said["bytes_sent"] != said["bytes_given"]:
         yield f"{said['bytes_sent']} bytes sent, its socket got {said['bytes_given']}"
-    # Its server is told of the end on another connection, and reads no more then.
+    # Its server is notified of the end on another connection, and then stops reading.
     lacking = fact["bytes_received"] - said["bytes_received"]
     if abs(lacking) > said["bytes_under_way"]:
         yield f"{said['bytes_received']} bytes received, {fact['bytes_received']} arrived, {said['bytes_under_way']} were under way at its end"
-    # What is lost after the last byte of a size was given away it does not see.
+    # It does not see losses after it has passed the last byte of a size to its socket.
     again = fact["retransmits"]
     if said["retransmits"] > again or (flow.bytes is None and said["retransmits"] != again):
         yield f"{said['retransmits']} segments sent again, the kernel counted {again}"

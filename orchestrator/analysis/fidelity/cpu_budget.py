@@ -1,7 +1,7 @@
-"""The CPU budget of a run by the real clock: whether this machine kept up, so that what was measured is the path and not the machine.
+"""The CPU budget of a run in real time: whether this machine kept up, so that the numbers reflect the path and not the machine.
 
-In virtual time a slow machine takes longer and the numbers stay; by the real clock it drops in on them. A run outside the
-budget has no result. The bounds and their reasons stand in docs/fidelity.md.
+In virtual time a slow machine takes longer and the numbers stay the same; in real time it changes them. A run outside the
+budget has no result. docs/fidelity.md lists the bounds and their reasons.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# What the rate limiters have credit for (target.py): a timer later than this costs the path some of its rate.
+# The credit of the rate limiters (target.py): a timer later than this costs the path some of its rate.
 MOST_LATE_P99_US = 4_000
 # Half of TCP's least retransmission timeout: a longer silence may be taken for a loss.
 MOST_LATE_US = 100_000
-# Above this, work waits for a processor; packets are then late by an amount that nobody set.
+# Above this, work waits for a processor; packets are then late by an unconfigured delay.
 MOST_BUSY_SHARE = 0.9
-# Time that the processors gave to other machines.
+# The processors' time given to other machines (steal).
 MOST_STEAL_SHARE = 0.01
 
 
 def over_budget(machine: Mapping[str, Any]) -> Iterator[str]:
-    """What was exceeded, one sentence each; `machine` is the agent's account in facts.json."""
+    """The exceeded bounds, one sentence each; `machine` is the agent's report in facts.json."""
     time_us = machine["busy_us"] + machine["idle_us"] + machine["steal_us"]
     busy, steal = (machine[name] / time_us if time_us else 0.0 for name in ("busy_us", "steal_us"))
     if machine["late_p99_us"] > MOST_LATE_P99_US:
@@ -36,7 +36,7 @@ def over_budget(machine: Mapping[str, Any]) -> Iterator[str]:
 
 
 def told(machine: Mapping[str, Any]) -> str:
-    """The account in a line."""
+    """The report in one line."""
     return (
         f"timers late by {machine['late_p50_us']} us in the middle, {machine['late_p99_us']} us at p99, "
         f"{machine['late_max_us']} us at most"

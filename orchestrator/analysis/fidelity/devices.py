@@ -1,4 +1,4 @@
-"""What must hold of the devices of a run: set as the plan asks, no frame too large, and every packet accounted for. For checks.py.
+"""Checks of a run's devices: configured as planned, no frame too large, and every packet accounted for. For checks.py.
 
 A flipped bit (`corrupt`) in a header makes a bridge or a host drop the frame: up to the number of corrupted frames may be missing.
 """
@@ -15,19 +15,19 @@ from longhaul.orchestrator.plan.run import DeviceChange, End, Option, Qdisc, Run
 from longhaul.orchestrator.trace.records import Trace
 
 Facts = dict[str, Any]
-# The name of a check, whether it holds, and what was found.
+# The name of a check, whether it holds, and the found value.
 Verdict = tuple[str, bool, str]
 
-# Counters go on while they are read: at most this much longer than it took, and what is in no queue at the moment.
+# Counters advance while they are read: allowance for the duration of the reading, and for packets that are in no queue then.
 _READING_SLACK_US = 4000
 _READING_PACKETS = 10
 # Standard deviations, and room for the skew of small counts: a sound run is outside less than once in a billion.
 _SIGMAS, _FEW = 6.2, 20
-# What the kernel never gives back.
+# Options that the kernel does not report.
 _UNREADABLE = frozenset({"stab"})
-# What transmitters of a channel share.
+# Options that the transmitters of a channel share.
 _OF_A_CHANNEL = ("rate_bps", "basic_rate_bps", "rts")
-# Of many things that are wrong in the same way, the first few tell.
+# Of many similar errors, the first few are listed.
 _MOST_LISTED = 10
 
 
@@ -41,13 +41,13 @@ def judge_devices(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
 
 
 def listed(wrong: list[str]) -> str:
-    """The first of them."""
+    """The first errors, and the number of the others."""
     rest = len(wrong) - _MOST_LISTED
     return "; ".join([*wrong[:_MOST_LISTED], *([f"and {rest} more"] if rest > 0 else [])])
 
 
 def _settings(run: Run, facts: Facts) -> Verdict:
-    """MTU and queueing disciplines, read back at the end, are those that the plan has then."""
+    """MTU and queueing disciplines, read back at the end, equal the plan's at that time."""
     told = {(device["node"], device["dev"]): device for device in facts["devices"]}
     wrong = [text for end in run.ends for text in _differences(run, end, told.get((end.node, end.dev)))]
     count = sum(len(end.qdiscs) for end in run.ends)
@@ -69,7 +69,7 @@ def _differences(run: Run, end: End, found: Facts | None) -> Iterator[str]:
         yield f"{place}: an MTU of {mtu} asked, {found['mtu']} found"
     states: tuple[End | DeviceChange, ...] = (end, *changes)
     asked = {qdisc.handle: _on_its_channel(run, qdisc) for one in states for qdisc in one.qdiscs}
-    # A device that the plan gives no queue has the kernel's own, which nothing ever waits in.
+    # A device without a queue in the plan has the kernel's own, in which no packet ever waits.
     have = {one["handle"]: one for one in found["qdiscs"]} if asked else {}
     for handle in sorted(asked.keys() | have.keys()):
         if handle not in asked or handle not in have:
@@ -82,7 +82,7 @@ def _differences(run: Run, end: End, found: Facts | None) -> Iterator[str]:
 
 
 def _on_its_channel(run: Run, qdisc: Qdisc) -> Qdisc:
-    """With the options that transmitters of a channel share: a change through one of them is a change for all."""
+    """With the options that a channel's transmitters share: a change at one of them changes all."""
     if qdisc.kind != DCF:
         return qdisc
     changed = [one for change in run.device_changes for one in change.qdiscs if one.kind == DCF]
@@ -99,9 +99,9 @@ def _plain(value: object) -> object:
 
 
 def _frames(run: Run, trace: Trace, facts: Facts, slack: float) -> Verdict:
-    """The largest frame that a bottleneck sent or dropped fits; and what sockets count as segments their hosts' devices count as frames."""
+    """The largest frame that a bottleneck sent or dropped fits; the segments that sockets count equal the frames that their hosts' devices count."""
     most = run.meaning.frame_bytes
-    # Sampled, a trace has not seen each frame; none can be larger where nothing makes one of many.
+    # A sampled trace does not contain each frame; none can be larger without segmentation offload.
     seen = [link["max_frame_bytes"] for link in facts["links"] if link["max_frame_bytes"] is not None]
     if len(trace.drops):
         seen.append(int(trace.drops["length"].max()))
@@ -145,7 +145,7 @@ def _most_corrupted(run: Run, facts: Facts) -> float:
 
 
 def _reading_slack(run: Run, facts: Facts) -> float:
-    """By the real clock, packets that move while counters are read."""
+    """In real time, the packets that move while counters are read."""
     if (machine := facts.get("machine")) is None:
         return 0.0
     reading_us = machine["snapshot_us"] + _READING_SLACK_US
@@ -153,7 +153,7 @@ def _reading_slack(run: Run, facts: Facts) -> float:
 
 
 def _conservation(run: Run, facts: Facts, slack: float, corrupted: float) -> Iterator[Verdict]:
-    """At a bridge: what came in went out, was dropped by a queue, or still waits."""
+    """At a bridge: incoming packets left, were dropped by a queue, or still wait."""
     duplicates = any(qdisc.options.get("duplicate_2p32") for end in run.ends for qdisc in end.qdiscs)
     for node in run.nodes:
         if not node.bridge:
@@ -170,7 +170,7 @@ def _conservation(run: Run, facts: Facts, slack: float, corrupted: float) -> Ite
 
 
 def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:
-    """Nothing is lost but in the queues that may lose: the bottleneck's, and delay lines with configured loss."""
+    """No packet is lost except in the queues that may drop: the bottleneck's, and delay lines with configured loss."""
     devices: tuple[End | DeviceChange, ...] = (*run.ends, *run.device_changes)
     allowed = {(one.node, one.dev) for one in devices if any(_may_drop(qdisc) for qdisc in one.qdiscs)}
     wrong, refused, spoiled = [], [], 0

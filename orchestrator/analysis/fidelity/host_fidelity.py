@@ -1,7 +1,7 @@
-"""What must hold of a run on real hosts, and what its reader is told: verdicts for the checks of checks.py.
+"""Checks of a run on real hosts, and notes for its reader: verdicts for checks.py.
 
-Nothing of the path is ours there, so nothing of it can be held to: what is checked is that the hosts did their part, and what was seen of
-others is told beside the numbers.
+The path belongs to others, so it is not checked: the checks confirm that the hosts worked correctly; observations of other traffic are
+shown with the numbers.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from longhaul.orchestrator.system.units import format_duration, format_rate
 from longhaul.orchestrator.trace.records import Trace
 
 Facts = dict[str, Any]
-# Name, whether it holds, what was found.
+# Name, whether it holds, the found value.
 Verdict = tuple[str, bool, str]
 
-# No queue of the path depends on a host's timers; looks and starts do.
+# No queue of the path depends on a host's timers; checks and starts do.
 _MOST_LATE_P99_US = 50_000
 # Clocks of sound machines are within 100.
 _MOST_DRIFT_PPM = 500
 _JUMP_US = 50_000
 _LIMITED_SHARE = 0.1
 _OPENING_ROUND_TRIPS = 5
-# Of the round trip that is asked for; timers are never early, clocks may run a little faster.
+# Share of the requested round trip; timers are never early, clocks may run a little faster.
 _LEAST_EMULATED = 0.98
-# Of a cap, for what is in no counter at the moment when it is read.
+# Share of a cap, for bytes that are in no counter when it is read.
 _CAP_SLACK = 1.02
 
 
@@ -82,13 +82,13 @@ def _clocks(endpoint: Facts) -> Verdict:
 
 
 def judge_emulation(run: Run, facts: Facts) -> Verdict:
-    """Whether traffic goes through the middle box at all; what the real path adds is told."""
+    """Whether traffic passes the middle box at all; the delay of the real path is shown."""
     box, asked_us = facts["box"], run.meaning.rtt_us
     probes = [
         rtt for one in facts["endpoints"] for echo in one.get("ways", {}).values() for rtt in echo["rtt_us"] if rtt
     ]
     passed = min(end["queues"][0]["packets"] for end in box["ends"]) if box["ends"] else 0
-    # What a queue within drops its parents count too.
+    # Parent queues also count the drops of their children.
     drops = [f"{count} dropped on {end['dev']}" for end in box["ends"] if (count := end["queues"][0]["drops"])]
     least = f"fastest probe {min(probes) / 1000:.1f} ms" if probes else "no probe came back"
     told = f"{box['name']}: {format_duration(asked_us)} and {format_rate(run.meaning.bandwidth_bps)} asked for, {least}"
@@ -99,7 +99,7 @@ def judge_emulation(run: Run, facts: Facts) -> Verdict:
 
 
 def _others(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
-    """What left a sender's device besides the run's own traffic, which may be its samples on their way to here."""
+    """Traffic on a sender's device besides the run's own, which may be its samples sent to this machine."""
     told = {endpoint["name"]: endpoint for endpoint in facts["endpoints"]}
     for link in run.links:
         records = of_flow(trace.links, link.id)

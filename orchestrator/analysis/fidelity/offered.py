@@ -1,6 +1,6 @@
-"""What must hold of a receiver's window that an experiment caps: what was offered, and what was on the way. A verdict a flow for checks.py.
+"""Checks of a receiver's capped window: the offered window, and the bytes in flight. A verdict a flow for checks.py.
 
-Everything counts in bytes: a sender cuts its segments at half of a small window, so packets tell nothing.
+Everything counts in bytes: a sender cuts its segments at half of a small window, so packets are not comparable.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from longhaul.orchestrator.trace.records import Records, Trace
 
 Facts = dict[str, Any]
 
-# A window is wide open after so many of them; a transfer that ends before has never needed all of it.
+# A window is fully open after this many windows of data; a shorter transfer never needed all of it.
 _OPEN_AFTER = 3
-# The field of a window has 16 bits, and the kernel scales what does not fit: by a power of two, rounded up.
+# The window field has 16 bits, and the kernel scales larger values: by a power of two, rounded up.
 _FIELD_BITS = 16
 
 
 def judge_windows(run: Run, trace: Trace, facts: Facts) -> Iterator[tuple[bool, str]]:
-    """Whether each capped window was the one that the sender was offered in the end, with never more than it on the way."""
+    """Whether the sender was offered each capped window in the end, with never more bytes in flight."""
     told = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
         cap, mss = flow.options.window_clamp_bytes, run.meaning.mss_bytes
-        # What was kept before it was read back has none.
+        # Runs kept before it was read back have none.
         if (found := told[flow.id].get("window_clamp_bytes", cap)) != cap:
             yield False, f"{flow.name}: {cap or 'no'} bytes asked, {found or 'none'} read back"
         acks = of_flow(trace.acks, flow.id)
@@ -41,11 +41,11 @@ def judge_windows(run: Run, trace: Trace, facts: Facts) -> Iterator[tuple[bool, 
 
 
 def flying_bytes(acks: Records) -> int:
-    """The most that was on the way at once, from below: what is sent after a moment is acknowledged a round trip later at the earliest."""
+    """A lower bound of the most bytes in flight at once: data sent after a moment is acknowledged a round trip later at the earliest."""
     measured = acks["rtt_us"][acks["rtt_us"] > 0]
     if not len(measured):
         return 0
-    # A record shows the sender before its ACK: the last one within the round trip tells of those before it.
+    # A record shows the sender before its ACK: the last one within the round trip covers those before it.
     t_ns = acks["t_ns"].astype(np.int64)
     last = np.searchsorted(t_ns, t_ns + int(measured.min()) * 1000, side="left") - 1
     acked = acks["acked_bytes"].astype(np.int64)

@@ -1,4 +1,4 @@
-"""What must hold of a followed queue: its rate, its limit, its random losses. Verdicts for the checks of checks.py."""
+"""Checks of a followed queue: its rate, its limit, its random losses. Verdicts for checks.py."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from longhaul.orchestrator.plan.qdiscs import DCF, FRAME_MEMORY_BYTES, LEAST_FRA
 from longhaul.orchestrator.plan.run import Link, Qdisc, Run
 from longhaul.orchestrator.trace.records import DROP_RANDOM, Records, Trace
 
-# Whether it holds, and what was found; None where there is nothing to judge.
+# Whether it holds, and the found value; None if there is nothing to check.
 Verdict = tuple[bool, str]
 
-# By the clock: real timers are late, within the budget (cpu_budget.py).
+# By clock: real timers are late, within the budget (cpu_budget.py).
 _TOLERANCE = {"virtual": 0.002, "real": 0.03}
-# Standard deviations: the chance of a sound run to be outside is below 1e-9.
+# Standard deviations: a sound run is outside with a probability below 1e-9.
 _SIGMAS = 6.2
 # The frame of an acknowledgement with timestamps.
 _ACK_BYTES = 66
 
 
 def _at(run: Run, link: Link) -> str:
-    """Which link is meant, where there are several."""
+    """The name of the link, if there are several."""
     return f"{link.name}: " if len(run.links) > 1 else ""
 
 
 def judge_rate(run: Run, trace: Trace, link: Link) -> Verdict | None:
-    """Whenever the queue was never empty for a while, the line must have run at its rate."""
-    # What a transmitter of a shared channel gets is up to the others: `air time` is its check.
+    """While the queue was never empty, the link must have run at its rate."""
+    # The rate of a transmitter on a shared channel depends on the others: `air time` is its check.
     if _qdisc_of(run, link.node, link.dev, DCF) is not None:
         return None
     records = of_flow(trace.links, link.id)
@@ -69,7 +69,7 @@ def _never_idle(run: Run, link: Link, records: Records) -> bool:
 
 
 def _burst_bytes(run: Run, link: Link) -> int:
-    """What a rate limiter may send at once by the real clock; in virtual time it is a frame."""
+    """The bytes that a rate limiter may send at once in real time; in virtual time it is a frame."""
     limiter = _qdisc_of(run, link.node, link.dev, "tbf")
     burst = limiter.options["burst_bytes"] if limiter and run.clock == "real" else 0
     assert isinstance(burst, int)
@@ -77,13 +77,13 @@ def _burst_bytes(run: Run, link: Link) -> int:
 
 
 def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:
-    """Never more waits than the buffer holds."""
+    """The queue never exceeds its buffer."""
     records = of_flow(trace.links, link.id)
     if not len(records):
         return None
     if (cake := _qdisc_of(run, link.node, link.dev, "cake")) is not None:
         return _judge_memory(run, link, cake, records)
-    # A queue that counts bytes has room for more packets where some are short.
+    # A queue that counts bytes has room for more packets if some are short.
     in_bytes = any(_qdisc_of(run, link.node, link.dev, kind) for kind in ("bfifo", "red"))
     if link.queue_limit_packets and not in_bytes:
         most = int(records["queue_max_packets"].max())
@@ -101,11 +101,11 @@ def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:
 
 
 def _judge_memory(run: Run, link: Link, cake: Qdisc, records: Records) -> Verdict:
-    """CAKE limits the memory of what waits behind the next packet: that of so many full frames. Bare acknowledgements take none."""
+    """CAKE limits the memory of the packets behind the next one: that of this many full frames. Bare acknowledgements take none."""
     limit = cake.options["memory_bytes"]
     assert isinstance(limit, int)
     allowed = limit + run.meaning.frame_bytes + FRAME_MEMORY_BYTES
-    # How many of the packets have data is not known: at least as many as full frames would be needed for it.
+    # The number of packets with data is unknown: at least the number of full frames for the data.
     packets = records["queue_packets"].astype(np.int64)
     data = np.maximum(records["queue_bytes"].astype(np.int64) - packets * _ACK_BYTES, 0)
     frames = np.ceil(data / (run.meaning.frame_bytes - _ACK_BYTES))

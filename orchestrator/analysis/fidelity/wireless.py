@@ -1,8 +1,8 @@
-"""The books of shared 802.11 channels: what every transmitter says it sent must be what the medium says it was busy with.
+"""The counters of shared 802.11 channels: the transmitters' counts must equal the medium's.
 
 medium's exchanges = frames of its transmitters
 medium's busy time = their exchanges + its collisions, each counted once
-a transmitter's exchanges = what wifi_airtime.py comes to for its packets and bytes
+a transmitter's exchanges = the value of wifi_airtime.py for its packets and bytes
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_wireless(run: Run) -> bool:
 
 
 def judge_media(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
-    """Of each medium, whether its books are in order, and what they say."""
+    """For each medium, whether its counters agree, and their values."""
     media: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for device in facts["devices"]:
         for qdisc in device["qdiscs"]:
@@ -48,7 +48,7 @@ def _books(transmitters: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     channel = _channel(options)
     if options["rts"] and lost_ns != medium["medium_collisions"] * channel.collision_us(0) * 1000:
         yield f"{lost_ns} ns in {medium['medium_collisions']} collisions"
-    # Two at least take part in each, all for as long.
+    # At least two take part in each, all for the same time.
     if 2 * lost_ns > sum(one["collision_ns"] for one in told):
         yield f"{lost_ns} ns in collisions, and less than twice that of their transmitters"
 
@@ -57,7 +57,7 @@ def _exchanges(run: Run, one: Mapping[str, Any]) -> Iterator[str]:
     told, options = one["dcf"], one["options"]
     if told["frames"] != one["packets"]:
         yield f"{told['frames']} frames, {one['packets']} packets"
-    # A rate that changed leaves no sum to compare with.
+    # After a change of rate there is no sum to compare with.
     if any(run.device_changes):
         return
     channel, frames = _channel(options), told["frames"]

@@ -1,1 +1,1 @@
-"""Results for people: pages, figures, charts, texts, JUnit."""
+"""Results for readers: pages, figures, charts, texts, JUnit."""

@@ -1,4 +1,4 @@
-"""The terminal chart of a run: one strip a panel, drawn with braille dots, or with a letter a series where there is no colour.
+"""The terminal chart of a run: one strip a panel, drawn with braille dots, or with a letter a series without colour.
 
     cwnd, packets
       412 |⢠⠒⠤⡀          ⣀⠤⠒⠊
@@ -29,7 +29,7 @@ _BRAILLE = 0x2800
 _DOT_BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _COLOURS = ("dodger_blue2", "orange1", "green3", "magenta", "cyan", "yellow", "red", "white")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# More series than this on one strip are a tangle: the first ones are drawn, the others counted.
+# More series than this on one strip are unreadable: the first ones are drawn, the others counted.
 _MOST_SERIES = 8
 _AXIS_WIDTH = 9
 
@@ -82,7 +82,7 @@ def _draw(shown: Sequence[Series], end_s: float, top: float, columns: int) -> Ce
 
 
 def _ranges(series: Series, end_s: float, columns: int) -> list[tuple[int, tuple[float, float]]]:
-    """Dot column -> least and greatest value in it; a column without a value continues the one before."""
+    """Dot column -> least and greatest value in it; a column without a value continues the previous one."""
     if not len(series.x_s) or end_s <= 0:
         return []
     place: Floats = np.clip(series.x_s / end_s * columns, 0, columns - 1)
@@ -92,7 +92,7 @@ def _ranges(series: Series, end_s: float, columns: int) -> list[tuple[int, tuple
     for x in range(int(at[0]), int(at[-1]) + 1):
         inside = series.y[np.searchsorted(at, x) : np.searchsorted(at, x, side="right")]
         if len(inside):
-            # From where the line was: a step is drawn as one.
+            # From the line's previous value: a step is drawn as a step.
             found.append((x, (min(last, float(inside.min())), max(last, float(inside.max())))))
             last = float(inside[-1])
         else:

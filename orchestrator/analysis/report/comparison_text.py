@@ -1,4 +1,4 @@
-"""A comparison in words: the rows of its table, its sentences, and a Markdown summary for a pull request."""
+"""A comparison as text: the rows of its table, its sentences, and a Markdown summary for a pull request."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _run(document: RunDocument) -> dict[str, Any]:
 
 
 def shown_rows(rows: Sequence[Row], *, everything: bool) -> list[Row]:
-    """All rows, or what the gate is about and what else changed; the verdicts that people look for first."""
+    """All rows, or the gated ones and those that changed; the most important verdicts first."""
     chosen = [row for row in rows if everything or row.gates or row.verdict in _CHANGES]
     if everything:
         return chosen
@@ -79,12 +79,12 @@ def cells(row: Row) -> dict[str, str]:
 
 
 def place_text(row: Row) -> str:
-    """Where a row was measured."""
+    """The point and phase of a row."""
     return ", ".join(filter(None, (point_text(row.point), row.phase)))
 
 
 def measure_text(row: Row) -> str:
-    """What was measured, as --for has it."""
+    """The measure of a row, as in --for."""
     return f"{row.measure}({row.flow})" if row.flow else row.measure
 
 
@@ -114,7 +114,7 @@ def _percent(share: float) -> str:
 
 
 def outcome(row: Row) -> str:
-    """The verdict, with what it takes to decide what is not decided."""
+    """The verdict, with the seeds that an unclear one needs."""
     if row.verdict == UNCLEAR and row.seeds is not None:
         return f"unclear, about {row.seeds} seeds" if row.seeds <= 1000 else "unclear, more than 1000 seeds"
     if row.verdict == MISSING:
@@ -123,7 +123,7 @@ def outcome(row: Row) -> str:
 
 
 def sides_line(comparison: Comparison) -> str:
-    """What A and B are."""
+    """The names of A and B."""
     return f"A: {comparison.a}, B: {comparison.b}"
 
 
@@ -131,14 +131,14 @@ def verdict_line(comparison: Comparison) -> str:
     """How many rows of each verdict, in one sentence."""
     pairs = len(comparison.pairing.pairs)
     if comparison.identical:
-        return f"identical: the traces of {count_text(pairs, 'pair')} are equal to the byte"
+        return f"identical: the traces of {count_text(pairs, 'pair')} are identical"
     counts = {word: sum(row.verdict == word for row in comparison.rows) for word in VERDICTS}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"different: of {count_text(len(comparison.rows), 'comparison')} over {count_text(pairs, 'pair')}, {told or 'none can be made'}"
+    listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"different: of {count_text(len(comparison.rows), 'comparison')} over {count_text(pairs, 'pair')}, {listed or 'none possible'}"
 
 
 def gate_line(comparison: Comparison) -> str:
-    """What the gate comes to."""
+    """The gate's result."""
     gates = [row for row in comparison.rows if row.gates]
     failed = [row for row in gates if row.fails]
     least = format_share(comparison.least)
@@ -164,7 +164,7 @@ def gate_text(row: Row) -> str:
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """What has to be known besides the numbers: runs without partners or numbers, pairs that are no pairs, single seeds."""
+    """Notes on the numbers: runs without partners or numbers, pairs of different runs, single seeds."""
     pairing = comparison.pairing
     for side, alone in (("A", pairing.only_a), ("B", pairing.only_b)):
         if alone:
@@ -183,18 +183,18 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"the kernels differ: {', '.join(f'{one} and {other}' for one, other in sorted(mixed))}"
     if others := other_programs(comparison):
         named = "; ".join(f"{name} {a[:12]} in A, {b[:12]} in B" for name, (a, b) in others.items())
-        yield f"the runs are of another identity, made by other programs: {named}"
+        yield f"the runs have different identities, as their programs differ: {named}"
     caveats = dict.fromkeys(one["caveat"] for pair in pairing.pairs for one in pair if "caveat" in one)
     yield from list(caveats)[:_NAMED]
     if any(row.n == 1 for row in comparison.rows):
         gate = ", and a gate takes its difference as it is" if comparison.gated else ""
-        yield f"one pair has no interval: its differences get no verdict{gate}; more seeds give one (--repeats)"
+        yield f"one pair has no interval: so its differences get no verdict{gate}; use more seeds (--repeats)"
 
 
 def other_programs(comparison: Comparison) -> dict[str, tuple[str, str]]:
-    """Which programs made B by another build than A, kernel and agent first: name -> (hash in A, hash in B), of the first pair where it differs.
+    """Programs of which A and B used different builds, kernel and agent first: name -> (hash in A, hash in B), of the first pair that differs.
 
-    A pair is one by its point and seed, whatever made the two: a baseline outlives the kernel that it was measured on.
+    Point and seed make a pair, whatever its programs: a baseline outlives the kernel that it was measured on.
     """
     found: dict[str, tuple[str, str]] = {}
     for first, second in comparison.pairing.pairs:
@@ -230,7 +230,7 @@ def count_text(count: int, noun: str) -> str:
 
 
 def markdown(comparison: Comparison) -> str:
-    """The summary that a bot puts under a pull request."""
+    """The summary that a bot adds to a pull request."""
     return "\n".join(_markdown(comparison)) + "\n"
 
 
@@ -254,7 +254,7 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown leaves as it is."""
+    """Text with Markdown's special characters escaped."""
     for sign in "\\|*_<>`[]":
         text = text.replace(sign, f"\\{sign}")
     return text

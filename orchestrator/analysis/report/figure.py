@@ -1,6 +1,6 @@
-"""The static figure of runs: the panels one above the other over one time axis, as SVG or PNG.
+"""The static figure of runs: stacked panels over one time axis, as SVG or PNG.
 
-Same runs, same bytes: no date, no version, no random names inside. Text of runs is drawn as it stands, never as a formula.
+Same runs, same bytes: no date, no version, no random names inside. Text of runs is drawn literally, never as a formula.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
-# An offset, and the lengths of strokes and gaps in turn.
+# An offset, and the alternating lengths of strokes and gaps.
 Dashes = tuple[float, tuple[float, ...]]
 Styles = dict[str, tuple[str, Dashes]]
 
-# Told apart by every kind of colour vision, and in print; the queue is drawn in ink, as it belongs to no flow.
+# Distinguishable by every kind of colour vision, and in print; the queue is drawn in ink, as it belongs to no flow.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6a00")
 _SOLID: Dashes = (0, ())
 DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)))
@@ -33,11 +33,11 @@ _INK, _MARK = "#333333", "#707070"
 _WIDTH_IN = 9.0
 _PANEL_IN, _HEAD_IN, _DISTRIBUTIONS_IN = 1.5, 0.8, 3.0
 _DPI = 130
-# More than the figure has dots across would only make the file larger.
+# More points than the figure's dots across would only make the file larger.
 _POINTS = 2000
 _MOST_RUNS = 12
 _MOST_LEGEND = 14
-# Of a mark's text, as a part of the time axis.
+# The width of a mark's text, as a part of the time axis.
 _LETTER_WIDTH = 0.0065
 
 STYLE: Any = {
@@ -58,7 +58,7 @@ STYLE: Any = {
 def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str) -> bytes:
     """The figure of these runs in the format of this ending, svg or png."""
     if len(runs) > _MOST_RUNS:
-        what = f"{len(runs)} runs do not fit into one figure, {_MOST_RUNS} do"
+        what = f"{len(runs)} runs do not fit into one figure, which has room for {_MOST_RUNS}"
         raise PlanError("drawing", "a figure", what, "name fewer runs, or an output that ends in .html")
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str) -> bytes:
 
 
 def draw_distributions(run: Run, trace: Trace) -> bytes | None:
-    """Round trips and queue delays of one run, each as the share that is at most so long, in SVG; None without any."""
+    """Round trips and queue delays of one run, each as the share that is at most so large, in SVG; None without any."""
     parts = (("Round trip", round_trip_curves(run, trace)), ("Queue delay", queue_delay_curves(run, trace)))
     drawn = [(title, curves) for title, curves in parts if curves]
     if not drawn:
@@ -122,7 +122,7 @@ def _draw_run(part: SubFigure, run: Run, panels: Sequence[Panel]) -> None:
     rows = part.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axes, panel in zip(rows, panels, strict=True):
         _draw_panel(axes, run, panel, styles)
-        _draw_marks(axes, run, told=axes is rows[0])
+        _draw_marks(axes, run, labelled=axes is rows[0])
     rows[-1].set_xlabel("time, s")
     part.align_ylabels(list(rows))
     _draw_legend(part, styles)
@@ -139,13 +139,13 @@ def _draw_panel(axes: Axes, run: Run, panel: Panel, styles: Styles) -> None:
         axes.axvspan(0, run.window_us[0] / 1e6, color="#f2f2f2", zorder=0, linewidth=0)
 
 
-def _draw_marks(axes: Axes, run: Run, *, told: bool) -> None:
+def _draw_marks(axes: Axes, run: Run, *, labelled: bool) -> None:
     letter_s = _LETTER_WIDTH * run.duration_us / 1e6
     free_s = 0.0
     for mark in run_marks(run):
         axes.axvline(mark.t_s, color=_MARK, linewidth=0.8, linestyle=":")
-        # A text that would run into the one before is left out; its line stays.
-        if told and mark.t_s >= free_s:
+        # A text that would overlap the previous one is left out; its line stays.
+        if labelled and mark.t_s >= free_s:
             free_s = mark.t_s + letter_s * len(mark.text)
             axes.text(
                 mark.t_s, 1.01, mark.text, transform=axes.get_xaxis_transform(), fontsize=7, va="bottom", color=_MARK

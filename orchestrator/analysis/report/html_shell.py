@@ -1,4 +1,4 @@
-"""What all pages share: one file, whose policy forbids the browser to load anything, light or dark by the reader's preference."""
+"""The common shell of pages: one file, whose policy forbids the browser to load anything, light or dark by the reader's preference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from string import Template
 
 
 def html_page(title: str, style: str, body: str, *, scripts: bool = False) -> str:
-    """The page with this CSS and this body, which is markup already."""
+    """The page with this CSS and this body, which is already markup."""
     return Template(asset(__package__, "html_shell.html")).substitute(
         title=escape(title),
         style=style,

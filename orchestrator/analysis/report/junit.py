@@ -1,4 +1,4 @@
-"""JUnit files, which any CI system shows: of a result, a test case a run; of a comparison, one for each that gates."""
+"""JUnit files, which any CI system shows: for a result, a test case a run; for a comparison, one for each gated row."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The HTML of a report: tables drawn here, time series drawn by report.js from the JSON that lies in the page.
+"""The HTML of a report: tables drawn here, time series drawn by report.js from the JSON in the page.
 
-Whatever came from an experiment is escaped, in the markup and in the JSON, so no name can become a tag or end a script.
-The page holds its style, script, data and static figures, and its policy forbids the browser to load anything else.
+Every text of an experiment is escaped, in the markup and in the JSON, so no name can become a tag or end a script.
+The page contains its style, script, data and static figures, and its policy forbids the browser to load anything else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from longhaul.orchestrator.trace.records import Trace
 
 # Values in the whole page are kept to about this many, so that a page of a large sweep still opens.
 _MOST_POINTS, _LEAST_POINTS, _PAGE_POINTS = 2000, 100, 400_000
-# A figure takes a third of a second to draw; a page of more runs goes without.
+# A figure takes a third of a second to draw; a page with more runs has none.
 _MOST_FIGURES = 24
 _TIME_DECIMALS, _VALUE_DECIMALS = 4, 3
 
@@ -63,7 +63,7 @@ def _script_json(value: object) -> str:
 
 
 def _chart_data(run: Run, panels: Sequence[Panel]) -> dict[str, Any]:
-    """What report.js draws of a run."""
+    """The data of a run that report.js draws."""
     return {
         "title": run.title,
         "duration_s": run.duration_us / 1e6,
@@ -212,11 +212,11 @@ def _expectations(document: RunDocument) -> str:
 
 def _fidelity(document: RunDocument) -> str:
     checks = document["fidelity"]["checks"]
-    held = sum(check["ok"] for check in checks)
+    passed = sum(check["ok"] for check in checks)
     rows = [[escape(one["name"]), _status("holds" if one["ok"] else "broken"), escape(one["text"])] for one in checks]
-    table = _table("What the run was checked for", ("Check", "Result", "Found"), rows)
-    opened = " open" if held < len(checks) else ""
-    return f"<details{opened}><summary>Fidelity: {held} of {len(checks)} checks hold</summary>{table}</details>"
+    table = _table("Checks of the run", ("Check", "Result", "Found"), rows)
+    opened = " open" if passed < len(checks) else ""
+    return f"<details{opened}><summary>Fidelity: {passed} of {len(checks)} checks hold</summary>{table}</details>"
 
 
 def _manifest(document: RunDocument, run: Run) -> str:
@@ -231,11 +231,13 @@ def _manifest(document: RunDocument, run: Run) -> str:
         ("Time", f"{document['virtual_s']:g} s {document.get('clock', 'virtual')}, {document['wall_s']:.2f} s wall"),
     ]
     rows = [[escape(name), f"<code>{escape(value)}</code>"] for name, value in facts]
-    return f"<details open><summary>How to repeat it</summary>{_table('Manifest', ('Fact', 'Value'), rows)}</details>"
+    return (
+        f"<details open><summary>How to reproduce it</summary>{_table('Manifest', ('Fact', 'Value'), rows)}</details>"
+    )
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are markup already; the first one of a row names the row."""
+    """Cells are already markup; the first one of a row names the row."""
     heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     lines = "".join(
         "<tr>"
@@ -247,9 +249,9 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     return f'<div class="wide"><table><caption>{caption}</caption>{top}<tbody>{lines}</tbody></table></div>'
 
 
-def _status(word: str) -> str:
-    good = word in ("done", "met", "holds")
-    return f'<span class="{"good" if good else "bad"}">{"✓" if good else "✗"} {escape(word)}</span>'
+def _status(status: str) -> str:
+    good = status in ("done", "met", "holds")
+    return f'<span class="{"good" if good else "bad"}">{"✓" if good else "✗"} {escape(status)}</span>'
 
 
 def _number(value: float | None, unit: str, digits: int = 1) -> str:

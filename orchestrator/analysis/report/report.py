@@ -1,4 +1,4 @@
-"""The report of kept runs, by the file's ending: one HTML page that needs nothing else, or a static figure as SVG or PNG."""
+"""The report of kept runs, by the file's ending: one self-contained HTML page, or a static figure as SVG or PNG."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _ENDINGS = (".html", ".svg", ".png")
 
 
 def ending_of(output: Path) -> str:
-    """How the name of a report's file ends; PlanError where no report does."""
+    """The ending of a report's file name; PlanError if it is not supported."""
     ending = output.suffix.lower()
     if ending not in _ENDINGS:
         what = f"its ending is {ending!r}" if ending else "it has no ending"
-        raise PlanError("writing the report to", str(output), what, f"end it in {', '.join(_ENDINGS)}")
+        raise PlanError("writing the report to", str(output), what, f"use one of {', '.join(_ENDINGS)}")
     return ending
 
 
 def write_report(runs: Sequence[ReportedRun], output: Path) -> None:
-    """Write these runs to a file that ends in .html, .svg or .png; PlanError where there is none of them."""
+    """Write these runs to a file that ends in .html, .svg or .png; PlanError without any run."""
     if not runs:
-        raise PlanError("writing a report to", str(output), "no run finished, so there is nothing to show")
+        raise PlanError("writing a report to", str(output), "no run finished")
     ending = ending_of(output)
     if ending == ".html":
         from longhaul.orchestrator.analysis.report.page import report_page

@@ -1,4 +1,4 @@
-"""A result in words: the Markdown summary of an experiment for a pull request. Verdict, expectations, measures, failures, ids."""
+"""The Markdown summary of an experiment for a pull request: verdict, expectations, measures, failures, ids."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import sentence
 
-# What belongs together in a summary: a point and a flow.
-_Place = tuple[str, str]
+# The key of a row in a summary: a point and a flow.
+_Key = tuple[str, str]
 
-# More rows than this are counted: a pull request is no report.
+# More rows than this are counted: a pull request is not a report.
 _MOST_ROWS = 40
 _OF_FLOWS = ("goodput", "rtt_p50", "rtt_p95", "retransmits", "completion_s")
 _OF_RUNS = ("goodput_total", "utilisation", "queue_delay", "jain")
@@ -29,16 +29,16 @@ def markdown(result: Mapping[str, Any]) -> str:
 
 
 def verdict_text(result: Mapping[str, Any]) -> str:
-    """How the runs ended, in one sentence."""
+    """The outcomes of the runs, in one sentence."""
     runs: list[RunDocument] = result["runs"]
     counts = {status: sum(run["status"] == status for run in runs) for status in ("done", "missed", "failed")}
     cached = sum(bool(run.get("cached")) for run in runs)
     kept = f"; {cached} answered from the store" if cached else ""
-    told = [
+    outcomes = [
         f"{counts['failed']} failed" if counts["failed"] else "",
         f"{counts['missed']} missed an expectation" if counts["missed"] else "",
     ]
-    ended = ", ".join(filter(None, told)) or ("every expectation met" if _expects(runs) else "nothing was expected")
+    ended = ", ".join(filter(None, outcomes)) or ("every expectation met" if _expects(runs) else "no expectations")
     state = f" (it is {result['status']})" if result.get("status") in ("cancelled", "queued", "running") else ""
     return f"{count_text(len(runs), 'run')}{state}: {ended}{kept}"
 
@@ -58,7 +58,7 @@ def _markdown(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Without the columns that are empty."""
+    """A table without its empty columns."""
     used = [column for column in range(len(header)) if any(row[column] for row in rows)]
     if not used:
         return
@@ -74,11 +74,11 @@ def _expects(runs: Sequence[RunDocument]) -> bool:
 
 
 def _expectations(runs: Sequence[RunDocument]) -> Iterator[tuple[str, ...]]:
-    """Of each point and expectation, in how many runs it is met and between which values; what is missed comes first."""
+    """For each point and expectation, the number of runs that meet it and the range of values; missed ones first."""
     rows = []
     for group in by_point([run for run in runs if run.get("expect")]):
         for verdicts in zip(*(run["expect"] for run in group), strict=True):
-            # An expectation says what was measured behind its last colon.
+            # An expectation's measured value follows its last colon.
             text = verdicts[0]["text"].rpartition(": ")[0]
             met = sum(verdict["ok"] for verdict in verdicts)
             sign = "✅" if met == len(verdicts) else "❌"
@@ -91,8 +91,8 @@ def _expectations(runs: Sequence[RunDocument]) -> Iterator[tuple[str, ...]]:
 
 
 def _measures(summary: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """A row a point and flow; what holds for a whole run stands in the row of its first flow."""
-    values: dict[_Place, dict[str, Mapping[str, Any]]] = {}
+    """A row a point and flow; measures of a whole run are in the row of its first flow."""
+    values: dict[_Key, dict[str, Mapping[str, Any]]] = {}
     of_runs: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in summary:
         if row.get("phase") is None:

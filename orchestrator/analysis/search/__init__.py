@@ -1,1 +1,1 @@
-"""Looking for parameters that do best, and for conditions that break a claim."""
+"""Searches for the best parameters, and for conditions that break a claim."""

@@ -1,8 +1,8 @@
-"""Looks for the condition closest to the benign end at which a claim breaks, and confirms it on fresh seeds.
+"""Finds the condition closest to the benign end at which a claim breaks, and confirms it on fresh seeds.
 
-On one field the range is looked at in quarters, and the first quarter at whose end the claim breaks is cut in three until it is
-as small as asked. On several, the same along the diagonal gives a first counterexample; then Optuna proposes conditions, those
-farther out than the best so far are drawn in towards the benign corner, and the best one's own line is cut at last.
+On one field the range is divided into quarters, and the first quarter at whose end the claim breaks is divided by three until it is
+as small as requested. On several fields, the same along the diagonal gives a first counterexample; then Optuna proposes conditions, those
+farther out than the best so far are drawn in towards the benign corner, and finally the line to the best one is divided.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from longhaul.orchestrator.spec.measures import write_amount
 from longhaul.orchestrator.spec.yaml_text import put
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 
-# Fields of an experiment and the values that they have in a condition.
+# Fields of an experiment and their values in a condition.
 Values = dict[str, Any]
 # An experiment as it is written.
 Written = dict[str, Any]
-CarryOut = Callable[[Plan], list[RunDocument]]
+RunPlan = Callable[[Plan], list[RunDocument]]
 
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _RESOLUTION = 0.005
 _COARSE = 0.02
-# How much of the trials the last cut along the best one's line may take, and how far in it begins and new ones are drawn.
+# The share of trials for the last division of the best one's line, and how far in it begins and new conditions are drawn.
 _LAST_CUT = 6
 _DRAWN_IN = 0.9
-# Next to the boundary the claim breaks on some seeds and holds on others: so many are tried from there outwards.
+# Next to the boundary the claim breaks on some seeds and holds on others: this many are tried from there outwards.
 _MOST_CONFIRMED = 12
 _FARTHER = (1.03, 1.06, 1.1, 1.2, 1.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that was tried: by how much the claim holds (negative: breaks) with each seed, or why nobody knows."""
+    """A tried condition: the claim's margin with each seed (negative: it breaks), or the error."""
 
     position: Position
     values: Values
@@ -57,9 +57,9 @@ class Condition:
         return distance(self.position)
 
     def as_json(self) -> dict[str, Any]:
-        """As documents have it."""
-        told: dict[str, Any] = {"values": self.values, "distance": self.distance, "breaks": self.breaks}
-        return told | ({"error": self.fault} if self.fault else {"margins": list(self.margins)})
+        """The condition as documents have it."""
+        document: dict[str, Any] = {"values": self.values, "distance": self.distance, "breaks": self.breaks}
+        return document | ({"error": self.fault} if self.fault else {"margins": list(self.margins)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,13 @@ class Found:
 
 @dataclass(slots=True)
 class Hunt:
-    """Conditions of some positions, each judged once; `judge` carries them out together."""
+    """Conditions of some positions, each judged once; `judge` runs them together."""
 
     judge: Callable[[list[Position]], list[Condition]]
     known: dict[Position, Condition] = field(default_factory=dict)
 
-    def look(self, positions: Sequence[Position]) -> list[Condition]:
-        """Their conditions, in order."""
+    def try_all(self, positions: Sequence[Position]) -> list[Condition]:
+        """The conditions at these positions, in order."""
         new = [position for position in dict.fromkeys(positions) if position not in self.known]
         if new:
             self.known |= zip(new, self.judge(new), strict=True)
@@ -90,13 +90,13 @@ class Hunt:
 
     @property
     def best(self) -> Condition | None:
-        """The one that breaks closest to the benign corner."""
+        """The condition that breaks closest to the benign corner."""
         return min((one for one in self.known.values() if one.breaks), key=lambda one: one.distance, default=None)
 
 
 def along(hunt: Hunt, end: Position, resolution: float, most: int) -> None:
-    """Cut the line from the benign corner to an end, looking at no more than `most` conditions."""
-    first = hunt.look([_part(end, share) for share in _QUARTERS])
+    """Divide the line from the benign corner to an end, with at most `most` conditions."""
+    first = hunt.try_all([_part(end, share) for share in _QUARTERS])
     index = next((index for index, condition in enumerate(first) if condition.breaks), None)
     if index:
         _cut(hunt, end, _QUARTERS[index - 1], _QUARTERS[index], resolution, most - len(_QUARTERS))
@@ -105,7 +105,7 @@ def along(hunt: Hunt, end: Position, resolution: float, most: int) -> None:
 def _cut(hunt: Hunt, end: Position, low: float, high: float, resolution: float, most: int) -> None:
     while high - low > resolution and most >= 2:
         third = (high - low) / 3
-        near, far = hunt.look([_part(end, low + third), _part(end, low + 2 * third)])
+        near, far = hunt.try_all([_part(end, low + third), _part(end, low + 2 * third)])
         most -= 2
         low, high = (
             (low, low + third)
@@ -117,7 +117,7 @@ def _cut(hunt: Hunt, end: Position, low: float, high: float, resolution: float, 
 
 
 def anywhere(hunt: Hunt, axes: int, seed: int, most: int) -> None:
-    """Look in a whole box of several fields."""
+    """Search a whole box of several fields."""
     corner: Position = (1.0,) * axes
     along(hunt, corner, _COARSE, most)
     if hunt.known[(0.0,) * axes].breaks:
@@ -125,23 +125,23 @@ def anywhere(hunt: Hunt, axes: int, seed: int, most: int) -> None:
     names = [f"position {number}" for number in range(axes)]
     study = Study([Axis(name) for name in names], "tpe", seed)
     for condition in hunt.known.values():
-        study.know(dict(zip(names, condition.position, strict=True)), _score(condition))
+        study.add_known(dict(zip(names, condition.position, strict=True)), _score(condition))
     idle = 0
     while len(hunt.known) < most - _LAST_CUT and idle < most:
         before = len(hunt.known)
-        asked = [
+        proposed = [
             tuple(float(point[name]) for name in names) for point in study.ask(min(BATCH, most - _LAST_CUT - before))
         ]
-        study.tell([None] * len(asked))
-        for condition in hunt.look([_drawn_in(position, hunt.best) for position in asked]):
-            study.know(dict(zip(names, condition.position, strict=True)), _score(condition))
+        study.tell([None] * len(proposed))
+        for condition in hunt.try_all([_drawn_in(position, hunt.best) for position in proposed]):
+            study.add_known(dict(zip(names, condition.position, strict=True)), _score(condition))
         idle = idle + 1 if len(hunt.known) == before else 0
     if hunt.best is not None:
         _cut(hunt, hunt.best.position, 0.5, 1.0, _COARSE, _LAST_CUT)
 
 
 def _score(condition: Condition) -> float:
-    """Breaking close by is best; where it holds, the closer to breaking the better."""
+    """A break close to the benign corner is best; if the claim holds, a smaller margin is better."""
     if condition.breaks:
         return -condition.distance
     return -1.0 - (max(condition.margins) if condition.margins else 1.0)
@@ -162,15 +162,15 @@ def search(
     experiment: Experiment,
     ranges: Sequence[Range],
     claim: Claim,
-    carry_out: CarryOut,
+    run_plan: RunPlan,
     *,
     trials: int = 24,
     confirm: int = 3,
 ) -> Found:
     """Search, then confirm on `confirm` seeds after those of the search."""
     if experiment.sweep is not None:
-        raise PlanError("searching", experiment.experiment, "it has a sweep of its own", "give the ranges with --over")
-    searcher = _Searcher(experiment, ranges, claim, carry_out)
+        raise PlanError("searching", experiment.experiment, "it has its own sweep", "give the ranges with --over")
+    searcher = _Searcher(experiment, ranges, claim, run_plan)
     hunt = Hunt(searcher.judge)
     if len(ranges) == 1:
         along(hunt, (1.0,), _RESOLUTION, trials)
@@ -178,9 +178,7 @@ def search(
         anywhere(hunt, len(ranges), experiment.seed, trials)
     tried = tuple(hunt.known.values())
     if all(condition.fault for condition in tried):
-        raise BackendError(
-            "searching", experiment.experiment, tried[0].fault, "run the experiment by itself to see more"
-        )
+        raise BackendError("searching", experiment.experiment, tried[0].fault, "run the experiment alone for details")
     first = experiment.seed + experiment.repeats
     seeds = tuple(range(first, first + confirm))
     candidates = _candidates(tried)
@@ -192,7 +190,7 @@ def search(
 
 
 def _candidates(tried: Sequence[Condition]) -> list[Position]:
-    """What may be a counterexample, the closest first: what broke, and the best one's line farther out."""
+    """Candidates for a counterexample, the closest first: conditions that broke, and the best one's line farther out."""
     breaking = [condition.position for condition in tried if condition.breaks]
     if not breaking:
         return []
@@ -203,26 +201,26 @@ def _candidates(tried: Sequence[Condition]) -> list[Position]:
 
 
 class _Searcher:
-    def __init__(self, experiment: Experiment, ranges: Sequence[Range], claim: Claim, carry_out: CarryOut) -> None:
+    def __init__(self, experiment: Experiment, ranges: Sequence[Range], claim: Claim, run_plan: RunPlan) -> None:
         self._experiment = experiment
         self._ranges = ranges
         self._claim = claim
-        self._carry_out = carry_out
+        self._run_plan = run_plan
 
     def judge(self, positions: list[Position]) -> list[Condition]:
         values = [self._values(position) for position in positions]
-        documents = self._carry_out(compile_plan(with_sweep(self._experiment, values)))
+        documents = self._run_plan(compile_plan(with_sweep(self._experiment, values)))
         repeats = self._experiment.repeats
         return [
-            self._condition(position, told, documents[index * repeats : (index + 1) * repeats])
-            for index, (position, told) in enumerate(zip(positions, values, strict=True))
+            self._condition(position, point, documents[index * repeats : (index + 1) * repeats])
+            for index, (position, point) in enumerate(zip(positions, values, strict=True))
         ]
 
     def _values(self, position: Position) -> Values:
         return {one.field: one.value(place) for one, place in zip(self._ranges, position, strict=True)}
 
     def _condition(self, position: Position, values: Values, documents: Sequence[RunDocument]) -> Condition:
-        # By shares of the bound, so that several claims' margins mean the same to the sampler.
+        # As shares of the bound, so that the sampler can compare margins of several claims.
         scale = abs(self._claim.bound) or 1.0
         margins = []
         for document in documents:
@@ -237,16 +235,16 @@ class _Searcher:
         return Condition(position, values, tuple(margins))
 
     def confirm(self, position: Position, seeds: Sequence[int]) -> tuple[Written, Condition, tuple[float, ...]]:
-        """The counterexample as an experiment, and what became of it when it was run as it stands there."""
+        """The counterexample as an experiment, and the outcome of exactly that experiment."""
         values = self._values(position)
         data = self._written(values, seeds)
-        documents = self._carry_out(compile_plan(parse_experiment(data, self._experiment.experiment)))
+        documents = self._run_plan(compile_plan(parse_experiment(data, self._experiment.experiment)))
         condition = self._condition(position, values, documents)
         values_there = [] if condition.fault else [one["expect"][0]["value"] for one in documents]
         return data, condition, tuple(float(value) for value in values_there if value is not None)
 
     def _written(self, values: Values, seeds: Sequence[int]) -> Written:
-        """The experiment at a condition, expecting what is claimed, with the seeds that are to show that it breaks."""
+        """The experiment at a condition, expecting the claim, with the seeds that show that it breaks."""
         data = plain_data(self._experiment)
         for path, value in values.items():
             put(data, path, value)

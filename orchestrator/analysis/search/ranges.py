@@ -1,7 +1,7 @@
-"""A field and the range it may lie in, `path.rtt=1ms..500ms`: from its benign end to its harsh end, by the logarithm.
+"""A field and the range it may lie in, `path.rtt=1ms..500ms`: from its benign end to its harsh end, on a logarithmic scale.
 
-Where on the way a condition stands is its position, 0 at the benign end and 1 at the harsh one; the distance of several fields'
-conditions from the benign corner is the root of the mean square of their positions, so it too goes from 0 to 1.
+A condition's position is 0 at the benign end and 1 at the harsh one; the distance of several fields' conditions from the benign
+corner is the root of the mean square of their positions, so it too goes from 0 to 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Range:
     write: Callable[[float], str | int | float]
 
     def at(self, position: float) -> float:
-        """The number there, with as many digits as it is written with."""
+        """The number at this position, with its written digits."""
         if position in (0, 1):
             return self.harsh if position else self.benign
         number: float = self.benign * (self.harsh / self.benign) ** position
@@ -50,28 +50,28 @@ class Range:
         return min(high, max(low, rounded))
 
     def value(self, position: float) -> str | int | float:
-        """What an experiment has there."""
+        """The experiment's value at this position."""
         return self.write(self.at(position))
 
 
 def distance(position: Position) -> float:
-    """How far from the benign corner."""
+    """The distance from the benign corner."""
     return math.sqrt(sum(one * one for one in position) / len(position))
 
 
 def read_range(text: str) -> Range:
-    """`path.loss=1e-6..1e-3`; PlanError says what is needed."""
+    """`path.loss=1e-6..1e-3`; PlanError states what is needed."""
     field, equals, values = text.partition("=")
     first, dots, last = (part.strip() for part in values.partition(".."))
     if not equals or not dots or not field.strip():
-        raise _refused(text, "a field and its range are needed, the benign end first, as in path.rtt=1ms..500ms")
+        raise _refused(text, "give a field and its range, the benign end first, as in path.rtt=1ms..500ms")
     try:
         read, write = _scale(first, last)
         benign, harsh = read(first), read(last)
     except ValueError as error:
         raise _refused(text, str(error)) from None
     if not benign or not harsh or benign == harsh:
-        raise _refused(text, "both ends have to differ and lie above 0: the range is searched by its logarithm")
+        raise _refused(text, "both ends must differ and be above 0: the range is searched on a logarithmic scale")
     return Range(field.strip(), benign, harsh, write)
 
 
@@ -104,7 +104,7 @@ def _number(text: str) -> float:
 
 
 def read_ranges(texts: Sequence[str]) -> list[Range]:
-    """Every range; PlanError where a field is given twice or none is given."""
+    """Every range; PlanError if a field is given twice or none is given."""
     ranges = [read_range(text) for text in texts]
     fields = [one.field for one in ranges]
     if not fields:

@@ -1,6 +1,6 @@
-"""Optuna, and nothing else of the project knows it: axes go in, batches of points to try come out, their scores go back.
+"""The only module that uses Optuna: takes axes, returns batches of points to try, takes their scores.
 
-A study is seeded, and asked for batches of one size, so that the same scores give the same points however many runs go on at a time.
+A study is seeded and returns batches of one size, so that the same scores give the same points however many runs are active at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Value = float | int | str
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What may vary: one of `choices`, or a number from `low` to `high`, by its logarithm where it is above 0."""
+    """A varied value: one of `choices`, or a number from `low` to `high`, on a logarithmic scale if it is above 0."""
 
     name: str
     choices: tuple[Value, ...] = ()
@@ -45,23 +45,23 @@ class Study:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._distributions = {axis.name: axis.distribution for axis in axes}
         self._study = optuna.create_study(direction="maximize", sampler=_sampler(sampler, seed))
-        self._asked: list[Any] = []
+        self._proposed: list[Any] = []
 
     def ask(self, count: int = BATCH) -> list[dict[str, Value]]:
         """The next points to try."""
-        self._asked = [self._study.ask(self._distributions) for _ in range(count)]
-        return [dict(trial.params) for trial in self._asked]
+        self._proposed = [self._study.ask(self._distributions) for _ in range(count)]
+        return [dict(trial.params) for trial in self._proposed]
 
     def tell(self, scores: Sequence[float | None]) -> None:
-        """The scores of the points last asked for; None where there is none."""
-        for trial, score in zip(self._asked, scores, strict=True):
+        """Report the scores of the last proposed points; None for a point without a score."""
+        for trial, score in zip(self._proposed, scores, strict=True):
             if score is None or not math.isfinite(score):
                 self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
             else:
                 self._study.tell(trial, score)
 
-    def know(self, point: dict[str, Value], score: float) -> None:
-        """A point whose score is known without having been asked for."""
+    def add_known(self, point: dict[str, Value], score: float) -> None:
+        """Add a point with a known score that was not proposed."""
         self._study.add_trial(optuna.trial.create_trial(params=point, distributions=self._distributions, value=score))
 
 
@@ -69,6 +69,6 @@ def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
     if name == "random":
         return optuna.samplers.RandomSampler(seed=seed)
     if name == "cmaes":
-        # Where its own law has no say, in choices and on a single axis, it draws at random.
+        # For choices and on a single axis, where its own method does not apply, it draws at random.
         return optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
     return optuna.samplers.TPESampler(seed=seed, n_startup_trials=2 * BATCH)

@@ -1,4 +1,4 @@
-"""The response surface of two parameters as a heat map: what was tried, and how good it was, in text and as SVG."""
+"""The response surface of two parameters as a heat map: the tried values and their scores, as text and SVG."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 _SHADES = " .:-=+*#%@"
-# More different values than this are put together, neighbours first.
+# More different values than this are grouped, neighbours first.
 _MOST = 12
 _CELL_PX, _MARGIN_PX, _LINE_PX = 64, 110, 16
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """`cells[y][x]` is the best value there, None where nothing was tried."""
+    """`cells[y][x]` is the best value there, None if none was tried."""
 
     x: str
     y: str
@@ -33,7 +33,7 @@ class Surface:
 def surface_of(
     trials: Sequence[tuple[Mapping[str, Any], float | None]], numbers: Mapping[str, Mapping[str, float]]
 ) -> Surface:
-    """The surface over the only two parameters of these trials; `numbers` orders each one's values, as they are shown."""
+    """The surface over the two parameters of these trials; `numbers` orders the shown values of each."""
     x, y = numbers
     columns, rows = (_bins(numbers[name]) for name in (x, y))
     best: dict[tuple[str, str], float] = {}
@@ -56,7 +56,7 @@ def _bins(numbers: Mapping[str, float]) -> dict[str, str]:
 
 
 def as_text(surface: Surface) -> str:
-    """A shade and a number each; @ is the best, a dot in the middle of nothing is what was not tried."""
+    """A shade and a number a cell; @ is the best, a single dot was not tried."""
     width = max([11, *(len(column) + 2 for column in surface.columns)])
     head = max(len(surface.y), *(len(row) for row in surface.rows))
     lines = [f"{surface.y:>{head}}  " + "".join(f"{column:>{width}}" for column in surface.columns) + f"  {surface.x}"]
@@ -70,20 +70,20 @@ def _cell(surface: Surface, value: float | None) -> str:
 
 
 def as_svg(surface: Surface, title: str) -> str:
-    """The same as a picture that stands by itself."""
+    """The same as a self-contained image."""
     width = _MARGIN_PX + _CELL_PX * len(surface.columns) + 20
     height = 60 + _CELL_PX // 2 * len(surface.rows) + 2 * _LINE_PX
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
-        _words(10, 20, title, "start"),
-        _words(_MARGIN_PX - 8, 44, f"{surface.y} \\ {surface.x}", "end"),
+        _svg_text(10, 20, title, "start"),
+        _svg_text(_MARGIN_PX - 8, 44, f"{surface.y} \\ {surface.x}", "end"),
     ]
     for column, name in enumerate(surface.columns):
-        parts.append(_words(_MARGIN_PX + _CELL_PX * (column + 0.5), 44, name, "middle"))
+        parts.append(_svg_text(_MARGIN_PX + _CELL_PX * (column + 0.5), 44, name, "middle"))
     for row, (name, cells) in enumerate(zip(surface.rows, surface.cells, strict=True)):
         top = 52 + _CELL_PX // 2 * row
-        parts.append(_words(_MARGIN_PX - 8, top + 20, name, "end"))
+        parts.append(_svg_text(_MARGIN_PX - 8, top + 20, name, "end"))
         for column, cell in enumerate(cells):
             left = _MARGIN_PX + _CELL_PX * column
             parts.append(
@@ -91,12 +91,12 @@ def as_svg(surface: Surface, title: str) -> str:
             )
             if cell is not None:
                 ink = "#fff" if surface.shade(cell) > 0.6 else "#000"
-                parts.append(_words(left + _CELL_PX / 2 - 1, top + 20, f"{cell:.4g}", "middle", ink))
+                parts.append(_svg_text(left + _CELL_PX / 2 - 1, top + 20, f"{cell:.4g}", "middle", ink))
     return "\n".join([*parts, "</svg>\n"])
 
 
 def _colour(surface: Surface, value: float | None) -> str:
-    """From pale to dark blue; grey where nothing was tried."""
+    """From pale to dark blue; grey for untried cells."""
     if value is None:
         return "#e4e4e4"
     shade = surface.shade(value)
@@ -105,5 +105,5 @@ def _colour(surface: Surface, value: float | None) -> str:
     )
 
 
-def _words(x: float, y: float, text: str, anchor: str, ink: str = "#000") -> str:
+def _svg_text(x: float, y: float, text: str, anchor: str, ink: str = "#000") -> str:
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="{ink}">{escape(text)}</text>'

@@ -1,11 +1,11 @@
-"""Looks for the parameters of congestion-control modules that make an objective large, and confirms what it found.
+"""Searches for the parameters of congestion-control modules that maximise an objective, and confirms the result.
 
     --param app.kp=1,2,4  --> Knob --> points of a sweep --> runs --> objective --> Trial
                                                                                       | the best
     tuned experiment <-- paired differences on fresh seeds <---------------------------'
 
-Every candidate is a point of a sweep of the experiment, so runs are compiled, kept and answered from the store as any other.
-The best of many is partly luck: the seeds it is confirmed on are none of those it was found on.
+Every candidate is a point of a sweep of the experiment, so its runs are compiled, kept and answered from the store like any others.
+The best of many is partly luck: it is confirmed on other seeds than those of the search.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from longhaul.orchestrator.system.errors import BackendError, PlanError
 Values = dict[str, Any]
 # An experiment as it is written.
 Written = dict[str, Any]
-CarryOut = Callable[[Plan], list[RunDocument]]
+RunPlan = Callable[[Plan], list[RunDocument]]
 
 GRID = "grid"
 ALL_SAMPLERS = (GRID, *SAMPLERS)
@@ -51,13 +51,13 @@ class Knob:
     axis: Axis
 
     def written(self, value: Value) -> Value | bool:
-        """A value of the axis as an experiment has it."""
+        """A value of the axis as written in an experiment."""
         return _plain(str(value) if self.axis.choices else self.parameter.show(int(value)))
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One candidate: its value at each point of the experiment and over all of them; or why there is none."""
+    """One candidate: its value at each point of the experiment and over all of them; or the error."""
 
     params: Mapping[str, Any]
     points: tuple[float, ...] = ()
@@ -65,7 +65,7 @@ class Trial:
     fault: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """As documents have it."""
+        """The trial as documents have it."""
         return {
             "params": dict(self.params),
             "value": self.value,
@@ -76,7 +76,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Tuned less untuned on fresh seeds, paired by seed, with its 95 % interval; of one seed the difference counts as it is."""
+    """Tuned minus untuned on fresh seeds, paired by seed, with its 95 % interval; with one seed the difference counts as it is."""
 
     seeds: tuple[int, ...]
     untuned: float
@@ -90,13 +90,13 @@ class Confirmation:
         return self.low > 0
 
     def as_json(self) -> dict[str, Any]:
-        """As documents have it."""
+        """The confirmation as documents have it."""
         return {**asdict(self), "better": self.better}
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What came out; without a confirmation, nothing that was tried is better than the experiment as it was written."""
+    """The result of a search; without a confirmation, no trial is better than the experiment as written."""
 
     untuned: Trial
     trials: tuple[Trial, ...]
@@ -107,11 +107,11 @@ class Tuned:
 
 
 def read_knob(text: str, experiment: Experiment) -> Knob:
-    """`app.kp=1,2,4` or `app.kp=1..16`; PlanError says what is known and allowed."""
+    """`app.kp=1,2,4` or `app.kp=1..16`; PlanError lists what is known and allowed."""
     name, equals, values = text.partition("=")
     flow_name, dot, parameter_name = name.strip().rpartition(".")
     if not equals or not dot:
-        raise _refused(text, "a flow's parameter and its values are needed, as in app.kp=1,2,4 or app.kp=1..16")
+        raise _refused(text, "give a flow's parameter and its values, as in app.kp=1,2,4 or app.kp=1..16")
     flow = next((flow for flow in experiment.flows if flow.name == flow_name), None)
     if flow is None:
         raise _refused(text, f"no flow {flow_name!r}; known: {', '.join(flow.name for flow in experiment.flows)}")
@@ -134,7 +134,7 @@ def _axis(name: str, values: str, parameter: Parameter) -> Axis:
     if dots:
         ends = parameter.read(_plain(low)), parameter.read(_plain(high))
         if not ends[0] < ends[1]:
-            raise ValueError("a range from the lower value to the higher, as in 1..16")
+            raise ValueError("a range must go from the lower value to the higher, as in 1..16")
         return Axis(name, low=ends[0], high=ends[1], whole=True)
     choices = tuple(dict.fromkeys(value.strip() for value in values.split(",")))
     for choice in choices:
@@ -143,7 +143,7 @@ def _axis(name: str, values: str, parameter: Parameter) -> Axis:
 
 
 def _plain(text: str) -> Value | bool:
-    """A value as an experiment has it: a number where the text is nothing else."""
+    """A value as written in an experiment: a number if the text is one."""
     text = text.strip()
     if text in ("on", "off"):
         return text == "on"
@@ -161,7 +161,7 @@ def tune(
     experiment: Experiment,
     knobs: Sequence[Knob],
     objective: Objective,
-    carry_out: CarryOut,
+    run_plan: RunPlan,
     *,
     sampler: str = GRID,
     trials: int = 40,
@@ -170,15 +170,15 @@ def tune(
 ) -> Tuned:
     """Search, then confirm on `confirm` seeds after those of the search."""
     _check(experiment, knobs, sampler, over)
-    tuner = _Tuner(experiment, knobs, objective, carry_out, over)
+    tuner = _Tuner(experiment, knobs, objective, run_plan, over)
     found = tuner.grid() if sampler == GRID else tuner.sampled(sampler, trials)
-    # A range in steps comes upon the same point twice.
+    # A range in steps may give the same point twice.
     found = list({str(trial.params): trial for trial in found}.values())
     untuned = tuner.trials([None])[0]
     worked = [trial for trial in found if trial.value is not None]
     if untuned.value is None or not worked:
         fault = untuned.fault or found[0].fault
-        raise BackendError("tuning", experiment.experiment, fault, "run the experiment by itself to see more")
+        raise BackendError("tuning", experiment.experiment, fault, "run the experiment alone for details")
     best = max(worked, key=lambda trial: trial.value or 0.0)
     better = best.value is not None and best.value > untuned.value
     return Tuned(
@@ -206,22 +206,22 @@ def _check(experiment: Experiment, knobs: Sequence[Knob], sampler: str, over: st
     if sampler == GRID:
         open_ended = next((knob for knob in knobs if not knob.axis.choices), None)
         if open_ended is not None:
-            hint = f"write values, as in {open_ended.name}=1,2,4, or take --sampler tpe"
+            hint = f"write values, as in {open_ended.name}=1,2,4, or use --sampler tpe"
             raise PlanError("tuning", experiment.experiment, f"a grid needs the values of {open_ended.name}", hint)
         if math.prod(len(knob.axis.choices) for knob in knobs) > _MOST_CANDIDATES:
             raise PlanError(
-                "tuning", experiment.experiment, f"more than {_MOST_CANDIDATES} candidates", "take --sampler tpe"
+                "tuning", experiment.experiment, f"more than {_MOST_CANDIDATES} candidates", "use --sampler tpe"
             )
 
 
 class _Tuner:
     def __init__(
-        self, experiment: Experiment, knobs: Sequence[Knob], objective: Objective, carry_out: CarryOut, over: str
+        self, experiment: Experiment, knobs: Sequence[Knob], objective: Objective, run_plan: RunPlan, over: str
     ) -> None:
         self._experiment = experiment
         self._knobs = knobs
         self._objective = objective
-        self._carry_out = carry_out
+        self._run_plan = run_plan
         self._over = min if over == "worst" else lambda values: float(np.mean(values))
         self._points = [dict(point) for point in expand(experiment.sweep)]
         self._known: dict[str, Trial] = {}
@@ -234,14 +234,14 @@ class _Tuner:
         study = Study([knob.axis for knob in self._knobs], sampler, self._experiment.seed)
         found: list[Trial] = []
         while len(found) < count:
-            asked = study.ask()
-            batch = self._fresh([self._params([point[knob.name] for knob in self._knobs]) for point in asked])
+            proposed = study.ask()
+            batch = self._fresh([self._params([point[knob.name] for knob in self._knobs]) for point in proposed])
             study.tell([trial.value for trial in batch])
             found += batch
         return found[:count]
 
     def _fresh(self, candidates: Sequence[Values]) -> list[Trial]:
-        """The trials of candidates, carrying out those that were not before."""
+        """The trials of candidates, without those that were tried before."""
         new = {str(params): params for params in candidates if str(params) not in self._known}
         self._known |= zip(new, self.trials([*new.values()]), strict=True) if new else {}
         return [self._known[str(params)] for params in candidates]
@@ -261,7 +261,7 @@ class _Tuner:
         return data
 
     def trials(self, candidates: Sequence[Values | None]) -> list[Trial]:
-        """The trials of candidates on the experiment's own seeds; None is the experiment as it was written."""
+        """The trials of candidates on the experiment's own seeds; None is the experiment as written."""
         groups = self._values(candidates, self._experiment.seed, self._experiment.repeats)
         return [self._trial(params or {}, group) for params, group in zip(candidates, groups, strict=True)]
 
@@ -276,7 +276,7 @@ class _Tuner:
         both = [self._values([candidate], first, count)[0] for candidate in (None, dict(best.params))]
         for values in both:
             if isinstance(values, str):
-                raise BackendError("confirming", self._experiment.experiment, values, "take another --seed")
+                raise BackendError("confirming", self._experiment.experiment, values, "use another --seed")
         untuned, tuned = (np.array([self._over(seed) for seed in zip(*values, strict=True)]) for values in both)
         difference = low = high = float((tuned - untuned).mean())
         if count > 1:
@@ -285,14 +285,14 @@ class _Tuner:
         return Confirmation(seeds, float(untuned.mean()), float(tuned.mean()), difference, low, high)
 
     def _values(self, candidates: Sequence[Values | None], seed: int, repeats: int) -> list[list[list[float]] | str]:
-        """For each candidate, the objective at each point and seed; or what went wrong."""
+        """For each candidate, the objective at each point and seed; or its error."""
         sweep = [
             point | (self._fields(params) if params is not None else {})
             for params in candidates
             for point in self._points
         ]
         experiment = with_sweep(self._experiment, sweep if any(sweep) else None)
-        documents = self._carry_out(compile_plan(experiment, seed=seed, repeats=repeats))
+        documents = self._run_plan(compile_plan(experiment, seed=seed, repeats=repeats))
         size = len(self._points) * repeats
         return [self._judged(documents[begin : begin + size], repeats) for begin in range(0, len(documents), size)]
 

@@ -1,4 +1,4 @@
-"""The search on claims whose edge is known: it is found, from the benign side, and the condition is written as people write it."""
+"""The search on claims whose edge is known: it is found from the benign side, and the condition is written in the experiment format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_one_field_is_cut_down_to_the_edge(edge: float) -> None:
     assert len(looked.known) <= 24
 
 
-def test_a_claim_that_holds_costs_five_looks() -> None:
+def test_a_claim_that_holds_costs_five_conditions() -> None:
     looked = hunt(lambda one: 1.0)
     along(looked, (1.0,), 0.005, 24)
     assert looked.best is None
@@ -58,7 +58,7 @@ def test_two_fields_come_closer_than_the_diagonal() -> None:
     assert len(looked.known) <= 60
 
 
-def test_the_same_seed_looks_at_the_same_conditions() -> None:
+def test_the_same_seed_tries_the_same_conditions() -> None:
     both = [hunt(lambda one: 0.7 - one[0] - one[1] / 2) for _ in range(2)]
     for one in both:
         anywhere(one, 2, 7, 40)
@@ -88,7 +88,7 @@ def test_a_condition_is_written_with_its_unit(text: str, position: float, value:
 @pytest.mark.parametrize(
     "text", ["path.rtt", "path.rtt=1ms", "=1..2", "path.loss=0..1", "path.rtt=1ms..1e-3", "path.rtt=1ms..1ms"]
 )
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_an_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(PlanError, match="--over"):
         read_range(text)
 

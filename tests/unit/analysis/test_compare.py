@@ -1,4 +1,4 @@
-"""Comparisons of runs whose differences are known, because they were put there."""
+"""Comparisons of runs with planted, known differences."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def failed(seed: int) -> Document:
 
 
 def noisy(scale: float, *, seeds: int = 8, noise: float = 0.004, draw: int = 3) -> list[Document]:
-    """Runs of some seeds at 100 Mbit/s: seeds differ by 10 %, and what is scaled differs by some noise from its partner."""
+    """Runs of some seeds at 100 Mbit/s: seeds differ by 10 %, and a scaled run differs by some noise from its partner."""
     rng = np.random.default_rng(draw)
     level = 1e8 * (1 + 0.1 * np.random.default_rng(1).standard_normal(seeds))
     own = 1 + noise * rng.standard_normal(seeds) if scale != 1 else np.ones(seeds)
@@ -65,15 +65,15 @@ def test_students_quantiles_are_those_of_the_tables() -> None:
 
 
 @pytest.mark.parametrize("count", [3, 5, 8, 20])
-def test_the_interval_holds_the_truth_as_often_as_it_says(count: int) -> None:
+def test_the_interval_contains_the_truth_as_often_as_stated(count: int) -> None:
     rng = np.random.default_rng(11)
     intervals = [mean_interval(rng.normal(1.0, 1.0, count)) for _ in range(1000)]
-    held = sum(low <= 1.0 <= high for _, low, high in intervals)
-    assert 920 <= held <= 975
+    covered = sum(low <= 1.0 <= high for _, low, high in intervals)
+    assert 920 <= covered <= 975
 
 
 def test_many_comparisons_share_one_error_rate() -> None:
-    """Of 20 measures without a difference, one alarm or more in at most 5 % of gates; with 95 % each it would be 64 %."""
+    """Of 20 measures without a difference, at least one alarm in at most 5 % of gates; with 95 % each it would be 64 %."""
     rng = np.random.default_rng(12)
     alarms = 0
     for _ in range(400):
@@ -82,9 +82,9 @@ def test_many_comparisons_share_one_error_rate() -> None:
     assert alarms <= 400 * 0.08
 
 
-def test_more_seeds_are_asked_for_as_the_interval_has_to_shrink() -> None:
+def test_more_seeds_are_requested_for_a_narrower_interval() -> None:
     assert count_to_resolve(10, 1.0, 0.9) <= 14
-    # A tenth of the width takes 100 times as many, but for what Student's t allows for: (1.96 / 2.26)^2 * 9 / 10.
+    # A tenth of the width takes 100 times as many, corrected for Student's t: (1.96 / 2.26)^2 * 9 / 10.
     assert 670 <= count_to_resolve(10, 1.0, 0.1) <= 690
 
 
@@ -101,14 +101,14 @@ def test_a_planted_regression_of_5_percent_is_found_and_half_a_percent_is_not() 
     assert gated(noisy(1.0), noisy(1.05))[0].verdict == "better"
 
 
-def test_pairing_finds_what_the_spread_of_the_seeds_would_hide() -> None:
+def test_pairing_finds_a_difference_below_the_spread_of_the_seeds() -> None:
     a, b = noisy(1.0), noisy(0.95)
     spread = np.std([one["flows"][0]["goodput_bps"] for one in a]) / 1e8
     assert spread > 0.05
     assert gated(a, b)[0].verdict == "worse"
 
 
-def test_noise_is_unclear_and_says_how_many_seeds_it_takes() -> None:
+def test_noise_is_unclear_and_states_the_needed_seeds() -> None:
     row, comparison = gated(noisy(1.0), noisy(0.97, noise=0.1))
     assert row.verdict == "unclear"
     assert row.seeds is not None
@@ -125,7 +125,7 @@ def test_less_is_better_of_a_delay_and_neither_of_a_window() -> None:
     assert MEASURES["cwnd_mean"].better == NEITHER
 
 
-def test_one_pair_counts_as_it_is_in_virtual_time_alone() -> None:
+def test_one_pair_counts_as_it_is_only_in_virtual_time() -> None:
     row, comparison = gated([run(1, 1e8)], [run(1, 0.95e8)])
     assert (row.verdict, row.low) == ("worse", None)
     assert any("no interval" in note for note in notes(comparison))
@@ -140,11 +140,11 @@ def test_one_pair_without_a_gate_gets_no_verdict(goodput_bps: float) -> None:
     comparison = compare("a", "b", pairing, [], 0.02)
     assert {row.verdict for row in comparison.rows} == {"no verdict", "same"}
     assert "better" not in verdict_line(comparison)
-    # A gate closes for what is worse, and calls nothing better.
+    # A gate fails for a worse value, and reports no better one.
     assert gated([run(1, 1e8)], [run(1, 2e8)])[0].verdict == "no verdict"
 
 
-def test_what_the_plans_differ_in_is_named() -> None:
+def test_differences_between_plans_are_named() -> None:
     def planned(key: str) -> dict[str, Any]:
         text = (DATA / "runs/lossy_pair/run.json").read_text()
         plan: dict[str, Any] = json.loads(text)
@@ -159,8 +159,8 @@ def test_what_the_plans_differ_in_is_named() -> None:
     assert set(found) == {"rtt", "flows"}
     assert found["rtt"][1] == "60 ms"
     assert differing(pair_runs([run(1, 1e8) | {"run": "a"}], [run(1, 1e8) | {"run": "a"}]), planned) == ()
-    told = as_json(replace(compare("a", "b", pairing, [], 0.02), differs=differing(pairing, planned)))
-    assert {one["field"] for one in told["differs"]} == {"rtt", "flows"}
+    document = as_json(replace(compare("a", "b", pairing, [], 0.02), differs=differing(pairing, planned)))
+    assert {one["field"] for one in document["differs"]} == {"rtt", "flows"}
 
 
 def test_a_change_from_nothing_is_a_change() -> None:
@@ -169,11 +169,11 @@ def test_a_change_from_nothing_is_a_change() -> None:
     comparison = compare("a", "b", pair_runs(a, b), [], 0.02)
     (row,) = [row for row in comparison.rows if row.measure == "queue_delay"]
     assert row.verdict == "worse"
-    told = json.loads(json.dumps(as_json(comparison), allow_nan=False))
-    assert [one["effect"] for one in told["measures"] if one["measure"] == "queue_delay"] == [None]
+    document = json.loads(json.dumps(as_json(comparison), allow_nan=False))
+    assert [one["effect"] for one in document["measures"] if one["measure"] == "queue_delay"] == [None]
 
 
-def test_a_gated_number_that_is_gone_closes_the_gate() -> None:
+def test_a_missing_gated_number_fails_the_gate() -> None:
     row, comparison = gated([run(1, 1e8), run(2, 1e8)], [run(1, 1e8), failed(2)])
     assert (row.verdict, row.n, row.lacking, comparison.fails) == ("missing", 1, 1, True)
     assert any("failed run" in note for note in notes(comparison))
@@ -184,7 +184,7 @@ def test_equal_runs_are_identical() -> None:
     comparison = compare("a", "b", pair_runs(runs, runs), [GOODPUT], 0.02)
     assert comparison.identical
     assert {row.verdict for row in comparison.rows} == {"same"}
-    assert verdict_line(comparison) == "identical: the traces of 2 pairs are equal to the byte"
+    assert verdict_line(comparison) == "identical: the traces of 2 pairs are identical"
 
 
 def test_runs_pair_by_point_and_seed_and_the_rest_is_named() -> None:
@@ -193,8 +193,8 @@ def test_runs_pair_by_point_and_seed_and_the_rest_is_named() -> None:
     pairing = pair_runs(a, b)
     assert [(one["point"], other["seed"]) for one, other in pairing.pairs] == [({"rtt": "2 ms"}, 2)]
     assert (len(pairing.only_a), len(pairing.only_b)) == (3, 1)
-    told = " ".join(notes(compare("a", "b", pairing, [], 0.02)))
-    assert "3 runs of A without a partner: rtt=1 ms, seed 1" in told
+    noted = " ".join(notes(compare("a", "b", pairing, [], 0.02)))
+    assert "3 runs of A without a partner: rtt=1 ms, seed 1" in noted
     with pytest.raises(PlanError, match="same point and seed"):
         pair_runs(a, [run(9, 1e8), run(8, 1e8)])
 
@@ -222,8 +222,8 @@ def test_one_sweep_is_compared_with_itself_by_a_field() -> None:
         ({"rtt": "1 ms"}, 2, "better"),
         ({"rtt": "2 ms"}, 2, "better"),
     ]
-    for field, values, said in (("cc", [], "two of its values"), ("cc", ["x", "bbr"], "known"), ("mtu", [], "no such")):
-        with pytest.raises(PlanError, match=said):
+    for field, values, text in (("cc", [], "two of its values"), ("cc", ["x", "bbr"], "known"), ("mtu", [], "no such")):
+        with pytest.raises(PlanError, match=text):
             split_by(documents, field, values)
 
 
@@ -245,39 +245,39 @@ def written(folder: Path, name: str, runs: list[Document], **more: Any) -> str:
 def test_the_exit_code_is_the_gates(tmp_path: Path) -> None:
     a, b = written(tmp_path, "a.json", noisy(1.0)), written(tmp_path, "b.json", noisy(0.95))
     assert longhaul("compare", a, b, home=tmp_path).returncode == 0
-    for words, code in (
+    for arguments, code in (
         (["--for", "goodput(app)"], 1),
         (["--for", "goodput(app)", "--min-effect", "10%"], 0),
         (["--for", "queue_delay"], 0),
         (["--for", "-goodput(app)/1e6"], 0),
         (["--for", "1*cwnd_mean(app)"], 1),
     ):
-        result = longhaul("compare", a, b, *words, home=tmp_path)
-        assert (result.returncode, result.stderr) == (code, ""), words
-    told = json.loads(longhaul("compare", a, b, "--for", "goodput(app)", "--json", home=tmp_path).stdout)
-    assert (told["ok"], told["gated"], told["identical"], len(told["pairs"])) == (False, 1, False, 8)
+        result = longhaul("compare", a, b, *arguments, home=tmp_path)
+        assert (result.returncode, result.stderr) == (code, ""), arguments
+    document = json.loads(longhaul("compare", a, b, "--for", "goodput(app)", "--json", home=tmp_path).stdout)
+    assert (document["ok"], document["gated"], document["identical"], len(document["pairs"])) == (False, 1, False, 8)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "text"),
     [
         (["--for", "goodput(other)"], "known: app"),
-        (["--for", "cwnd_mean(app)"], "neither more nor less"),
+        (["--for", "cwnd_mean(app)"], "has no better direction"),
         (["--for", "jain"], "has no value in any pair"),
         (["--min-effect", "much"], "reading --min-effect much"),
         (["--junit", "x.xml"], "nothing gates"),
         (["--by", "rtt"], "give either B, or --by"),
     ],
 )
-def test_a_gate_that_cannot_be_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+def test_an_impossible_gate_is_refused(tmp_path: Path, arguments: list[str], text: str) -> None:
     a = written(tmp_path, "a.json", noisy(1.0))
-    result = longhaul("compare", a, a, *words, home=tmp_path)
+    result = longhaul("compare", a, a, *arguments, home=tmp_path)
     assert result.returncode == 2
-    assert said in result.stderr
+    assert text in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_result_is_named(tmp_path: Path) -> None:
     for name, text in (("a.json", "[]"), ("b.json", "{"), ("c.json", '{"runs": []}'), ("d.json", '{"runs": [{}]}')):
         (tmp_path / name).write_text(text)
         result = longhaul("compare", str(tmp_path / name), str(tmp_path / name), home=tmp_path)

@@ -1,4 +1,4 @@
-"""Fidelity: a sound recording passes every check, and each way of spoiling it breaks the check that is meant to see it."""
+"""Fidelity: a sound recording passes every check, and each kind of fault fails its check."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def _two_in_one(recording: Recording) -> Recording:
 
 
 def _half_the_drops(recording: Recording) -> Recording:
-    """Ten times the random losses that were configured."""
+    """Ten times the configured random losses."""
     run, trace, facts = recording
     drops = np.concatenate([trace.drops[trace.drops["state"] == 2]] * 10)
     return run, replace(trace, drops=drops), facts
 
 
 def _planned(**settings: int) -> Callable[[Recording], Recording]:
-    """The recording judged by a plan that has other settings at the bottleneck."""
+    """The recording, checked against a plan with other settings at the bottleneck."""
 
     def spoil(recording: Recording) -> Recording:
         run, trace, facts = recording
@@ -167,22 +167,22 @@ def _device(facts: dict[str, Any], dev: str) -> dict[str, Any]:
         (_facts(lambda facts: facts["flows"][0].update(sndbuf_limited_us=2_000_000)), "not limited by buffers"),
     ],
 )
-def test_what_is_wrong_is_seen(spoil: Callable[[Recording], Recording], name: str) -> None:
+def test_each_fault_fails_its_check(spoil: Callable[[Recording], Recording], name: str) -> None:
     assert name in broken(*spoil(recorded("lossy_pair")))
 
 
 def _capped(cap: int, **acks: Any) -> Recording:
-    """The first flow judged as if its window had been capped, with other ACKs."""
+    """The first flow checked as if its window had been capped, with other ACKs."""
     run, trace, facts = recorded("lossy_pair")
     first = replace(run.flows[0], options=replace(run.flows[0].options, window_clamp_bytes=cap))
-    told = trace.acks.copy()
+    acks_now = trace.acks.copy()
     for name, value in acks.items():
-        told[name][:] = value
-    return replace(run, flows=(first, *run.flows[1:])), replace(trace, acks=told), facts
+        acks_now[name][:] = value
+    return replace(run, flows=(first, *run.flows[1:])), replace(trace, acks=acks_now), facts
 
 
-def test_a_window_is_judged_by_bytes() -> None:
-    """Half-window segments: twice as many packets as the cap has full ones are on the way, and all is well."""
+def test_a_window_is_checked_in_bytes() -> None:
+    """Half-window segments: twice as many packets as the cap's full ones are in flight, which is sound."""
     most = flying_bytes(of_flow(recorded("lossy_pair")[1].acks, 0))
     cap = most + 1
     assert "window" not in broken(*_capped(cap, snd_wnd=cap, inflight=1000))
@@ -191,7 +191,7 @@ def test_a_window_is_judged_by_bytes() -> None:
     assert "window" in broken(*_capped(most - 1, snd_wnd=most - 1))
 
 
-def test_a_window_that_reads_back_otherwise_breaks_the_run() -> None:
+def test_a_window_that_reads_back_differently_fails_the_run() -> None:
     run, trace, facts = recorded("lossy_pair")
     facts = copy.deepcopy(facts)
     facts["flows"][0]["window_clamp_bytes"] = 14_480
@@ -212,7 +212,7 @@ def test_a_flow_without_an_answer_is_a_result() -> None:
     assert document["flows"][1]["connected_s"] == pytest.approx(0.073794)
 
 
-def test_dctcp_without_ecn_is_believed_where_its_syn_was_sent_again() -> None:
+def test_dctcp_without_ecn_passes_if_its_syn_was_retransmitted() -> None:
     run, trace, facts = recorded("lossy_pair")
     first = replace(run.flows[0], cc="dctcp")
     facts = copy.deepcopy(facts)
@@ -224,27 +224,27 @@ def test_dctcp_without_ecn_is_believed_where_its_syn_was_sent_again() -> None:
 
 
 def test_frames_that_were_corrupted_may_be_refused() -> None:
-    """Both by a host and by a bridge, and only as many as chance may have spoiled."""
+    """Both by a host and by a bridge, and at most as many as may have been corrupted."""
     run, trace, facts = recorded("lossy_pair")
     share = round(0.02 * 2**32)
     corrupting = _at_bottleneck(run, lambda qdisc: {"corrupt_2p32": share} if qdisc.kind == "netem" else {})
 
     def refusing(frames: int) -> dict[str, Any]:
-        told = copy.deepcopy(facts)
-        next(one for one in _device(told, "s1-b1")["qdiscs"] if one["kind"] == "netem")["options"]["corrupt_2p32"] = (
-            share
-        )
-        _device(told, "b1-s1")["rx_dropped"] += frames
-        _device(told, "s1-b1")["tx_packets"] -= frames
-        return told
+        changed = copy.deepcopy(facts)
+        next(one for one in _device(changed, "s1-b1")["qdiscs"] if one["kind"] == "netem")["options"][
+            "corrupt_2p32"
+        ] = share
+        _device(changed, "b1-s1")["rx_dropped"] += frames
+        _device(changed, "s1-b1")["tx_packets"] -= frames
+        return changed
 
     assert broken(corrupting, trace, refusing(10)) == set()
     assert broken(corrupting, trace, refusing(200)) == {"conservation", "no drop elsewhere"}
     assert broken(run, trace, refusing(1)) >= {"conservation", "no drop elsewhere"}
 
 
-def test_a_line_is_idle_where_few_bytes_wait() -> None:
-    """Twenty SYNs are gone in no time: that they waited at each tick does not mean that the line was busy between."""
+def test_a_link_is_idle_if_few_bytes_wait() -> None:
+    """Twenty SYNs leave at once: waiting at each tick does not mean that the link was busy in between."""
     run, trace, facts = recorded("lossy_pair")
     links = trace.links.copy()
     idle = np.flatnonzero(links["id"] == 0)[10:30]
@@ -255,8 +255,8 @@ def test_a_line_is_idle_where_few_bytes_wait() -> None:
     assert "bottleneck rate" in broken(run, replace(trace, links=links), facts)
 
 
-def _with_iperf3(**said: Any) -> Recording:
-    """The recorded pair as if iperf3 had made its first flow, and what it said of it."""
+def _with_iperf3(**reported: Any) -> Recording:
+    """The recorded pair as if iperf3 had made its first flow, with its report."""
     run, trace, facts = recorded("lossy_pair")
     first = replace(run.flows[0], tool="iperf3", client_port=20_000, block_bytes=1_000_000)
     facts = copy.deepcopy(facts)
@@ -271,21 +271,21 @@ def _with_iperf3(**said: Any) -> Recording:
         "receiver_cc": first.cc,
         "bytes_given": fact["bytes_sent"] + 4000,
         "bytes_under_way": 9000,
-    } | said
+    } | reported
     return replace(run, flows=(first, *run.flows[1:])), trace, facts
 
 
-def test_iperf3_that_agrees_is_believed() -> None:
+def test_an_iperf3_report_that_agrees_passes() -> None:
     assert broken(*_with_iperf3()) == set()
 
 
-def test_iperf3_that_was_never_told_to_begin_has_nothing_to_say() -> None:
+def test_an_iperf3_client_that_never_began_has_no_report() -> None:
     none = dict.fromkeys(("block_bytes", "sender_cc", "receiver_cc", "bytes_received"))
     assert broken(*_with_iperf3(bytes_sent=0, bytes_given=0, **none)) == set()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reported",
     [
         {"block_bytes": 131_072},
         {"bytes_sent": 1},
@@ -296,13 +296,13 @@ def test_iperf3_that_was_never_told_to_begin_has_nothing_to_say() -> None:
         {"bytes_received": 1},
         {"bytes_received": None},
     ],
-    ids=lambda said: "_".join(f"{key}_{value}" for key, value in said.items()),
+    ids=lambda reported: "_".join(f"{key}_{value}" for key, value in reported.items()),
 )
-def test_iperf3_that_says_otherwise_breaks_the_run(said: dict[str, Any]) -> None:
-    assert broken(*_with_iperf3(**said)) == {"iperf3 agrees"}
+def test_an_iperf3_report_that_differs_fails_the_run(reported: dict[str, Any]) -> None:
+    assert broken(*_with_iperf3(**reported)) == {"iperf3 agrees"}
 
 
-def test_ecn_that_a_receiver_refuses_breaks_the_run() -> None:
+def test_ecn_that_a_receiver_refuses_fails_the_run() -> None:
     run, trace, facts = recorded("lossy_pair")
     asking = replace(
         run, nodes=tuple(replace(node, sysctls=(*node.sysctls, ("net/ipv4/tcp_ecn", "1"))) for node in run.nodes)
@@ -315,7 +315,7 @@ def test_ecn_that_a_receiver_refuses_breaks_the_run() -> None:
 
 
 def _largest(run: Run) -> Run:
-    """On a path that holds more than the kernel's socket buffers can."""
+    """On a path that holds more than the kernel's socket buffers."""
     sizes = dict.fromkeys(("net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"), f"4096 {MOST_BUFFER_BYTES} {MOST_BUFFER_BYTES}")
     nodes = [replace(node, sysctls=tuple((dict(node.sysctls) | sizes).items())) for node in run.nodes]
     return replace(run, nodes=tuple(nodes))
@@ -342,32 +342,39 @@ def _by_iperf3(run: Run) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("change", "name", "found", "said"),
+    ("change", "name", "found", "text"),
     [
         (lambda run: run, "not limited by buffers", "", "path.buffer: socket buffers are eight times"),
         (lambda run: run, "not limited by buffers", "", "window of the flow"),
-        (_largest, "not limited by buffers", "", "path.bandwidth, path.rtt or path.buffer: with less of them"),
-        (lambda run: run, "limits have names", "", "window of the flow: below what it had on its way"),
+        (
+            _largest,
+            "not limited by buffers",
+            "",
+            "path.bandwidth, path.rtt or path.buffer: lower values make the bytes",
+        ),
+        (lambda run: run, "limits have names", "", "window of the flow: a cap below its bytes in flight"),
         (lambda run: replace(run, trace=TraceOptions(1000, 10_000)), "limits have names", "", "sample: every-ack"),
         (lambda run: run, "bottleneck rate", "", "no field of the experiment is at fault"),
         (lambda run: replace(run, clock="real"), "bottleneck rate", "", "path.bandwidth or count of the flows"),
         (lambda run: replace(run, clock="real"), "cpu budget", "", "--backend sandbox"),
-        (_with_own_module, "conservation", "", "modules: see whether it holds without tcp_mine"),
+        (_with_own_module, "conservation", "", "modules: check whether it holds without tcp_mine"),
         (_by_iperf3, "flow", "", "tool: lh-flow"),
         (lambda run: run, "no drop elsewhere", "b1 udp_rcvbuf_errors: 3", "udp or on_off.rate of the flow"),
         (lambda run: run, "window", "", "window of the flow: another size"),
         (lambda run: run, "congestion control in use", "", "cc of the flow"),
     ],
 )
-def test_what_breaks_names_the_field_to_change(change: Callable[[Run], Run], name: str, found: str, said: str) -> None:
+def test_a_failed_check_names_the_field_to_change(
+    change: Callable[[Run], Run], name: str, found: str, text: str
+) -> None:
     run = change(recorded("lossy_pair")[0])
-    assert said in what_to_change(run, [(name, found)])
+    assert text in what_to_change(run, [(name, found)])
 
 
-def test_what_can_be_changed_is_said_first_and_once() -> None:
+def test_fields_to_change_come_first_and_once() -> None:
     run = recorded("lossy_pair")[0]
-    told = what_to_change(run, [("conservation", ""), ("window", "one"), ("sysctls", ""), ("window", "two")])
-    assert told.split("; ") == ["window of the flow: another size, or none", REMEDIES["sysctls"](run, "")]
+    remedies = what_to_change(run, [("conservation", ""), ("window", "one"), ("sysctls", ""), ("window", "two")])
+    assert remedies.split("; ") == ["window of the flow: another size, or none", REMEDIES["sysctls"](run, "")]
 
 
 def test_every_check_of_the_page_has_its_remedy() -> None:

@@ -1,4 +1,4 @@
-"""The JUnit file says what CI systems show: failures for missed expectations, errors for failed runs."""
+"""The JUnit file contains what CI systems show: failures for missed expectations, errors for failed runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 from longhaul.orchestrator.analysis.report.junit import junit_xml
 
 
-def test_missed_and_failed_runs_are_told_apart() -> None:
+def test_missed_and_failed_runs_are_distinguished() -> None:
     error = {
         "error": "GuestDied",
         "attempting": "running guest",
         "subject": "demo",
         "what": "the guest died",
-        "hint": "its log is beside it",
+        "hint": "its log is next to it",
     }
     result = {
         "experiment": "demo",
@@ -36,5 +36,5 @@ def test_missed_and_failed_runs_are_told_apart() -> None:
     assert failure.get("message") == "too <slow>"
     fault = suite.find("testcase/error")
     assert fault is not None
-    assert fault.get("message") == "running guest demo: the guest died; its log is beside it"
+    assert fault.get("message") == "running guest demo: the guest died; its log is next to it"
     assert [case.get("name") for case in suite] == ["run seed=1", "path.rtt=2 ms seed=2", "run seed=3"]

@@ -46,7 +46,7 @@ def test_jain(values: list[float], index: float) -> None:
     assert jain(np.array(values, float)) == pytest.approx(index)
 
 
-def test_jain_looks_only_while_all_are_there() -> None:
+def test_jain_covers_only_the_time_with_all_flows() -> None:
     run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "5 s"}])
     trace = trace_of(
         flow=[
@@ -75,7 +75,7 @@ def test_convergence_waits_for_ten_round_trips_with_their_queue() -> None:
 
 
 def turns(flow: int) -> list[dict[str, int]]:
-    """FLOW records every 10 ms of a receiver that gets something in every other 0.4 s alone."""
+    """FLOW records every 10 ms of a receiver that gets data only in every other 0.4 s."""
     gained, rows = 0, []
     for tick in range(1001):
         rows.append({"t_ns": tick * 10_000_000, "id": flow, "app_bytes": gained})
@@ -115,7 +115,7 @@ def test_the_time_weighted_window_and_the_percentiles_of_the_round_trip() -> Non
 
 
 def test_a_sender_without_sack_has_smoothed_round_trips() -> None:
-    """Linux keeps single measurements for RACK alone, and RACK needs SACK."""
+    """Linux keeps single measurements only for RACK, and RACK needs SACK."""
     run = plain_run()
     acks = [{"t_ns": 0, "srtt_us": 0}, {"t_ns": 10**9, "srtt_us": 40_000}, {"t_ns": 2 * 10**9, "srtt_us": 50_000}]
     flow = summarise(run, trace_of(ack=acks), facts(run))["flows"][0]
@@ -123,7 +123,7 @@ def test_a_sender_without_sack_has_smoothed_round_trips() -> None:
     assert (flow["rtt_ms"]["min"], flow["rtt_ms"]["mean"]) == (40.0, 45.0)
 
 
-def test_a_phase_is_measured_as_the_window_is() -> None:
+def test_a_phase_is_measured_like_the_window() -> None:
     run = plain_run(phases={"early": ["0 s", "4 s"], "late": ["4 s", "10 s"]}, flows=[{"name": "a", "cc": "cubic"}])
     late = {"t_ns": 10**10, "id": 0, "app_bytes": 1_600_000 + 6 * 800_000}
     steps = [*steady(0, 400_000, 0, 4), late]
@@ -136,9 +136,9 @@ def test_a_phase_is_measured_as_the_window_is() -> None:
     assert {row.get("phase") for row in rows if row["measure"] == "completion_s"} <= {None}
 
 
-def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
+def test_the_share_of_a_window_after_a_loss_and_the_time_of_its_peak() -> None:
     run = plain_run(flows=[{"name": "a", "cc": "cubic", "start": "1 s"}], start_jitter="0 s")
-    # An ACK every 100 ms; these begin inside a recovery, which does not count, and end inside one, which does not either.
+    # An ACK every 100 ms; they begin and end inside a recovery; neither of the two counts.
     windows = [9, 10, 40, 90, 100, 50, 50, 60, 80, 20, 20, 30, 10]
     states = [3, 0, 0, 0, 1, 3, 0, 0, 0, 2, 0, 0, 3]
     acks = [
@@ -152,7 +152,7 @@ def test_what_a_loss_leaves_of_a_window_and_when_it_peaks() -> None:
     assert flow["regrowth_s"] is None
     acks[8]["cwnd"], acks[11]["cwnd"] = 100, 99
     (flow,) = summarise(run, trace_of(ack=acks), facts(run))["flows"]
-    # The first is back at 100 after 200 ms; the second, again 100 before, comes to 99 only.
+    # The first is back at 100 after 200 ms; the second, again 100 before, reaches only 99.
     assert flow["regrowth_s"] == pytest.approx(0.2)
     coarse = plain_run(flows=[{"name": "a", "cc": "cubic", "start": "1 s"}], sample="41 ms")
     (flow,) = summarise(coarse, trace_of(ack=acks), facts(coarse))["flows"]
@@ -197,20 +197,20 @@ def test_a_completion_time_needs_a_size() -> None:
 def test_completion_times_are_those_of_all_sized_flows_or_none() -> None:
     sizes = [{"name": f"f{n}", "cc": "cubic", "size": "1 MB", "start": f"{n} s"} for n in range(5)]
     run = plain_run(flows=[*sizes, {"name": "long", "cc": "cubic"}])
-    told = facts(run)
-    for fact in told["flows"]:
+    found = facts(run)
+    for fact in found["flows"]:
         # 1 s, 2 s, ... 5 s after their starts.
         fact["completed_us"] = (2 * fact["id"] + 1) * 10**6
-    document: Any = summarise(run, trace_of(), told)
+    document: Any = summarise(run, trace_of(), found)
     measured = [document[f"fct_{name}"] for name in ("mean", "p50", "p95", "p99", "max")]
     assert measured == pytest.approx([3.0, 3.0, 4.8, 4.96, 5.0])
-    told["flows"][4]["completed_us"] = None
-    assert summarise(run, trace_of(), told)["fct_p50"] is None
-    assert summarise(run, trace_of(), told)["fct_max"] is None
+    found["flows"][4]["completed_us"] = None
+    assert summarise(run, trace_of(), found)["fct_p50"] is None
+    assert summarise(run, trace_of(), found)["fct_max"] is None
     assert summarise(plain_run(), trace_of(), facts(plain_run()))["fct_mean"] is None
 
 
-def test_the_total_is_what_all_flows_carried_however_long_each_was_there() -> None:
+def test_the_total_counts_the_bytes_of_all_flows_however_long_each_was_active() -> None:
     """1 MB/s for 10 s and 0.5 MB/s for the last 4 s: 12 MB in 10 s."""
     run = plain_run(flows=[{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "start": "6 s"}])
     trace = trace_of(flow=[*steady(0, 1_000_000), *steady(1, 500_000, 6.0)])
@@ -233,7 +233,7 @@ def test_queue_delay_percentiles_are_over_time_and_at_the_rate_of_the_time() -> 
     assert delays["p99"] == pytest.approx(40.0)
 
 
-def test_what_was_kept_before_a_measure_existed_has_no_value_of_it() -> None:
+def test_a_run_kept_before_a_measure_existed_has_no_value_of_it() -> None:
     (document, _) = documents()
     del document["path"]["queue_delay_percentiles_ms"], document["fct_mean"]
     assert value_of(document, "queue_delay_p95", None) is None
@@ -241,12 +241,12 @@ def test_what_was_kept_before_a_measure_existed_has_no_value_of_it() -> None:
     assert not [row for row in summarise_repeats([document], "mean") if "percentiles" in row["measure"]]
 
 
-def test_every_measure_stands_where_its_row_says() -> None:
+def test_every_measure_is_at_the_place_of_its_row() -> None:
     run, trace, facts = recorded("lossy_pair")
     document: Any = summarise(run, trace, facts)
     parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
     parts["either"] = parts["flow"] + parts["path"]
-    # A flow that has no window, as of UDP, has null in place of its numbers.
+    # A flow without a window, such as UDP, has null in place of its numbers.
     for measure in MEASURES.values():
         for part in parts[measure.of]:
             for name in measure.path:
@@ -254,9 +254,9 @@ def test_every_measure_stands_where_its_row_says() -> None:
                 part = part and part[name]
 
 
-def test_a_recorded_run_has_the_numbers_it_had() -> None:
-    run, trace, told = recorded("lossy_pair")
-    document = summarise(run, trace, told)
+def test_a_recorded_run_keeps_its_numbers() -> None:
+    run, trace, facts_then = recorded("lossy_pair")
+    document = summarise(run, trace, facts_then)
     first, second, probe = document["flows"]
     assert probe["pdr"] is not None
     assert probe["goodput_bps"] == pytest.approx(400_000 * 1472 / 1514 * probe["pdr"], rel=0.02)
@@ -265,7 +265,7 @@ def test_a_recorded_run_has_the_numbers_it_had() -> None:
     assert document["path"]["losses"] > 0
 
 
-def test_repeats_are_summed_up_with_an_interval() -> None:
+def test_repeats_are_summarised_with_an_interval() -> None:
     values = np.array([1.0, 2.0, 3.0, 4.0, 100.0])
     assert trimmed_mean(values) == 3.0
     value, low, high = with_interval(values, "median")
@@ -275,8 +275,8 @@ def test_repeats_are_summed_up_with_an_interval() -> None:
 
 
 def documents() -> list[Any]:
-    run, trace, told = recorded("lossy_pair")
-    one: Any = summarise(run, trace, told) | {"point": {}, "run": "one", "trace_sha256": "x"}
+    run, trace, facts_then = recorded("lossy_pair")
+    one: Any = summarise(run, trace, facts_then) | {"point": {}, "run": "one", "trace_sha256": "x"}
     other = copy.deepcopy(one) | {"run": "two", "trace_sha256": "y"}
     other["flows"][0]["goodput_bps"] *= 2
     return [one, other]
@@ -299,7 +299,7 @@ def test_expectations_are_bounds(low: float | None, high: float | None, ok: bool
 
 
 @pytest.mark.parametrize(
-    "measure, value, said",
+    "measure, value, text",
     [
         ("goodput", 2_224_774.4, "2.22477 Mbit/s"),
         ("goodput", 16_610_004.0, "16.6100 Mbit/s"),
@@ -311,8 +311,8 @@ def test_expectations_are_bounds(low: float | None, high: float | None, ok: bool
         ("utilisation", 0.967231, "0.967231"),
     ],
 )
-def test_a_verdict_says_what_was_measured_with_its_unit(measure: str, value: float, said: str) -> None:
-    assert say_amount(measure, value) == said
+def test_a_verdict_has_the_measured_value_with_its_unit(measure: str, value: float, text: str) -> None:
+    assert say_amount(measure, value) == text
 
 
 def test_a_measure_without_a_value_is_missed() -> None:
@@ -322,7 +322,7 @@ def test_a_measure_without_a_value_is_missed() -> None:
 
 
 def test_every_followed_link_has_its_measures() -> None:
-    run, trace, told = recorded("lossy_pair")
-    document = summarise(run, trace, told)
+    run, trace, facts_then = recorded("lossy_pair")
+    document = summarise(run, trace, facts_then)
     assert [link["name"] for link in document["links"]] == [link.name for link in run.links]
     assert document["links"][0] == {"name": "bottleneck", **document["path"]}

@@ -1,4 +1,4 @@
-"""Objectives and claims: known answers, and everything that is no expression over measures is refused."""
+"""Objectives and claims: known values, and any text that is not an expression over measures is refused."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def test_an_objective_has_its_value(text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("__import__('os').system('true')", "cannot stand there"),
-        ("goodput(app).real", "cannot stand there"),
-        ("jain if 1 else 2", "cannot stand there"),
-        ("[jain][0]", "cannot stand there"),
-        ("lambda: jain", "cannot stand there"),
-        ("jain and jain", "cannot stand there"),
-        ("True + jain", "cannot stand there"),
-        ("'jain'", "cannot stand there"),
-        ("jain @ jain", "cannot stand there"),
-        ("open(app)", "no measure"),
-        ("max(*jain, 1)", "cannot stand there"),
+        ("__import__('os').system('true')", "is not allowed there"),
+        ("goodput(app).real", "is not allowed there"),
+        ("jain if 1 else 2", "is not allowed there"),
+        ("[jain][0]", "is not allowed there"),
+        ("lambda: jain", "is not allowed there"),
+        ("jain and jain", "is not allowed there"),
+        ("True + jain", "is not allowed there"),
+        ("'jain'", "is not allowed there"),
+        ("jain @ jain", "is not allowed there"),
+        ("open(app)", "not a measure"),
+        ("max(*jain, 1)", "is not allowed there"),
         ("godput(app)", "nearest: goodput"),
-        ("goodput", "goodput is a flow's"),
+        ("goodput", "goodput is a measure of a flow"),
         ("jain(app)", "of the run, not of a flow"),
         ("goodput(web)", "known: app, long-1"),
         ("goodput(app, app)", "one flow"),
@@ -69,14 +69,14 @@ def test_an_objective_has_its_value(text: str, value: float) -> None:
         ("9" * 399, "too large"),
     ],
 )
-def test_what_is_no_objective_is_refused(text: str, said: str) -> None:
+def test_an_invalid_objective_is_refused(text: str, message: str) -> None:
     with pytest.raises(PlanError, match="reading the objective") as refused:
         read_objective(text, FLOWS)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("jain / drops", "cannot be computed: float division by zero"),
         ("rtt_p50(long-1)", "has no value"),
@@ -85,8 +85,8 @@ def test_what_is_no_objective_is_refused(text: str, said: str) -> None:
         ("log10(jain - 2)", "cannot be computed"),
     ],
 )
-def test_a_run_without_a_value_says_why(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_run_without_a_value_gives_the_reason(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         read_objective(text, FLOWS).value(DOCUMENT)
 
 
@@ -109,20 +109,20 @@ def test_a_claim_has_its_bound(text: str, at_least: bool, bound: float, margin: 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("goodput(app)", "a claim is a measure"),
         ("goodput(app) > 1", "a claim is a measure"),
         ("1 <= jain <= 2", "a claim is a measure"),
         ("2*goodput(app) >= 1e6", "one measure"),
-        ("goodput(app) >= goodput(long-1)", "the bound has to be a number"),
+        ("goodput(app) >= goodput(long-1)", "the bound must be a number"),
         ("utilisation >= 2", "lies between 0 and 1"),
         ("goodput(app) >= 5 parsecs", "a rate with its unit"),
         ("jain >= 1/0", "cannot be computed"),
-        ("queue_mean <= 2.5", "would make 2 of it"),
+        ("queue_mean <= 2.5", "would round it to 2"),
     ],
 )
-def test_what_is_no_claim_is_refused(text: str, said: str) -> None:
+def test_an_invalid_claim_is_refused(text: str, message: str) -> None:
     with pytest.raises(PlanError, match="reading the claim") as refused:
         read_claim(text, FLOWS)
-    assert said in str(refused.value)
+    assert message in str(refused.value)

@@ -1,4 +1,4 @@
-"""A run by the real clock: its checks, its budget, and what it cannot know. The recording is a real one."""
+"""A run in real time: its checks, its budget, and the numbers that it does not have. The recording is of a real run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_sound_recording_passes_every_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "text"),
     [
         ("late_p99_us", 4_001, "one timer in a hundred was 4.0 ms late"),
         ("late_max_us", 226_257, "a timer was 226 ms late"),
@@ -39,15 +39,15 @@ def test_a_sound_recording_passes_every_check() -> None:
         ("softnet_dropped", 3, "3 packets were dropped"),
     ],
 )
-def test_each_bound_of_the_budget_breaks_a_run(name: str, value: int, said: str) -> None:
+def test_each_bound_of_the_budget_fails_a_run(name: str, value: int, text: str) -> None:
     machine = recorded(NAME)[2]["machine"]
     assert list(over_budget(machine)) == []
     (sentence,) = over_budget(machine | {name: value})
-    assert said in sentence
+    assert text in sentence
     assert broken(lambda facts: facts["machine"].update({name: value})) == {"cpu budget"}
 
 
-def test_counters_may_differ_by_what_passes_while_they_are_read_and_no_more() -> None:
+def test_counters_may_differ_by_the_packets_that_pass_during_the_reading_and_no_more() -> None:
     def lose(packets: int) -> Callable[[dict[str, Any]], object]:
         return lambda facts: facts["devices"][0].update(rx_packets=facts["devices"][0]["rx_packets"] + packets)
 
@@ -69,7 +69,7 @@ def _conservation(change: Callable[[dict[str, Any]], object]) -> set[str]:
     return broken(at_a_bridge)
 
 
-def test_losses_are_the_queues_own_and_of_no_flow() -> None:
+def test_losses_are_counted_for_the_queue_and_for_no_flow() -> None:
     run, trace, facts = recorded(NAME)
     document = summarise(run, trace, facts)
     assert len(trace.drops) == 0

@@ -1,4 +1,4 @@
-"""The report: one page that loads nothing and shows everything, text of users stays text, a figure has the same bytes twice."""
+"""The report: one page that loads no other file, users' text stays text, a figure has the same bytes twice."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def a_trace(run: Run) -> Trace:
 
 def reported(run: Run) -> ReportedRun:
     trace = a_trace(run)
-    told = {
+    facts = {
         "flows": [{"id": flow.id, "connected_us": 0, "completed_us": None, "bytes_received": 5} for flow in run.flows]
     }
     document: Any = {
@@ -90,7 +90,7 @@ def reported(run: Run) -> ReportedRun:
         "virtual_s": 10.0,
         "wall_s": 0.5,
         "identity": {"kernel": "cd" * 16},
-        **summarise(run, trace, told),
+        **summarise(run, trace, facts),
         "fidelity": {"checks": [{"name": "base RTT", "ok": True, "text": "least 40000 us"}]},
         "expect": [{"text": "utilisation at least 0.9: 0.5", "ok": False}],
     }
@@ -103,7 +103,7 @@ def page_of(runs: list[ReportedRun], folder: Path) -> tuple[str, Page]:
     return output.read_text(), Page(output.read_text())
 
 
-def test_the_page_loads_nothing_and_holds_the_series(tmp_path: Path) -> None:
+def test_the_page_loads_no_file_and_contains_the_series(tmp_path: Path) -> None:
     text, page = page_of([reported(a_run())], tmp_path)
 
     assert not re.search(r"https?://", text)
@@ -121,11 +121,11 @@ def test_the_page_loads_nothing_and_holds_the_series(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "report.html"]
 
 
-def test_the_page_tells_what_the_run_was_and_how_it_went(tmp_path: Path) -> None:
+def test_the_page_shows_the_run_and_its_outcome(tmp_path: Path) -> None:
     _, page = page_of([reported(a_run())], tmp_path)
 
-    for told in ("quick seed 1", "longhaul rerun 0123456789abcdef0123", "ab" * 32, "base RTT", "least 40000 us"):
-        assert told in page.text
+    for text in ("quick seed 1", "longhaul rerun 0123456789abcdef0123", "ab" * 32, "base RTT", "least 40000 us"):
+        assert text in page.text
     assert "utilisation at least 0.9: 0.5" in page.text
     assert "10 Mbit/s · round trip 40 ms" in page.text
     assert len(page.all("caption")) == len(page.all("table"))
@@ -191,7 +191,7 @@ def test_a_figure_of_too_many_runs_is_refused(tmp_path: Path) -> None:
         write_report([reported(a_run())] * 13, tmp_path / "figure.svg")
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"writing .*report.html: there is no folder .*missing"):
         write_report([reported(a_run())], tmp_path / "missing" / "report.html")
 
@@ -209,7 +209,7 @@ def test_panels_are_thinned_and_keep_spikes() -> None:
     assert (window.y.min(), window.y.max()) == (20, 999)
 
 
-def test_a_quiet_stretch_keeps_its_values_beside_a_busy_one() -> None:
+def test_a_quiet_stretch_keeps_its_values_next_to_a_busy_one() -> None:
     run = a_run()
     trace = a_trace(run)
     trace.acks["t_ns"][100:] = 9_000_000_000 + np.arange(len(trace.acks) - 100)
@@ -226,7 +226,7 @@ def test_a_trace_without_acks_has_no_panel_of_them() -> None:
     assert [panel.title for panel in run_panels(run, trace)] == ["Goodput", "Queue"]
 
 
-def test_marks_tell_what_a_change_changes() -> None:
+def test_marks_name_the_changed_settings() -> None:
     run = compile_plan(load_experiment("path-change")).runs[0]
 
     assert run_marks(run) == [
@@ -236,7 +236,7 @@ def test_marks_tell_what_a_change_changes() -> None:
     ]
 
 
-def test_a_distribution_is_what_the_percentiles_are_read_from() -> None:
+def test_a_distribution_agrees_with_the_percentiles() -> None:
     run = a_run("flows.app.cc=reno")
     trace = a_trace(run)
     trace.acks["rtt_us"] = 40_000 + np.arange(len(trace.acks)) % 100 * 1000

@@ -1,4 +1,4 @@
-"""The Markdown summary of an experiment: verdict, expectations over points and seeds, measures, failures, and nothing that Markdown eats."""
+"""The Markdown summary of an experiment: verdict, expectations over points and seeds, measures, failures, and no character that Markdown would interpret."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from longhaul.orchestrator.analysis.report.summary_text import markdown, verdict
 
 def run(seed: int, point: dict[str, str], value: float | None, **changes: Any) -> dict[str, Any]:
     ok = value is not None and value >= 90e6
-    said = "has no value in this run" if value is None else f"{value:.6g}"
-    expected = {"ok": ok, "text": f"goodput(app) at least 90 Mbit/s: {said}", "value": value}
+    shown = "has no value in this run" if value is None else f"{value:.6g}"
+    expected = {"ok": ok, "text": f"goodput(app) at least 90 Mbit/s: {shown}", "value": value}
     status = "done" if ok else "missed"
     return {
         "run": f"{seed:020x}",
@@ -52,7 +52,7 @@ def result(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_what_is_missed_comes_first_with_how_often_and_how_far() -> None:
+def test_missed_expectations_come_first_with_count_and_range() -> None:
     lines = markdown(result()).splitlines()
     assert lines[0] == "### sweep"
     assert lines[2] == "❌ 4 runs: 1 missed an expectation; 1 answered from the store."
@@ -76,22 +76,22 @@ def test_measures_have_a_row_a_point_and_flow_and_no_empty_columns() -> None:
     ]
 
 
-def test_a_failure_says_why_and_an_experiment_where_it_is() -> None:
+def test_a_failure_has_its_reason_and_an_experiment_its_server() -> None:
     error = {"error": "GuestDied", "attempting": "running guest", "subject": "x", "what": "it |died|", "hint": "look"}
     failed = run(3, FAR, None, status="failed", error=error, expect=[])
-    told = markdown(result(runs=[failed], summary=[], id="0123", server="http://lab", status="failed"))
-    assert "❌ 1 run: 1 failed." in told
-    assert f"- run `{3:020x}` failed, path.rtt=512 ms, seed 3: running guest x: it \\|died\\|; look" in told
-    assert "Experiment `0123` on http://lab." in told
+    text = markdown(result(runs=[failed], summary=[], id="0123", server="http://lab", status="failed"))
+    assert "❌ 1 run: 1 failed." in text
+    assert f"- run `{3:020x}` failed, path.rtt=512 ms, seed 3: running guest x: it \\|died\\|; look" in text
+    assert "Experiment `0123` on http://lab." in text
 
 
-def test_a_measure_without_a_value_and_a_cancelled_experiment_are_no_success() -> None:
+def test_a_measure_without_a_value_and_a_cancelled_experiment_are_not_a_success() -> None:
     assert "❌ 0 of 1 | no value" in markdown(result(runs=[run(1, {}, None)], summary=[]))
     cancelled = result(runs=[run(1, {}, 95e6)], status="cancelled")
     assert markdown(cancelled).splitlines()[2].startswith("❌ 1 run (it is cancelled)")
     assert "❌ 0 runs" in markdown(result(runs=[], summary=[], status="cancelled"))
     nothing = result(runs=[run(1, {}, None, status="done", expect=[])])
-    assert verdict_text(nothing) == "1 run: nothing was expected"
+    assert verdict_text(nothing) == "1 run: no expectations"
 
 
 def test_a_large_sweep_is_cut() -> None:

@@ -1,4 +1,4 @@
-"""Thinning keeps what an eye would miss: every extreme, the first and the last, in order, within the number of points asked for."""
+"""Thinning keeps every extreme, the first and the last value, in order, within the requested number of points."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_it_is_a_part_of_the_series_in_order(
 
 
 @given(a_series(), POINTS)
-def test_the_extremes_are_kept_also_beside_nan(
+def test_the_extremes_are_kept_also_next_to_nan(
     series: tuple[NDArray[np.uint64], NDArray[np.float64]], points: int
 ) -> None:
     x, y = series
@@ -52,12 +52,12 @@ def test_the_extremes_are_kept_also_beside_nan(
 
 
 @given(a_series(st.floats(-1e9, 1e9)), POINTS)
-def test_what_is_dropped_lies_between_what_is_kept_within_a_stretch(
+def test_dropped_values_lie_between_kept_ones_of_a_stretch(
     series: tuple[NDArray[np.uint64], NDArray[np.float64]], points: int
 ) -> None:
     x, y = series
     kept = thin(x, y, points)
-    # A nanosecond of room: edges of stretches are whole ones.
+    # A nanosecond of tolerance: edges of stretches are whole ones.
     stretch = float(x[-1] - x[0]) / (points // LEAST_POINTS) + 1
     for place in sorted(set(range(len(x))) - set(kept.tolist())):
         near = y[kept][np.abs(x[kept].astype(np.float64) - float(x[place])) <= stretch]
@@ -74,14 +74,14 @@ def test_seconds_and_nanoseconds_are_thinned_to_the_same_shape(
     assert (y[kept].min(), y[kept].max()) == (y.min(), y.max())
 
 
-def test_each_stretch_of_time_keeps_four_known_places() -> None:
+def test_each_stretch_of_time_keeps_four_known_values() -> None:
     # Two stretches of 50: a spike and a dip in each.
     y = np.zeros(100)
     y[[10, 20, 60, 70]] = [9, -9, -5, 5]
     assert thin(np.arange(100), y, 8).tolist() == [0, 10, 20, 49, 50, 60, 70, 99]
 
 
-def test_a_quiet_stretch_keeps_its_values_beside_a_busy_one() -> None:
+def test_a_quiet_stretch_keeps_its_values_next_to_a_busy_one() -> None:
     # Nine values 10 s apart, a thousand within the last 10 s, 20 stretches of 5 s.
     x = np.append(np.arange(9) * 10, 90 + np.arange(1001) / 100)
     assert np.count_nonzero(thin(x, x, 80) < 9) == 9
@@ -91,7 +91,7 @@ def test_all_at_one_moment_is_one_stretch() -> None:
     assert thin(np.full(50, 7), np.arange(50), 12).tolist() == [0, 49]
 
 
-def test_nothing_stays_nothing_and_too_few_points_are_refused() -> None:
+def test_an_empty_series_stays_empty_and_too_few_points_are_refused() -> None:
     assert len(thin(np.zeros(0), np.zeros(0), 4)) == 0
     with pytest.raises(ValueError, match="3 points"):
         thin(np.arange(9), np.arange(9), 3)

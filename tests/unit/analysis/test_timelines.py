@@ -1,4 +1,4 @@
-"""Series over time: known answers, the same from memory and from a kept run of any age, and names that are not known."""
+"""Series over time: known values, the same from memory and from a kept run of any age, and unknown names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_values_are_those_of_the_flow_in_the_series_unit() -> None:
     window = timeline(run, trace.columns, "cwnd", flow="a")
     assert (window.t_s.tolist(), window.values.tolist(), window.unit) == ([1.0, 2.0], [10.0, 20.0], "packets")
     assert timeline(run, trace.columns, "srtt", flow="a").values.tolist() == [41.0, 40.5]
-    # What TCP has not said yet is no value.
+    # A field that TCP has not set yet is no value.
     assert timeline(run, trace.columns, "rtt", flow="a").values.tolist() == [40.125]
     assert timeline(run, trace.columns, "ssthresh", flow="a").values.tolist() == [15.0]
 
@@ -44,10 +44,10 @@ def test_a_part_of_the_run_has_both_its_ends() -> None:
             assert len(timeline(run, trace.columns, name, flow="a", begin_s=begin_s, end_s=end_s).t_s) <= 1
 
 
-def test_without_sack_round_trips_are_the_smoothed_ones_wherever_one_looks() -> None:
+def test_without_sack_round_trips_are_the_smoothed_ones_in_every_part() -> None:
     run = plain_run()
     mixed = trace_of(ack=[{**ACKS[0]}, ACKS[2]])
-    # One ACK of the flow measured: it is the flow's way, also in a part in which none did.
+    # One ACK of the flow has a measurement: it determines the field, also for a part without one.
     assert len(timeline(run, mixed.columns, "rtt", flow="a", end_s=1.5).t_s) == 0
     without = trace_of(ack=[ACKS[0], {**ACKS[2], "rtt_us": 0}])
     assert timeline(run, without.columns, "rtt", flow="a").values.tolist() == [41.0, 40.5]
@@ -67,7 +67,7 @@ def test_rates_are_means_of_bins() -> None:
     )
 
 
-def test_counters_of_a_web_user_go_on_over_its_connections() -> None:
+def test_counters_of_a_web_user_continue_over_its_connections() -> None:
     run = plain_run()
     run = replace(run, flows=(replace(run.flows[0], kind="web"), run.flows[1]))
     acks = [{"t_ns": 10**9 * (1 + n), "id": 0, "retrans": value} for n, value in enumerate((0, 2, 0, 1, 4))]
@@ -144,14 +144,14 @@ def test_a_kept_trace_has_the_columns_of_the_trace(
                     np.testing.assert_array_equal(found[name], column)
 
 
-def test_a_look_at_a_part_reads_that_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_part_touches_only_that_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("longhaul.orchestrator.results.traces._GROUP_ROWS", 64)
     _, trace, _ = recorded("lossy_pair")
     write_traces(tmp_path, trace)
     file = tmp_path / "acks.parquet"
     metadata = pq.ParquetFile(file).metadata
     assert metadata.num_row_groups == -(-len(trace.acks) // 64)
-    # What lies in the first group is destroyed: who looks at the end does not notice, who looks at all does.
+    # The first group is damaged: a reader of the end does not notice, a reader of all does.
     first = metadata.row_group(0)
     begin = min(first.column(n).data_page_offset for n in range(first.num_columns))
     with file.open("r+b") as damaged:
@@ -166,7 +166,7 @@ def test_a_look_at_a_part_reads_that_part(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("arguments", "text"),
     [
         ({"measure": "cwmd", "flow": "a"}, "nearest: cwnd"),
         ({"measure": "cwnd", "flow": "c"}, "known: a, b"),
@@ -176,9 +176,9 @@ def test_a_look_at_a_part_reads_that_part(tmp_path: Path, monkeypatch: pytest.Mo
         ({"measure": "nothing"}, "known: queue, queue_bytes"),
     ],
 )
-def test_unknown_names_are_answered_with_the_known(asked: dict[str, str], told: str) -> None:
-    with pytest.raises(NotFound, match=told):
-        timeline(plain_run(), trace_of().columns, **asked)  # type: ignore[arg-type]
+def test_an_unknown_name_gets_the_known_names(arguments: dict[str, str], text: str) -> None:
+    with pytest.raises(NotFound, match=text):
+        timeline(plain_run(), trace_of().columns, **arguments)  # type: ignore[arg-type]
 
 
 def test_every_series_of_every_recording_can_be_read_and_sent(tmp_path: Path) -> None:

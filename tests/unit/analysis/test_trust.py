@@ -1,4 +1,4 @@
-"""Differences between places: known when the numbers are, and with an interval that holds what it should."""
+"""Differences between backends: exact for known numbers, and with an interval of the stated coverage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def documents(goodputs: list[float], drops: int = 3) -> list[Any]:
     ]
 
 
-def test_equal_runs_differ_in_nothing() -> None:
+def test_equal_runs_have_no_difference() -> None:
     found = {one.measure: one for one in differences(documents([5, 6, 7]), documents([5, 6, 7]))}
     assert set(found) == {"goodput", "retransmits", "utilisation", "queue_mean", "drops"}
     assert found["goodput"].difference == 0
@@ -36,19 +36,19 @@ def test_a_shift_beyond_chance_is_seen_with_its_size() -> None:
     assert not one.agrees
     assert one.difference == pytest.approx(10, abs=1)
     assert one.low < one.difference < one.high
-    # Two standard errors of a mean of 40 differences, both ways: what both places share does not count.
+    # Two standard errors of a mean of 40 differences, to both sides: the variation that both backends share does not count.
     assert one.high - one.low == pytest.approx(4 / np.sqrt(40), rel=0.3)
 
 
-def test_what_only_one_place_knows_is_left_out() -> None:
+def test_a_measure_of_only_one_backend_is_left_out() -> None:
     silent = documents([5, 6])
     for document in silent:
         document["path"]["drops"] = None
     assert "drops" not in {one.measure for one in differences(documents([5, 6]), silent)}
 
 
-def test_of_five_seeds_a_star_is_as_rare_as_it_says() -> None:
-    """Places that differ by chance alone: about one in twenty looks as if it differed, and not one in six."""
+def test_of_five_seeds_a_star_is_as_rare_as_stated() -> None:
+    """Backends that differ only by chance: about one measure in twenty appears to differ, not one in six."""
     draw = np.random.default_rng(8)
     stars = 0
     for _ in range(400):
@@ -57,6 +57,6 @@ def test_of_five_seeds_a_star_is_as_rare_as_it_says() -> None:
     assert stars <= 400 * 0.08
 
 
-def test_one_pair_says_nothing_of_chance() -> None:
+def test_one_pair_has_no_interval() -> None:
     one = next(iter(differences(documents([100]), documents([110]))))
     assert (one.difference, one.agrees) == (10, True)

@@ -1,4 +1,4 @@
-"""Tuning over made-up runs: the best is found, judged on seeds it was not found on, and written as an experiment."""
+"""Tuning over made-up runs: the best is found, confirmed on other seeds, and written as an experiment."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_luck_is_not_confirmed() -> None:
 
 
 def test_one_lucky_seed_of_five_confirms_nothing() -> None:
-    """Every one of them is above 0, and so is the bootstrap's interval; as few as five say no more than chance."""
+    """All five differences are above 0, and so is the bootstrap's interval; as few as five are not significant."""
     luck = {1: 9.0, 2: -0.9, 3: -0.8, 4: 3.0, 5: -0.9, 6: -0.8}
     found = tuned(Lab(luck=luck), "app.kp=3").confirmation
     assert found is not None
@@ -114,7 +114,7 @@ def test_a_sampler_comes_close_and_does_the_same_twice(sampler: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("kp=1", "as in app.kp=1,2,4"),
         ("web.kp=1", "known: app"),
@@ -124,14 +124,14 @@ def test_a_sampler_comes_close_and_does_the_same_twice(sampler: str) -> None:
         ("app.kp=4..1", "from the lower value to the higher"),
     ],
 )
-def test_what_is_no_parameter_is_refused(text: str, said: str) -> None:
+def test_an_invalid_parameter_is_refused(text: str, message: str) -> None:
     with pytest.raises(PlanError, match="reading --param") as refused:
         read_knob(text, experiment())
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("params", "options", "said"),
+    ("params", "options", "message"),
     [
         (["app.kp=1..4"], {}, "a grid needs the values"),
         (["app.kp=1", "app.kp=2"], {}, "given twice"),
@@ -140,10 +140,10 @@ def test_what_is_no_parameter_is_refused(text: str, said: str) -> None:
         ([], {}, "no parameter"),
     ],
 )
-def test_what_cannot_be_tuned_is_refused(params: list[str], options: dict[str, Any], said: str) -> None:
+def test_an_invalid_search_is_refused(params: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(PlanError) as refused:
         tuned(Lab(), *params, **options)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_a_surface_has_its_best_darkest() -> None:

@@ -41,7 +41,7 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["run", "quick", "--backend", "mininet", "--in", "cloud"], 2, "known: guest, host"),
         (["plan", "quick", "--backend", "mininet", "--in", "guest", "--clock", "slow"], 2, "known: real, virtual"),
         (["run", "quick", "--junit", "nowhere/a.xml"], 2, "there is no folder nowhere; create it first"),
-        (["run", "quick", "--report", "a.pdf"], 2, "its ending is '.pdf'; end it in .html, .svg, .png"),
+        (["run", "quick", "--report", "a.pdf"], 2, "its ending is '.pdf'; use one of .html, .svg, .png"),
         (["run", "quick", "--report", "a.svg", "--server", "http://127.0.0.1:1"], 2, "name a file in .html"),
         (["mininet", "nowhere"], 2, "neither a file nor a shipped experiment"),
         (["mininet", "--in", "cloud", "quick"], 2, "known: guest, host"),

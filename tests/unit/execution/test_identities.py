@@ -88,8 +88,8 @@ def test_a_baseline_of_another_identity_still_gates_and_is_marked(store: Store, 
     assert found["ok"] is not fails
     assert list(found["programs"]) == ["kernel", "agent"]
     assert found["programs"]["kernel"] == (runs[0]["identity"]["kernel"], "0" * 32)
-    (note,) = [note for note in found["notes"] if "another identity" in note]
-    assert "made by other programs: kernel 3cfc52daa89d in A, 000000000000 in B" in note
+    (note,) = [note for note in found["notes"] if "different identities" in note]
+    assert "as their programs differ: kernel 3cfc52daa89d in A, 000000000000 in B" in note
 
 
 def test_a_pair_of_one_identity_is_not_marked(store: Store) -> None:
@@ -107,8 +107,8 @@ def test_the_command_line_marks_the_comparison(store: Store, tmp_path: Path) -> 
         "compare", *sides, "--for", "goodput(app)", "--markdown", str(tmp_path / "gate.md"), home=store.home
     )
     assert done.returncode == 1
-    assert "another identity" in " ".join(done.stderr.split())
-    assert "another identity" in (tmp_path / "gate.md").read_text()
+    assert "different identities" in " ".join(done.stderr.split())
+    assert "different identities" in (tmp_path / "gate.md").read_text()
 
 
 def test_a_run_that_todays_formulas_cannot_measure_is_shown_with_its_earlier_numbers(store: Store) -> None:
