@@ -1,1 +1,1 @@
-"""Published claims, and what was measured for each."""
+"""Published claims, and the measurements for each."""

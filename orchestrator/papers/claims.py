@@ -1,6 +1,6 @@
-"""Published statements as data: each says what a paper states, how that is computed from runs, its tolerance, and whether it gates.
+"""Published statements as data: the statement of a paper, its computation from runs, its tolerance, and whether it gates.
 
-A claim is one of CLAIMS, told apart by `kind`; papers/verdicts.py says how each is judged.
+A claim is one of CLAIMS, distinguished by `kind`; papers/verdicts.py judges each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from longhaul.orchestrator.spec.fields import Amount, Name, Share
 from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
 from longhaul.orchestrator.spec.sweep import value_text
 
-# Fields of a sweep, and the values (as tables show them) that are meant; fields that are not named may have any.
+# Fields of a sweep, and the selected values (as tables show them); other fields may have any.
 Selector = dict[str, Any]
 
 
@@ -25,33 +25,35 @@ class Part(BaseModel):
 
 
 class Contrast(Part):
-    """Two values of a field against each other, repeat by repeat: what is judged then is how they differ."""
+    """Two values of a field compared repeat by repeat: their difference is judged."""
 
     field: str = Field(description="field of the sweep")
     of: str = Field(description="the value that counts")
-    to: str = Field(description="the value it is held against")
+    to: str = Field(description="the value that it is compared with")
     by: Literal["difference", "ratio"] = Field(description="of - to, or of / to")
 
 
 class AnyClaim(Part):
-    """What every kind of claim has."""
+    """The fields of every kind of claim."""
 
-    name: Name = Field(description="what tables call it")
+    name: Name = Field(description="its name in tables")
     grade: Literal["number", "ordering", "curve"] = Field(
         alias="class",
-        description="what was published: a stated number, who is ahead of whom, or a curve without numbers",
+        description="what was published: a stated number, an order, or a curve without numbers",
     )
-    words: str = Field(min_length=1, description="what the paper states, in short")
+    words: str = Field(min_length=1, description="the paper's statement, in short")
     published: str = Field(min_length=1, description="the value or order, as tables show it")
     gate: bool = Field(False, description="whether the exit code depends on it")
-    why: str = Field("", description="what explains a difference; shown only where there is one")
-    experiment: str | None = Field(None, description="whose runs, where the figure has several experiments")
+    why: str = Field("", description="the explanation of a difference; shown only with one")
+    experiment: str | None = Field(None, description="the experiment of its runs, if the figure has several")
     measure: str = Field(description="a measure's name")
-    flow: Name | None = Field(None, description="whose, for a measure of a flow")
-    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
-    at: Selector = Field(default_factory=dict, description="points that count; without it, all")
-    but: Selector = Field(default_factory=dict, description="points of these that do not")
-    contrast: Contrast | None = Field(None, description="instead of the measure itself: how two points differ in it")
+    flow: Name | None = Field(None, description="the flow, for a measure of a flow")
+    phase: Name | None = Field(None, description="one of the experiment's phases; by default the window")
+    at: Selector = Field(default_factory=dict, description="points that count; by default all")
+    but: Selector = Field(default_factory=dict, description="points of these that do not count")
+    contrast: Contrast | None = Field(
+        None, description="instead of the measure itself: its difference between two points"
+    )
 
     @model_validator(mode="after")
     def _measured(self) -> AnyClaim:
@@ -59,7 +61,7 @@ class AnyClaim(Part):
         return self
 
     def amount(self, written: object) -> float:
-        """A bound in the unit of what is judged; ValueError says what is allowed."""
+        """A bound in the unit of the judged value; ValueError states what is allowed."""
         if self.contrast is None or self.contrast.by == "difference":
             return read_amount(self.measure, written)
         if isinstance(written, bool) or not isinstance(written, int | float):
@@ -80,7 +82,7 @@ class ValueClaim(AnyClaim):
     def _bounded(self) -> ValueClaim:
         bounds = [bound for bound in (self.of, self.at_least, self.at_most) if bound is not None]
         if not bounds or (self.of is None) != (self.within is None) or (self.of is not None and len(bounds) > 1):
-            raise ValueError("`of` and `within`, or `at_least` and `at_most`, are needed")
+            raise ValueError("give `of` and `within`, or `at_least` and `at_most`")
         for bound in bounds:
             self.amount(bound)
         return self
@@ -94,10 +96,10 @@ class FlatClaim(AnyClaim):
 
 
 class ErrorClaim(AnyClaim):
-    """The measure is what the point asks for: |measured - asked| / asked at every point."""
+    """The measure equals the point's requested value: |measured - asked| / asked at every point."""
 
     kind: Literal["error"]
-    asked: str = Field(description="field of the sweep that asks")
+    asked: str = Field(description="field of the sweep with the requested value")
     at_most: Share = Field(description="largest error that agrees")
 
 
@@ -108,29 +110,29 @@ class TrendClaim(AnyClaim):
     along: str = Field(description="field of the sweep")
     direction: Literal["falls", "rises"]
     by: Share = Field(0.0, description="least change from the first to the last point, as a share of the first")
-    slack: Share = Field(0.02, description="step the other way that still counts as level, as a share")
+    slack: Share = Field(0.02, description="step in the other direction that still counts as level, as a share")
 
 
 class OrderingClaim(AnyClaim):
-    """Who is ahead at every point: values of a field in the order of the measure."""
+    """An order at every point: values of a field in the order of the measure."""
 
     kind: Literal["ordering"]
     over: str | list[str] = Field(
-        description="field of the sweep whose values are ranked; or fields, whose values together are, as in reno + cubic"
+        description="field of the sweep whose values are ranked; or fields, whose combined values are, as in reno + cubic"
     )
     best: Literal["highest", "lowest"] = Field("highest", description="which end of the measure is ahead")
     first: list[str] = Field(default_factory=list, description="values ahead of all others, in any order")
     last: list[str] = Field(default_factory=list, description="values behind all others, in any order")
     ranking: list[str] = Field(default_factory=list, description="values from the best to the worst")
-    slack: Share = Field(0.0, description="values that differ by up to this share are level, which agrees")
-    level: Amount = Field(None, description="so are values that differ by up to this much, in the measure's unit")
+    slack: Share = Field(0.0, description="values that differ by up to this share are level, which counts as agreement")
+    level: Amount = Field(None, description="the same as a difference in the measure's unit")
 
     @model_validator(mode="after")
     def _ordered(self) -> OrderingClaim:
         if self.level is not None:
             self.amount(self.level)
         if sum(map(bool, (self.first, self.last, self.ranking))) != 1 or len(self.ranking) == 1:
-            raise ValueError("one of `first`, `last`, or a `ranking` of two or more is needed")
+            raise ValueError("give one of `first`, `last`, or a `ranking` of two or more")
         return self
 
     @property
@@ -139,32 +141,32 @@ class OrderingClaim(AnyClaim):
         return [self.over] if isinstance(self.over, str) else self.over
 
     def entrant(self, texts: Mapping[str, str]) -> str:
-        """What a point is called in the order."""
+        """The name of a point in the order."""
         return " + ".join(texts.get(field, "") for field in self.fields)
 
     def named(self) -> list[str]:
-        """Whom the order names."""
+        """The names in the order."""
         return [*self.first, *self.last, *self.ranking]
 
 
 class Matrix(Part):
-    """A published table of pairs: a CSV file beside the published file, its header and first column as the sweep's values."""
+    """A published table of pairs: a CSV file next to the published file, with the sweep's values as its header and first column."""
 
     file: str = Field(pattern=r"^[a-z0-9_]+\.csv$", description="the file's name")
-    rows: str = Field(description="field of the sweep whose values the rows are")
-    columns: str = Field(description="field of the sweep whose values the columns are")
+    rows: str = Field(description="field of the sweep whose values name the rows")
+    columns: str = Field(description="field of the sweep whose values name the columns")
 
 
 class TableClaim(AnyClaim):
-    """Cell by cell, the measure is what a published table has there."""
+    """Cell by cell, the measure equals a published table."""
 
     kind: Literal["table"]
     table: Matrix = Field(description="the published values, in the measure's unit")
     beside: Matrix | None = Field(
-        None, description="for a share: the other's values; what was published is then table / (table + beside)"
+        None, description="for a share: the other's values; the published value is then table / (table + beside)"
     )
     apart: float = Field(gt=0, description="a cell agrees up to this difference")
-    cells: Share = Field(description="least share of the cells that have to agree")
+    cells: Share = Field(description="least share of the cells that must agree")
 
 
 class RankClaim(AnyClaim):
@@ -172,9 +174,7 @@ class RankClaim(AnyClaim):
 
     kind: Literal["rank"]
     table: Matrix = Field(description="the published values")
-    step: float = Field(
-        gt=0, description="the step to which they were published: what was measured is rounded to it too"
-    )
+    step: float = Field(gt=0, description="the rounding step of the published values, applied to the measured ones too")
     at_least: float = Field(ge=-1, le=1, description="lowest correlation that agrees")
 
 
@@ -189,7 +189,7 @@ CLAIMS: Mapping[str, type[AnyClaim]] = {
 
 
 def check_scope(measure: str, flow: str | None) -> None:
-    """ValueError unless it is a measure, and a flow is named where it is a flow's."""
+    """ValueError unless it is a measure, with a flow exactly if it is a measure of a flow."""
     known_measure(measure)
     scope = MEASURES[measure].of
     if (flow is None) == (scope == "flow") and scope != "either":
@@ -199,7 +199,7 @@ def check_scope(measure: str, flow: str | None) -> None:
 
 
 def selects(selector: Selector, texts: Mapping[str, str]) -> bool:
-    """Whether a point, as tables show it, is meant."""
+    """Whether a point, as tables show it, is selected."""
     return all(texts.get(field) in wanted(values) for field, values in selector.items())
 
 
@@ -209,10 +209,10 @@ def wanted(values: object) -> list[str]:
 
 
 def unselected(place: str, selector: Selector, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """The fields and values of a selector that a sweep does not have: where they are written, and what is wrong."""
+    """The fields and values of a selector that a sweep does not have: their path, and the error."""
     for field, values in selector.items():
         if field not in known:
-            yield place, f"read {field!r}; allowed: {', '.join(known) or 'nothing, there is no sweep'}"
+            yield place, f"read {field!r}; allowed: {', '.join(known) or 'nothing, as there is no sweep'}"
             continue
         for value in wanted(values):
             if value not in known[field]:

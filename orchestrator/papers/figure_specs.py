@@ -1,12 +1,12 @@
-"""The pictures of a published figure as data: over the paper's own axes and in its grouping, what is to be drawn from the runs.
+"""The charts of a published figure as data: the measures of runs to draw, over the paper's own axes and in its grouping.
 
-    curves   a measure over a field of the sweep, a curve a value of another one (bars, where the field's values are names)
+    curves   a measure over a field of the sweep, a curve a value of another one (bars if the field's values are names)
     groups   bars in groups along a field
-    map      a measure of every pair of two fields, beside the published one
+    map      a measure of every pair of two fields, next to the published one
     series   a quantity over the time of runs
     cdf      how a measure is distributed over flows and repeats, or the round trips of every ACK
 
-A picture is one of PICTURES, told apart by `kind`; analysis/drawings/ draws each. `breaches` says what does not fit its experiment.
+A picture is one of PICTURES, distinguished by `kind`; papers/drawings/ draws each. `breaches` lists what does not fit its experiment.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Quantity = Literal["cwnd", "goodput", "rtt", "queue"]
 class Axis(Part):
     """An axis along which a field of the sweep changes."""
 
-    label: str = Field(description="as the paper has it")
+    label: str = Field(description="as in the paper")
     field: str = Field(description="field of the sweep")
 
 
 class Measure(Part):
-    """What is read from the runs of a point."""
+    """A measure to read from the runs of a point."""
 
-    label: str = Field(description="as the paper has it; rates are drawn in Mbit/s")
+    label: str = Field(description="as in the paper; rates are drawn in Mbit/s")
     measure: str = Field(description="a measure's name")
-    flow: Name | None = Field(None, description="whose, for a measure of a flow")
-    phase: Name | None = Field(None, description="in which of the experiment's phases; without it, in the window")
+    flow: Name | None = Field(None, description="the flow, for a measure of a flow")
+    phase: Name | None = Field(None, description="one of the experiment's phases; by default the window")
 
     @model_validator(mode="after")
     def _measured(self) -> Measure:
@@ -49,22 +49,22 @@ class Measure(Part):
 
 
 class AnyPicture(Part):
-    """What every kind of picture has."""
+    """The fields of every kind of picture."""
 
-    title: str = Field("", description="what stands above it, where a figure has several")
-    experiment: str | None = Field(None, description="whose runs; without it, the figure's first experiment")
-    at: Selector = Field(default_factory=dict, description="points that are drawn; without it, all")
+    title: str = Field("", description="its heading, if a figure has several pictures")
+    experiment: str | None = Field(None, description="the experiment of its runs; by default the figure's first")
+    at: Selector = Field(default_factory=dict, description="points that are drawn; by default all")
 
     def axes(self) -> dict[str, str | None]:
-        """The fields of the sweep that it is drawn over, by where they are written."""
+        """The fields of the sweep on its axes, by their paths."""
         return {}
 
     def measures(self) -> dict[str, Measure]:
-        """What it reads from every point, by where that is written."""
+        """The measures that it reads from every point, by their paths."""
         return {}
 
     def flow_names(self) -> dict[str, str]:
-        """The flows that it names by themselves, by where they are written."""
+        """The flows that it names itself, by their paths."""
         return {}
 
 
@@ -95,7 +95,7 @@ class Groups(AnyPicture):
     @model_validator(mode="after")
     def _of_one_kind(self) -> Groups:
         if len({MEASURES[bar.measure].quantity for bar in self.bars}) > 1:
-            raise ValueError("bars beside each other need measures of one unit")
+            raise ValueError("bars side by side need measures of one unit")
         return self
 
     def axes(self) -> dict[str, str | None]:
@@ -112,17 +112,15 @@ class Map(AnyPicture):
     x: Axis
     y: Axis
     cell: Measure
-    middle: Amount = Field(
-        None, description="value from which the colours go apart; without it, they go from low to high"
-    )
-    published: Matrix | None = Field(None, description="what was published, in the measure's unit; stands beside it")
+    middle: Amount = Field(None, description="middle value of diverging colours; by default they run from low to high")
+    published: Matrix | None = Field(None, description="the published values, in the measure's unit, drawn next to it")
 
     @model_validator(mode="after")
     def _has_a_middle(self) -> Map:
         if self.middle is not None:
             read_amount(self.cell.measure, self.middle)
         if self.published and {self.published.rows, self.published.columns} != {self.x.field, self.y.field}:
-            raise ValueError("rows and columns of what was published have to be the fields of x and y")
+            raise ValueError("rows and columns of `published` must be the fields of x and y")
         return self
 
     def axes(self) -> dict[str, str | None]:
@@ -137,8 +135,8 @@ class OverTime(AnyPicture):
 
     kind: Literal["series"]
     quantity: Quantity
-    label: str = Field(description="of the vertical axis, as the paper has it")
-    flows: list[Name] = Field(default_factory=list, description="whose; without it, of all")
+    label: str = Field(description="of the vertical axis, as in the paper")
+    flows: list[Name] = Field(default_factory=list, description="the flows drawn; by default all")
     plots: str | None = Field(None, description="field of the sweep with a plot a value")
 
     def axes(self) -> dict[str, str | None]:
@@ -152,18 +150,18 @@ class Cdf(AnyPicture):
     """A distribution, of one value a run (and flow), or of every round trip: a curve a value of a field."""
 
     kind: Literal["cdf"]
-    label: str = Field(description="of the horizontal axis, as the paper has it; rates are drawn in Mbit/s")
+    label: str = Field(description="of the horizontal axis, as in the paper; rates are drawn in Mbit/s")
     measure: str | None = Field(None, description="a measure's name")
     samples: Literal["rtt"] | None = Field(
         None, description="instead of a measure: the round trip of every ACK in the window"
     )
-    flows: list[Name] = Field(default_factory=list, description="whose; without it, of all")
+    flows: list[Name] = Field(default_factory=list, description="the flows drawn; by default all")
     curves: str | None = Field(None, description="field of the sweep with a curve a value")
 
     @model_validator(mode="after")
     def _of_something(self) -> Cdf:
         if (self.measure is None) == (self.samples is None):
-            raise ValueError("one of `measure` and `samples` is needed")
+            raise ValueError("give one of `measure` and `samples`")
         if self.measure is not None:
             known_measure(self.measure)
             if self.flows and MEASURES[self.measure].of not in ("flow", "either"):
@@ -174,7 +172,7 @@ class Cdf(AnyPicture):
 
     @property
     def of_flows(self) -> bool:
-        """Whether each flow has a value of its own."""
+        """Whether each flow has its own value."""
         return self.measure is None or bool(self.flows) or MEASURES[self.measure].of == "flow"
 
     def axes(self) -> dict[str, str | None]:
@@ -191,24 +189,24 @@ PICTURES: Mapping[str, type[AnyPicture]] = {
 
 
 def short_name(text: str) -> str:
-    """A value of a field without the study that it is of, as published tables write it."""
+    """A value of a field without the name of its study, as published tables write it."""
     return text.rpartition("/")[2]
 
 
 def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """What does not fit the experiment: where it is written, and what is wrong."""
+    """Parts that do not fit the experiment: their path, and the error."""
     texts = swept_texts(experiment.sweep)
     flows = [flow for written in experiment.flows for flow in written.names]
     for place, field in picture.axes().items():
         if field is not None and field not in texts:
-            yield place, f"read {field!r}; allowed: {', '.join(texts) or 'nothing, there is no sweep'}"
+            yield place, f"read {field!r}; allowed: {', '.join(texts) or 'nothing, as there is no sweep'}"
     named = {f"{place}.flow": one.flow for place, one in picture.measures().items()} | picture.flow_names()
     for place, flow in named.items():
         if flow is not None and flow not in flows:
             yield place, f"read {flow!r}; allowed: {', '.join(flows)}"
     for place, one in picture.measures().items():
         if one.phase is not None and one.phase not in experiment.phases:
-            phases = ", ".join(experiment.phases) or "nothing, there are no phases"
+            phases = ", ".join(experiment.phases) or "nothing, as there are no phases"
             yield f"{place}.phase", f"read {one.phase!r}; allowed: {phases}"
     wrong = list(unselected("at", picture.at, texts))
     yield from wrong
@@ -217,7 +215,7 @@ def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, st
 
 
 def _several(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Fields that vary although the picture has no place for them."""
+    """Fields that vary although the picture has no axis for them."""
     drawn = [field for field in picture.axes().values() if field is not None]
     places: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for point in expand(experiment.sweep):
@@ -226,4 +224,4 @@ def _several(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, st
     together = max(places.values(), key=len, default=[])
     for field in together[0] if len(together) > 1 else ():
         if values := {point.get(field, "") for point in together} - {together[0][field]}:
-            yield "at", f"{len(values) + 1} values of {field} would be drawn on top of each other; select one"
+            yield "at", f"{len(values) + 1} values of {field} would overlap; select one"

@@ -1,11 +1,11 @@
-"""What papers published, as data: orchestrator/papers/published/*.yaml, one file a paper, checked against the experiments it names.
+"""Published papers as data: orchestrator/papers/published/*.yaml, one file a paper, checked against the experiments it names.
 
-    Paper --- Figure* --- Use*      the shipped experiments that carry it out, and the fewest points that still give the verdicts
-                      |-- Picture*  what is drawn from the runs, over the paper's axes
-                      `-- Claim*    one published statement: what it says, how it is computed from runs, its tolerance, whether it gates
+    Paper --- Figure* --- Use*      its shipped experiments, and the fewest points that still give the verdicts
+                      |-- Picture*  a chart of the runs, over the paper's axes
+                      `-- Claim*    one published statement: its text, its computation from runs, its tolerance, whether it gates
 
 The kinds of claim are in claims.py, the kinds of picture in figure_specs.py. A file that names an unknown experiment, flow, field, value or measure is refused with the
-field's path. Published numbers are never code.
+field's path. Published files contain no code.
 """
 
 from __future__ import annotations
@@ -41,38 +41,38 @@ _PUBLISHED = Path(__file__).resolve().parent / "published"
 
 
 class Quick(Part):
-    """The fewest points that still give the verdicts, and how long each takes."""
+    """The fewest points that still give the verdicts, and the duration of each."""
 
-    points: list[Selector] = Field(min_length=1, description="points that are kept: those that any of these select")
-    duration: Period | None = Field(None, description="instead of the experiment's")
-    warmup: Duration | None = Field(None, description="instead of the experiment's")
-    repeats: int = Field(1, ge=1, le=1000, description="instead of the experiment's")
+    points: list[Selector] = Field(min_length=1, description="the points to keep: those that any of these select")
+    duration: Period | None = Field(None, description="replaces the experiment's")
+    warmup: Duration | None = Field(None, description="replaces the experiment's")
+    repeats: int = Field(1, ge=1, le=1000, description="replaces the experiment's")
 
 
 class Use(Part):
     """An experiment of a figure."""
 
     experiment: str = Field(description="a shipped name")
-    quick: Quick | None = Field(None, description="what --quick runs; without it, all")
+    quick: Quick | None = Field(None, description="the points of --quick; by default all")
 
 
 class Figure(Part):
     """A published figure or table."""
 
     name: Name
-    about: str = Field(min_length=1, description="what it shows")
-    uses: list[Use] = Field(min_length=1, description="experiments it needs")
-    pictures: list[Picture] = Field(min_length=1, description="what is drawn, in the figure's order")
-    claims: list[Claim] = Field(default_factory=list, description="what was published; without any, only pictures")
+    about: str = Field(min_length=1, description="the content of the figure")
+    uses: list[Use] = Field(min_length=1, description="its experiments")
+    pictures: list[Picture] = Field(min_length=1, description="its charts, in the figure's order")
+    claims: list[Claim] = Field(default_factory=list, description="the published claims; without any, only pictures")
 
 
 class Paper(Part):
-    """The whole file; a pack is ours: what it claims is what its sources ask of any congestion control."""
+    """The whole file; a pack is the project's own: it claims what its sources require of any congestion control."""
 
     kind: Literal["paper", "pack"] = "paper"
-    paper: Name | str = Field(description="its short name, the file's")
-    citation: str = Field(min_length=1, description="where it was published")
-    about: str = Field(min_length=1, description="what it is about, and what its text leaves open")
+    paper: Name | str = Field(description="its short name, equal to the file's")
+    citation: str = Field(min_length=1, description="its publication")
+    about: str = Field(min_length=1, description="its subject, and what its text leaves open")
     figures: list[Figure] = Field(min_length=1)
 
 
@@ -83,14 +83,14 @@ def published_papers() -> list[str]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """A paper by its name, read once; PlanError for an unknown one, SpecError where its file does not hold together."""
+    """A paper by its name, read once; PlanError for an unknown one, SpecError if its file is inconsistent."""
     if name not in published_papers():
         raise PlanError("reproducing", name, "no such paper", f"known: {', '.join(published_papers())}")
     return read_paper(read_document(_PUBLISHED / f"{name}.yaml"))
 
 
 def read_paper(document: Document) -> Paper:
-    """The paper in a document; SpecError with a line a mistake."""
+    """The paper in a document; SpecError with a line for each error."""
     try:
         paper = Paper.model_validate(document.data)
     except ValidationError as error:
@@ -111,7 +111,7 @@ def load_matrix(matrix: Matrix) -> Mapping[tuple[str, str], float]:
 
 
 def find_figures(paper: Paper, name: str | None) -> list[Figure]:
-    """The figure of that name, or all; PlanError says what is known."""
+    """The figure of that name, or all; PlanError lists the known names."""
     found = [figure for figure in paper.figures if name in (None, figure.name)]
     if not found:
         known = [figure.name for figure in paper.figures]
@@ -127,7 +127,7 @@ def experiment_of(name: str) -> Experiment:
 
 
 def quick_experiment(use: Use) -> Experiment:
-    """The experiment cut down to what --quick runs."""
+    """The experiment reduced to the runs of --quick."""
     if use.quick is None:
         return experiment_of(use.experiment)
     changes = [f"{name}={value}" for name in ("duration", "warmup") if (value := getattr(use.quick, name)) is not None]
@@ -141,12 +141,12 @@ def quick_experiment(use: Use) -> Experiment:
 
 
 def experiment_name(figure: Figure, part: AnyClaim | AnyPicture) -> str:
-    """Whose runs a claim or a picture is about."""
+    """The experiment whose runs a claim or a picture uses."""
     return part.experiment or figure.uses[0].experiment
 
 
 def _quick_twice(paper: Paper) -> Iterator[tuple[str, str]]:
-    """Figures that would run an experiment which is run once in different ways."""
+    """Figures that give an experiment, which runs once, different quick points."""
     first: dict[str, tuple[str, Quick | None]] = {}
     for figure in paper.figures:
         for use in figure.uses:
@@ -156,7 +156,7 @@ def _quick_twice(paper: Paper) -> Iterator[tuple[str, str]]:
 
 
 def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
-    """What does not fit the experiments that are named."""
+    """Parts that do not fit the named experiments."""
     here = f"figures.{figure.name}"
     experiments: dict[str, Experiment] = {}
     for use in figure.uses:
@@ -178,7 +178,7 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
         if claim.flow is not None and claim.flow not in flows:
             yield f"{place}.flow", f"read {claim.flow!r}; allowed: {', '.join(flows)}"
         if claim.phase is not None and claim.phase not in experiment.phases:
-            phases = ", ".join(experiment.phases) or "nothing, there are no phases"
+            phases = ", ".join(experiment.phases) or "nothing, as there are no phases"
             yield f"{place}.phase", f"read {claim.phase!r}; allowed: {phases}"
         known = swept_texts(experiment.sweep)
         yield from unselected(f"{place}.at", claim.at, known)
@@ -208,7 +208,7 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
 
 
 def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """The fields and values of an order that the sweep does not have."""
+    """Fields and values of an order that the sweep does not have."""
     known = swept_texts(experiment.sweep)
     if unknown := [field for field in claim.fields if field not in known]:
         yield f"{place}.over", f"read {unknown[0]!r}; allowed: {', '.join(known)}"
@@ -220,7 +220,7 @@ def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iter
 
 
 def _strange_cells(place: str, matrix: Matrix, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """What a published table has that the sweep does not."""
+    """Rows and columns of a published table that the sweep does not have."""
     try:
         cells = load_matrix(matrix)
     except (OSError, ValueError) as error:
@@ -235,12 +235,12 @@ def _known(experiments: Mapping[str, Experiment]) -> str:
 
 
 def _line(document: Document, error: Any) -> str:
-    """One mistake: the field's path without the kind of claim or picture that pydantic puts into it, and what is allowed."""
+    """One error: the field's path without the kind of claim or picture that pydantic inserts, and the allowed values."""
     kinds = {"claims": CLAIMS, "pictures": PICTURES}
     written = error["loc"]
     location = tuple(
         part for index, part in enumerate(written) if not (index > 2 and part in kinds.get(written[index - 2], ()))
     )
     line = document.line(location)
-    said = error["msg"].removeprefix("Value error, ")
-    return f"{path_of(document.data, location)}{f' (line {line})' if line else ''}: {said}"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{path_of(document.data, location)}{f' (line {line})' if line else ''}: {message}"

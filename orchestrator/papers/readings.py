@@ -1,4 +1,4 @@
-"""What was measured at the points that a published claim is about: the repeats of each point as one value with its interval."""
+"""Reads the measurements at the points of a published claim: the repeats of each point as one value with its interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from longhaul.orchestrator.plan.run_document import RunDocument
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was measured at a point."""
+    """The measured value at a point."""
 
     point: Mapping[str, str]
     value: float
@@ -32,10 +32,10 @@ class Unreadable(Exception):
 
 
 def read_points(claim: Claim, documents: Sequence[RunDocument], aggregate: str) -> list[Reading]:
-    """What was measured at each point that the claim is about, in the order of the sweep; Unreadable."""
+    """The measured value at each point of the claim, in the order of the sweep; Unreadable."""
     groups = by_point(document for document in documents if is_about(claim, document["point"]))
     if not groups:
-        raise Unreadable("no run was made at its points")
+        raise Unreadable("no run exists at its points")
     if claim.contrast is not None:
         return list(_contrasts(claim, claim.contrast, groups, aggregate))
     return [read_point(group, claim.measure, claim.flow, aggregate, claim.phase) for group in groups]
@@ -49,7 +49,7 @@ def is_about(claim: Claim, point: Mapping[str, str]) -> bool:
 def _contrasts(
     claim: Claim, contrast: Contrast, groups: Sequence[Sequence[RunDocument]], aggregate: str
 ) -> Iterator[Reading]:
-    """How two values of a field differ, at each point of the other fields, repeat by repeat; Unreadable."""
+    """The difference between two values of a field, at each point of the other fields, repeat by repeat; Unreadable."""
     sides: dict[str, dict[str, Sequence[RunDocument]]] = {contrast.of: {}, contrast.to: {}}
     for group in groups:
         point = group[0]["point"]
@@ -72,7 +72,7 @@ def _contrasts(
 def read_point(
     group: Sequence[RunDocument], measure: str, flow: str | None, aggregate: str, phase: str | None = None
 ) -> Reading:
-    """What the repeats of one point say; Unreadable."""
+    """The value of one point's repeats; Unreadable."""
     values = _values(group, measure, flow, phase)
     return Reading(group[0]["point"], *with_interval(values, aggregate), len(values))
 
@@ -88,6 +88,6 @@ def _values(group: Sequence[RunDocument], measure: str, flow: str | None, phase:
 
 
 def place_text(point: Mapping[str, str]) -> str:
-    """Where something was measured, in words."""
-    told = point_text(point)
-    return f" at {told}" if told else ""
+    """The point of a measurement as text."""
+    text = point_text(point)
+    return f" at {text}" if text else ""

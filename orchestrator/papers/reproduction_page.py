@@ -1,4 +1,4 @@
-"""A paper's reproduction as one HTML page: verdicts, pictures over the paper's axes with their numbers as CSV and Parquet, and the plans.
+"""A paper's reproduction as one HTML page: verdicts, charts over the paper's axes with their numbers as CSV and Parquet, and the plans.
 
 Every text is escaped, and the page's policy forbids the browser to load or run anything.
 """
@@ -19,7 +19,7 @@ from longhaul.orchestrator.papers.load import Figure, Paper, experiment_name
 from longhaul.orchestrator.papers.reproduction import HEADER, counted, outcome, verdict_line
 from longhaul.orchestrator.papers.verdicts import AGREES, DIFFERS, Verdict
 
-# A page above this is slow to open; lines over time then get fewer points, down to the least that still shows their course.
+# A page above this is slow to open; lines over time then get fewer points, down to the least number that still shows their course.
 LARGEST_BYTES = 3_000_000
 _POINTS = (600, 300, 150, 75)
 _KINDS = {AGREES: ("good", "✓"), DIFFERS: ("bad", "✗")}
@@ -45,24 +45,24 @@ def _page(
     how: str,
     points: int,
 ) -> str:
-    told = {figure.name: [one for one in verdicts if one.figure == figure.name] for figure in figures}
+    by_figure = {figure.name: [one for one in verdicts if one.figure == figure.name] for figure in figures}
     body = Template(asset(__package__, "reproduction.html")).substitute(
         title=escape(paper.paper),
         citation=_coded(paper.citation),
         about=_coded(paper.about),
         how=_coded(f"{how} {verdict_line(verdicts)}."),
         badges=_badges(verdicts),
-        contents=_contents(figures, told) if len(figures) > 1 else "",
-        sections="\n".join(_section(paper, figure, told[figure.name], measured, points) for figure in figures),
+        contents=_contents(figures, by_figure) if len(figures) > 1 else "",
+        sections="\n".join(_section(paper, figure, by_figure[figure.name], measured, points) for figure in figures),
         plans=_plans(figures, measured),
     )
     return html_page(paper.paper, asset(report.__name__, "report.css") + asset(__package__, "reproduction.css"), body)
 
 
-def _contents(figures: Sequence[Figure], told: Mapping[str, Sequence[Verdict]]) -> str:
+def _contents(figures: Sequence[Figure], by_figure: Mapping[str, Sequence[Verdict]]) -> str:
     lines = [
         f'<li><a href="#{escape(figure.name)}">{escape(figure.name)}</a><span>{_coded(figure.about)}</span>'
-        f'<span class="badges">{_badges(told[figure.name])}</span></li>'
+        f'<span class="badges">{_badges(by_figure[figure.name])}</span></li>'
         for figure in figures
     ]
     return f'<nav aria-label="Figures"><ol class="contents">{"".join(lines)}</ol></nav>'
@@ -84,12 +84,12 @@ def _section(
     pictures = "".join(
         _picture(one, title, f"{paper.paper}-{figure.name}-{number}") for number, (title, one) in enumerate(drawn, 1)
     )
-    beside = " one" if len(drawn) == 1 and verdicts and not drawn[0][1].wide else ""
+    layout = " one" if len(drawn) == 1 and verdicts and not drawn[0][1].wide else ""
     names = [use.experiment for use in figure.uses]
-    told = ", ".join(f'<a href="#{_plan_id(name)}">{escape(name)}</a>' for name in names)
+    links = ", ".join(f'<a href="#{_plan_id(name)}">{escape(name)}</a>' for name in names)
     return (
-        f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{_coded(figure.about)}. <span class="carried">Carried out by {told}.</span></p>'
-        f'<div class="beside{beside}"><div class="pictures">{pictures}</div>{_table(verdicts)}</div></section>'
+        f'<section id="{escape(figure.name)}"><h2>{escape(figure.name)}</h2><p class="about">{_coded(figure.about)}. <span class="carried">Experiments: {links}.</span></p>'
+        f'<div class="beside{layout}"><div class="pictures">{pictures}</div>{_table(verdicts)}</div></section>'
     )
 
 
@@ -133,14 +133,14 @@ def _rows(verdict: Verdict) -> str:
         _badge(verdict.verdict, outcome(verdict)),
         "yes" if verdict.gate else "",
     )
-    told = "".join(
+    row = "".join(
         f'<td data-head="{escape(head)}">{cell}</td>' if cell else "<td></td>"
         for head, cell in zip(HEADER, cells, strict=True)
     )
     if not verdict.why:
-        return f"<tr>{told}</tr>"
+        return f"<tr>{row}</tr>"
     why = f'<tr class="why"><td colspan="{len(HEADER)}"><p>Why: {_coded(verdict.why)}.</p></td></tr>'
-    return f'<tr class="explained">{told}</tr>{why}'
+    return f'<tr class="explained">{row}</tr>{why}'
 
 
 def _plans(figures: Sequence[Figure], measured: Mapping[str, Measured]) -> str:
@@ -156,5 +156,5 @@ def _plan_id(experiment: str) -> str:
 
 
 def _coded(text: str) -> str:
-    """A text with what it has between backquotes as code."""
+    """A text with its parts in backquotes as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

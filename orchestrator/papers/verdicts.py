@@ -1,7 +1,7 @@
-"""Published claims against measured runs: agrees, differs and by how much, or not checkable and why.
+"""Judges published claims by measured runs: agrees, differs (by how much), or not checkable (why).
 
 A point's value is the aggregate of its repeats with its 95 % interval, as in every summary; the value decides, the interval is
-shown. Of several points the one farthest from agreeing is told. A claim is never judged on runs that failed or were not made.
+shown. Of several points the one farthest from agreement is shown. A claim is never judged on failed or missing runs.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ AGREES, DIFFERS, NOT_CHECKABLE = "agrees", "differs", "not checkable"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How far a claim is from agreeing at one place: `off` above 0 differs, as a share; `told` is what was measured there."""
+    """The distance of a claim from agreement at one point: `off` above 0 differs, as a share; `measured` is the value as text."""
 
     off: float
-    told: str
+    measured: str
     reading: Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`value`, `low` and `high` are the measure's at `point`, the one that decides; `off` is by how much it differs, as a share."""
+    """`value`, `low` and `high` belong to the deciding `point`; `off` is the difference as a share."""
 
     figure: str
     claim: str
@@ -67,13 +67,13 @@ class Verdict:
 
     @property
     def fails(self) -> bool:
-        """Whether the exit code has to say so."""
+        """Whether it makes the exit code 1."""
         return self.gate and self.verdict == DIFFERS
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict for JSON documents."""
-        told = asdict(self)
-        return {"figure": told.pop("figure"), "claim": told.pop("claim"), "class": told.pop("grade"), **told}
+        fields = asdict(self)
+        return {"figure": fields.pop("figure"), "claim": fields.pop("claim"), "class": fields.pop("grade"), **fields}
 
 
 def judge_claim(figure: str, claim: Claim, documents: Sequence[RunDocument], aggregate: str) -> Verdict:
@@ -84,7 +84,7 @@ def judge_claim(figure: str, claim: Claim, documents: Sequence[RunDocument], agg
     try:
         findings = list(_JUDGES[claim.kind](claim, read_points(claim, documents, aggregate)))
         if not findings:
-            raise Unreadable("the points that it compares were not all run")
+            raise Unreadable("some points that it compares have no run")
     except Unreadable as reason:
         return replace(blank, measured=str(reason))
     worst = max(findings, key=lambda finding: finding.off)
@@ -93,7 +93,7 @@ def judge_claim(figure: str, claim: Claim, documents: Sequence[RunDocument], agg
     return replace(
         blank,
         verdict=DIFFERS if differs else AGREES,
-        measured=worst.told,
+        measured=worst.measured,
         value=reading.value,
         low=reading.low,
         high=reading.high,
@@ -120,16 +120,16 @@ def _flat(claim: FlatClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     lowest, highest = (pick(readings, key=lambda one: one.value) for pick in (min, max))
     mean = float(np.mean([reading.value for reading in readings]))
     spread = _beyond(highest.value - lowest.value, mean)
-    told = f"{_percent(spread)}: {_shown(claim, lowest.value)}{place_text(lowest.point)} to {_shown(claim, highest.value)}{place_text(highest.point)}"
-    yield Finding(spread - parse_share(claim.at_most), told, lowest)
+    text = f"{_percent(spread)}: {_shown(claim, lowest.value)}{place_text(lowest.point)} to {_shown(claim, highest.value)}{place_text(highest.point)}"
+    yield Finding(spread - parse_share(claim.at_most), text, lowest)
 
 
 def _error(claim: ErrorClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     for reading in readings:
-        asked = read_amount(claim.measure, reading.point[claim.asked])
-        error = abs(reading.value - asked) / asked
-        told = f"{_percent(error)}: {_shown(claim, reading.value)}{place_text(reading.point)}"
-        yield Finding(error - parse_share(claim.at_most), told, reading)
+        wanted = read_amount(claim.measure, reading.point[claim.asked])
+        error = abs(reading.value - wanted) / wanted
+        text = f"{_percent(error)}: {_shown(claim, reading.value)}{place_text(reading.point)}"
+        yield Finding(error - parse_share(claim.at_most), text, reading)
 
 
 def _trend(claim: TrendClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
@@ -140,12 +140,12 @@ def _trend(claim: TrendClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
             continue
         first, last = group[0], group[-1]
         change = _beyond(sign * (first.value - last.value), first.value)
-        told = f"{_shown(claim, first.value)} to {_shown(claim, last.value)}{place_text(last.point)}"
-        yield Finding(by - change, told, last)
+        text = f"{_shown(claim, first.value)} to {_shown(claim, last.value)}{place_text(last.point)}"
+        yield Finding(by - change, text, last)
         for before, after in pairwise(group):
             step = _beyond(sign * (after.value - before.value), before.value)
-            told = f"{_shown(claim, before.value)} to {_shown(claim, after.value)}{place_text(after.point)}"
-            yield Finding(step - slack, told, after)
+            text = f"{_shown(claim, before.value)} to {_shown(claim, after.value)}{place_text(after.point)}"
+            yield Finding(step - slack, text, after)
 
 
 def _ordering(claim: OrderingClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
@@ -156,12 +156,12 @@ def _ordering(claim: OrderingClaim, readings: Sequence[Reading]) -> Iterator[Fin
         for ahead, behind in _pairs(claim, list(ranked)):
             one, other = ranked[ahead], ranked[behind]
             lead = _beyond(sign * (one.value - other.value) + level, max(abs(one.value), abs(other.value)))
-            told = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(without(one.point, *claim.fields))}"
-            yield Finding(-lead - slack, told, one)
+            text = f"{ahead} {_shown(claim, one.value)}, {behind} {_shown(claim, other.value)}{place_text(without(one.point, *claim.fields))}"
+            yield Finding(-lead - slack, text, one)
 
 
 def _pairs(claim: OrderingClaim, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Who has to be ahead of whom; Unreadable where one that the claim names was not run."""
+    """The pairs (ahead, behind); Unreadable if a named one was not run."""
     if missing := [name for name in claim.named() if name not in names]:
         raise Unreadable(f"{', '.join(missing)} was not run")
     if claim.ranking:
@@ -180,11 +180,11 @@ def _table(claim: TableClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     apart = np.abs(np.array([reading.value for reading in readings]) - published)
     near = apart <= claim.apart + 1e-12
     worst = int(apart.argmax())
-    told = (
-        f"{near.sum()} of {len(near)} cells within {claim.apart:g}; the farthest, {_shown(claim, readings[worst].value)}"
-        f"{place_text(readings[worst].point)}, was published as {_shown(claim, float(published[worst]))}"
+    text = (
+        f"{near.sum()} of {len(near)} cells within {claim.apart:g}; the farthest is {_shown(claim, readings[worst].value)}"
+        f"{place_text(readings[worst].point)}, published as {_shown(claim, float(published[worst]))}"
     )
-    yield Finding(parse_share(claim.cells) - float(near.mean()), told, readings[worst])
+    yield Finding(parse_share(claim.cells) - float(near.mean()), text, readings[worst])
 
 
 def _rank(claim: RankClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
@@ -199,7 +199,7 @@ def _rank(claim: RankClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
 
 
 def _published(matrix: Matrix, readings: Sequence[Reading]) -> Floats:
-    """What the table has at each point; Unreadable where a cell is missing."""
+    """The table's value at each point; Unreadable if a cell is missing."""
     cells = load_matrix(matrix)
     places = [(reading.point[matrix.rows], reading.point[matrix.columns]) for reading in readings]
     if missing := [place for place in places if place not in cells]:
@@ -227,7 +227,7 @@ _JUDGES: Mapping[str, Callable[[Any, Sequence[Reading]], Iterator[Finding]]] = {
 
 
 def _apart(readings: Sequence[Reading], *fields: str) -> list[list[Reading]]:
-    """Readings that differ in these fields alone, together."""
+    """Readings grouped so that a group differs only in these fields."""
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
         groups.setdefault(point_key(without(reading.point, *fields)), []).append(reading)
@@ -235,7 +235,7 @@ def _apart(readings: Sequence[Reading], *fields: str) -> list[list[Reading]]:
 
 
 def _beyond(difference: float, base: float) -> float:
-    """A difference as a share; of nothing, all or nothing."""
+    """A difference as a share; with a base of 0: -1, 0 or 1."""
     return difference / abs(base) if base else float(np.sign(difference))
 
 
@@ -245,7 +245,7 @@ def _shown(claim: Claim, value: float) -> str:
     kind = MEASURES[claim.measure].quantity
     if kind == "rate":
         return format_rate(value)
-    # Jain's index is a share too, but nobody writes it so.
+    # Jain's index is a share too, but is not written as one.
     if kind == "share" and claim.measure != "jain":
         return _percent(value)
     return f"{value:.4g}{_UNITS.get(kind, '')}"

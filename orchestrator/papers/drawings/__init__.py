@@ -1,6 +1,6 @@
-"""The pictures of a published figure, drawn from runs: vector graphics, and the numbers behind each as a table.
+"""The charts of a published figure, drawn from runs: vector graphics, and the numbers behind each as a table.
 
-    draw(picture, measured, claims, points) -> Drawn        by the picture's kind, one module each
+    draw(picture, measured, claims, points) -> Drawn        by the chart's kind, one module each
 
 Points whose runs failed are left out; whiskers are the 95 % intervals of the repeats. Same runs, same bytes.
 """
@@ -31,5 +31,5 @@ _DRAW: Mapping[str, Callable[[Any, Measured, Sequence[Claim], int], Drawn | None
 
 
 def draw(picture: Picture, measured: Measured, claims: Sequence[Claim], points: int) -> Drawn | None:
-    """The picture, with at most about this many points in a line; None where nothing of it was measured."""
+    """The chart, with at most about this many points in a line; None without measured points."""
     return _DRAW[picture.kind](picture, measured, claims, points)

@@ -1,6 +1,6 @@
-"""What all drawings share: the look, axes whose values are names or numbers, and the way to an SVG element.
+"""Shared parts of all drawings: the style, axes of names or numbers, and the conversion to an SVG element.
 
-Ink, lines and rules become the variables of the page's style sheet, so that a drawing follows the reader's light or dark page;
+Ink and lines become variables of the page's style sheet, so that a drawing follows the reader's light or dark page;
 alone it falls back to the light colours.
 """
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 INK, FAINT, RULE = "#1c2024", "#5b6570", "#dde1e6"
 MARKERS = "osD^vP*X"
 WIDTH_IN = 5.6
-# Width of a column that is legible when the page is narrow, in CSS pixels.
+# Width of a column that is legible on a narrow page, in CSS pixels.
 WIDTH_PX = 340
 
 _QUANTITY = re.compile(r"([-+0-9.eE]+) ?(.*)")
 # Beyond this ratio of the largest to the smallest value the axis is logarithmic.
 _WIDE = 50
-# Letters of all names below an axis that fit beside each other in a drawing of WIDTH_IN.
+# Letters of all names below an axis that fit side by side in a drawing of WIDTH_IN.
 _LETTERS = 54
-# What the key calls a number that the paper states.
+# The key's label of the paper's numbers.
 PUBLISHED = "published"
 # Letters of a line of the key, with room for the strokes.
 _KEY_LETTERS = 84
 
 _VARIABLES = {INK: "--ink", FAINT: "--faint", RULE: "--rule", **{one: f"--line-{i}" for i, one in enumerate(PALETTE)}}
 _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})")
-# Groups are named by their order, which a page of many drawings would repeat; nothing refers to them.
+# Groups are named by their order, which a page of many drawings would repeat; no element refers to them.
 _GROUP_ID = re.compile(r'<g id="[^"]*">')
 
-_LOOK: Any = STYLE | {
+_STYLE: Any = STYLE | {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "text.color": INK,
@@ -65,11 +65,11 @@ _LOOK: Any = STYLE | {
 }
 
 
-def look() -> AbstractContextManager[None]:
-    """The look, while a drawing is made."""
+def style() -> AbstractContextManager[None]:
+    """The style, while a drawing is made."""
     import matplotlib as mpl
 
-    return mpl.rc_context(_LOOK)
+    return mpl.rc_context(_STYLE)
 
 
 def new_figure(height_in: float, width_in: float = WIDTH_IN) -> Figure:
@@ -79,14 +79,14 @@ def new_figure(height_in: float, width_in: float = WIDTH_IN) -> Figure:
     return Figure(figsize=(width_in, height_in), layout="constrained")
 
 
-def to_plate(figure: Figure, told: str, width_px: int = WIDTH_PX, title: str = "") -> Plate:
-    """The figure as an SVG element; `told` is what a reader who cannot see it is told."""
+def to_plate(figure: Figure, description: str, width_px: int = WIDTH_PX, title: str = "") -> Plate:
+    """The figure as an SVG element; `description` is its text for screen readers."""
     page = io.StringIO()
     figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
     text = page.getvalue()
     svg = _GROUP_ID.sub("<g>", text[text.index("<svg") :])
     svg = _COLOUR.sub(lambda found: f"{found[1]}: {_variable(found[2])}", svg)
-    return Plate(svg.replace("<svg", f'<svg role="img" aria-label="{escape(told)}"', 1), width_px, title)
+    return Plate(svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1), width_px, title)
 
 
 def line_style(index: int) -> tuple[str, Dashes, str]:
@@ -95,7 +95,7 @@ def line_style(index: int) -> tuple[str, Dashes, str]:
 
 
 def numbers(names: Sequence[str]) -> list[float] | None:
-    """The values along an axis, where all are numbers of one unit."""
+    """The values along an axis, if all are numbers of one unit."""
     found = [_QUANTITY.fullmatch(name) for name in names]
     try:
         values = [float(one[1]) for one in found if one]
@@ -105,7 +105,7 @@ def numbers(names: Sequence[str]) -> list[float] | None:
 
 
 def name_ticks(canvas: Axes, names: Sequence[str]) -> None:
-    """Names below an axis at 0, 1, 2 and so on; leaning, where they would run into each other."""
+    """Names below an axis at 0, 1, 2 and so on; tilted if they would overlap."""
     shown = [short_name(name) for name in names]
     canvas.set_xticks(range(len(shown)), shown)
     if sum(len(name) + 2 for name in shown) > _LETTERS:
@@ -115,7 +115,7 @@ def name_ticks(canvas: Axes, names: Sequence[str]) -> None:
 
 
 def number_ticks(canvas: Axes, places: dict[str, float]) -> None:
-    """A logarithmic axis where the numbers are far apart, each by its own name: powers of ten would be drawn as formulas."""
+    """A logarithmic axis if the numbers are far apart, each by its own name: powers of ten would be drawn as formulas."""
     above = [place for place in places.values() if place > 0]
     if not above or max(above) <= _WIDE * min(above):
         return
@@ -133,10 +133,10 @@ def from_zero(canvas: Axes) -> None:
 
 
 def whiskers(shown: Sequence[Reading], scale: float) -> list[list[float]] | None:
-    """How far the intervals reach, none where nothing was repeated."""
+    """The extents of the intervals; None without repeats."""
     if all(one.n == 1 for one in shown):
         return None
-    # An aggregate that drops the extremes may lie a hair outside of its interval.
+    # An aggregate that drops the extremes may lie slightly outside its interval.
     return [
         [max(0.0, one.value - one.low) * scale for one in shown],
         [max(0.0, one.high - one.value) * scale for one in shown],
@@ -144,10 +144,10 @@ def whiskers(shown: Sequence[Reading], scale: float) -> list[list[float]] | None
 
 
 def key_above(figure: Figure, plots: Sequence[Axes]) -> None:
-    """What colours mean, above the drawing: every line once, in whichever plot it comes first."""
+    """The key above the drawing: every line once, from its first plot."""
     found = {label: handle for plot in plots for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)}
     if found:
-        # What was measured first, whatever was drawn first.
+        # Measured values first, in any order of drawing.
         found |= {PUBLISHED: found.pop(PUBLISHED)} if PUBLISHED in found else {}
         columns = max(1, min(6, int(_KEY_LETTERS / (max(map(len, found)) + 8))))
         figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=columns, frameon=False, fontsize=8)

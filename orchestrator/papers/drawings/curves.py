@@ -1,4 +1,4 @@
-"""A measure over a field of the sweep: lines, where the field's values are numbers of one unit, or else bars."""
+"""A measure over a field of the sweep: lines if the field's values are numbers of one unit, else bars."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from longhaul.orchestrator.papers.drawings.canvas import (
     from_zero,
     key_above,
     line_style,
-    look,
     new_figure,
     number_ticks,
     numbers,
+    style,
     to_plate,
     whiskers,
 )
@@ -31,7 +31,7 @@ _HEIGHT_IN = 3.2
 
 
 def draw_curves(picture: Curves, measured: Measured, claims: Sequence[Claim]) -> Drawn | None:
-    """The picture; None where nothing of it was measured."""
+    """The chart; None without measured points."""
     shown = readings(measured, picture.at, picture.y)
     if not shown:
         return None
@@ -40,7 +40,7 @@ def draw_curves(picture: Curves, measured: Measured, claims: Sequence[Claim]) ->
     if places is None:
         return draw_groups(_as_bars(picture), measured, claims)
     stated = [published_value(claims, picture.y, one.point) for one in shown]
-    with look():
+    with style():
         figure = new_figure(_HEIGHT_IN)
         canvas = figure.subplots()
         _draw_lines(canvas, picture, shown, stated, dict(zip(names, places, strict=True)))
@@ -78,11 +78,11 @@ def _draw_lines(
             color=colour, linestyle=dashes, marker=marker, markersize=4, linewidth=1.2, elinewidth=1, capsize=2,
             label=short_name(curve) or "_",
         )  # fmt: skip
-    told = [
+    marks = [
         (places[one.point.get(field, "")], value * scale)
         for one, value in zip(shown, stated, strict=True)
         if value is not None
     ]
-    if told:
-        canvas.plot(*zip(*told, strict=True), linestyle="none", marker="_", markersize=14, color=INK, label=PUBLISHED)
+    if marks:
+        canvas.plot(*zip(*marks, strict=True), linestyle="none", marker="_", markersize=14, color=INK, label=PUBLISHED)
     number_ticks(canvas, places)

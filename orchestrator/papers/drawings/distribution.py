@@ -9,7 +9,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats, round_trips_ms
 from longhaul.orchestrator.papers.claims import selects
-from longhaul.orchestrator.papers.drawings.canvas import key_above, line_style, look, new_figure, to_plate
+from longhaul.orchestrator.papers.drawings.canvas import key_above, line_style, new_figure, style, to_plate
 from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table, scale_of
 from longhaul.orchestrator.papers.figure_specs import Cdf, short_name
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -18,7 +18,7 @@ _HEIGHT_IN = 3.4
 
 
 def draw_distribution(picture: Cdf, measured: Measured, points: int) -> Drawn | None:
-    """The picture; None where nothing of it was measured."""
+    """The chart; None without measured points."""
     values: dict[str, list[Floats]] = {}
     for document in measured.documents:
         if document["status"] != "failed" and selects(picture.at, document["point"]):
@@ -30,12 +30,12 @@ def draw_distribution(picture: Cdf, measured: Measured, points: int) -> Drawn | 
         return None
     scale = scale_of(picture.measure) if picture.measure else 1.0
     steps = {name: _steps(found, points) for name, found in curves.items()}
-    with look():
+    with style():
         figure = new_figure(_HEIGHT_IN)
         canvas = figure.subplots()
         for index, (name, (at, share)) in enumerate(steps.items()):
             colour, dashes, _ = line_style(index)
-            # A curve begins on the axis: nothing is smaller than the least value.
+            # A curve begins on the axis: no value is smaller than the least.
             canvas.step(
                 np.append(at[:1], at) * scale, np.append(0.0, share), where="post", color=colour, linestyle=dashes,
                 linewidth=1.2, label=short_name(name) or "_",
@@ -63,7 +63,7 @@ def _values(picture: Cdf, document: RunDocument, measured: Measured) -> Floats:
 
 
 def _round_trips(document: RunDocument, names: Sequence[str], measured: Measured) -> Iterator[Floats]:
-    """Milliseconds of the ACKs in the window, as the measures of round trips look at them."""
+    """Milliseconds of the ACKs in the window, as the measures of round trips use them."""
     run, trace = measured.kept(document)
     for flow in run.flows:
         if flow.name in names:
@@ -71,7 +71,7 @@ def _round_trips(document: RunDocument, names: Sequence[str], measured: Measured
 
 
 def _steps(values: Floats, points: int) -> tuple[Floats, Floats]:
-    """Where the curve steps and how high it is there; of many values, so many of them, the least and the largest among them."""
+    """The positions and heights of the curve's steps; of many values, this many, with the least and the largest."""
     count = len(values)
     ranks = np.unique(np.linspace(0, count - 1, min(count, points)).round().astype(np.int64))
     return values[ranks], (ranks + 1) / count

@@ -1,4 +1,4 @@
-"""What pictures are drawn from, and what they become."""
+"""The input of charts, and their output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An experiment as it was carried out: documents, how repeats are summed up, the words of `longhaul plan`, and the kept runs."""
+    """The results of an experiment: documents, the aggregate of repeats, the text of `longhaul plan`, and the kept runs."""
 
     documents: Sequence[RunDocument]
     aggregate: str
@@ -31,7 +31,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of a picture, in the units of the document of a run."""
+    """The numbers of a chart, in the units of the document of a run."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -58,7 +58,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Plate:
-    """One SVG element; `width_px` is what it needs to be legible."""
+    """One SVG element; `width_px` is the least legible width."""
 
     svg: str
     width_px: int
@@ -67,7 +67,7 @@ class Plate:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A picture: its plates side by side, and the numbers behind them; a wide one needs a row of its own."""
+    """A chart: its plates side by side, and their numbers; a wide one needs its own row."""
 
     plates: Sequence[Plate]
     table: Table
@@ -75,7 +75,7 @@ class Drawn:
 
 
 def readings(measured: Measured, at: Selector, read: Measure) -> list[Reading]:
-    """What was measured at each point that is selected, in the order of the sweep; points without a value are left out."""
+    """The measured value at each selected point, in the order of the sweep; points without a value are left out."""
     found = []
     for group in by_point(document for document in measured.documents if selects(at, document["point"])):
         try:
@@ -86,7 +86,7 @@ def readings(measured: Measured, at: Selector, read: Measure) -> list[Reading]:
 
 
 def published_value(claims: Sequence[Claim], read: Measure, point: Mapping[str, str]) -> float | None:
-    """The number that a claim states for what is read at a point, in the measure's unit."""
+    """The number that a claim states for the measure at a point, in the measure's unit."""
     for claim in claims:
         if (
             isinstance(claim, ValueClaim)
@@ -100,5 +100,5 @@ def published_value(claims: Sequence[Claim], read: Measure, point: Mapping[str, 
 
 
 def scale_of(measure: str) -> float:
-    """What values of a measure are multiplied with to be drawn."""
+    """The factor from values of a measure to drawn values."""
     return 1e-6 if MEASURES[measure].quantity == "rate" else 1.0

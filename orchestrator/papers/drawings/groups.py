@@ -13,9 +13,9 @@ from longhaul.orchestrator.papers.drawings.canvas import (
     from_zero,
     key_above,
     line_style,
-    look,
     name_ticks,
     new_figure,
+    style,
     to_plate,
     whiskers,
 )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _HEIGHT_IN = 3.2
-# What a group of bars takes of the distance between two groups.
+# The share of the distance between two groups that a group of bars takes.
 _GROUP = 0.8
 
 
@@ -42,12 +42,12 @@ class _Bar:
 
 
 def draw_groups(picture: Groups, measured: Measured, claims: Sequence[Claim]) -> Drawn | None:
-    """The picture; None where nothing of it was measured."""
+    """The chart; None without measured points."""
     bars = [bar for read in picture.bars for bar in _bars(picture, read, readings(measured, picture.at, read), claims)]
     if not bars:
         return None
     groups = list(dict.fromkeys(_group(picture, one.point) for bar in bars for one in bar.shown))
-    with look():
+    with style():
         figure = new_figure(_HEIGHT_IN)
         canvas = figure.subplots()
         for index, bar in enumerate(bars):
@@ -113,7 +113,7 @@ def _draw(canvas: Axes, picture: Groups, bar: _Bar, groups: Sequence[str], index
 
 
 def _marks(canvas: Axes, picture: Groups, bars: Sequence[_Bar], groups: Sequence[str]) -> None:
-    """What the paper states, as a thin mark across the bar."""
+    """The paper's value, as a thin mark across the bar."""
     half, label = _GROUP / len(bars) / 2, PUBLISHED
     for index, bar in enumerate(bars):
         for one, value in zip(bar.shown, bar.stated, strict=True):

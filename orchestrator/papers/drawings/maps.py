@@ -1,7 +1,7 @@
-"""A heat map of pairs: a cell a pair, its value in it and, where there are repeats, the half-width of its interval below.
+"""A heat map of pairs: a cell a pair, its value in it and, with repeats, the half-width of its interval below.
 
-What was published stands beside what was measured, in the same colours; they are those of cividis from low to high, or of
-orange and purple around a middle, which every kind of colour vision tells apart.
+Published and measured maps are side by side, in the same colours: those of cividis from low to high, or
+orange and purple around a middle, which every kind of colour vision distinguishes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.papers.drawings.canvas import look, new_figure, to_plate
+from longhaul.orchestrator.papers.drawings.canvas import new_figure, style, to_plate
 from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Plate, Table, readings, scale_of
 from longhaul.orchestrator.papers.figure_specs import Map, short_name
 from longhaul.orchestrator.papers.load import load_matrix
@@ -26,14 +26,14 @@ Pair = tuple[str, str]
 _CELL_IN, _CELL_PX = 0.42, 33
 _MARGIN_IN, _MARGIN_PX = 1.15, 75
 _LEAST_IN = 3.2
-# So many colours are as many as the eye tells apart in the key.
+# The number of colours that the eye distinguishes in the key.
 _COLOURS = 40
 _DARK = 0.45
 _LARGE_PT, _SMALL_PT = 8.5, 6.5
 
 
 def draw_map(picture: Map, measured: Measured) -> Drawn | None:
-    """The picture; None where nothing of it was measured."""
+    """The chart; None without measured points."""
     found = {_pair(picture, one): one for one in readings(measured, picture.at, picture.cell)}
     if not found:
         return None
@@ -84,15 +84,15 @@ def _plate(
     colours: tuple[Colormap, Normalize], title: str,
 ) -> Plate:  # fmt: skip
     width = max(_LEAST_IN, _MARGIN_IN + _CELL_IN * len(columns))
-    with look():
+    with style():
         figure = new_figure(1.6 + _CELL_IN * len(rows), width)
         canvas = figure.subplots()
         canvas.set_title(title)
         _draw_cells(canvas, rows, columns, values, halves, colours)
         _name_axes(canvas, picture, rows, columns)
         _draw_key(canvas, picture, colours)
-        told = f"{picture.cell.label}, {title}: {picture.y.label} by {picture.x.label}"
-        return to_plate(figure, told, max(240, _MARGIN_PX + _CELL_PX * len(columns)))
+        description = f"{picture.cell.label}, {title}: {picture.y.label} by {picture.x.label}"
+        return to_plate(figure, description, max(240, _MARGIN_PX + _CELL_PX * len(columns)))
 
 
 def _draw_cells(
@@ -147,7 +147,7 @@ def _draw_key(canvas: Axes, picture: Map, colours: tuple[Colormap, Normalize]) -
 
 
 def _decimals(values: Sequence[float]) -> int:
-    """So many that the largest value has three digits."""
+    """As many that the largest value has three digits."""
     largest = max(map(abs, values), default=0.0)
     return 3 if largest < 1 else max(0, 2 - int(math.log10(largest)))
 
@@ -157,6 +157,6 @@ def _fitting(text: str) -> float:
 
 
 def _ink(colour: tuple[float, float, float, float]) -> str:
-    """Black or white, whichever stands out."""
+    """Black or white, whichever has more contrast."""
     red, green, blue, _ = colour
     return "#ffffff" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "#000000"

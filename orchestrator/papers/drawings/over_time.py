@@ -1,6 +1,6 @@
-"""A quantity over the time of runs: plots one below the other, in each a line a point and flow, of the first repeat.
+"""A quantity over the time of runs: stacked plots with a line a point and flow, of the first repeat.
 
-Lines are thinned as those of a report are, so that every spike is kept.
+Lines are thinned like those of a report, so that every spike is kept.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from longhaul.orchestrator.papers.drawings.canvas import (
     from_zero,
     key_above,
     line_style,
-    look,
     new_figure,
+    style,
     to_plate,
 )
 from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table
@@ -29,13 +29,13 @@ from longhaul.orchestrator.preview.changes import run_marks
 _PANELS = {"cwnd": "Congestion window", "goodput": "Goodput", "rtt": "Round trip", "queue": "Queue"}
 _COLUMNS = {"cwnd": "cwnd_packets", "goodput": "goodput_mbps", "rtt": "rtt_ms", "queue": "queue_packets"}
 _PLOT_IN, _REST_IN = 1.9, 0.9
-# A ten-thousandth of a second or of a unit is less than a drawing shows.
+# A ten-thousandth of a second or of a unit is below the resolution of a drawing.
 _DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line, and the run that it is of."""
+    """A line and its run."""
 
     run: Run
     label: str
@@ -43,7 +43,7 @@ class _Line:
 
 
 def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn | None:
-    """The picture; None where nothing of it was measured."""
+    """The chart; None without measured points."""
     done = [document for document in measured.documents if document["status"] != "failed"]
     firsts = [group[0] for group in by_point(one for one in done if selects(picture.at, one["point"]))]
     plots: dict[str, list[RunDocument]] = {}
@@ -53,7 +53,7 @@ def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn 
     lines = {plot: found for plot, found in lines.items() if found}
     if not lines:
         return None
-    with look():
+    with style():
         figure = new_figure(_REST_IN + _PLOT_IN * len(lines))
         rows = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
         styles = {label: index for index, label in enumerate(_labels(lines))}
@@ -85,7 +85,7 @@ def _lines(picture: OverTime, documents: Sequence[RunDocument], measured: Measur
         found = [one for panel in panels for one in panel.series if picture.quantity == "queue" or one.label in wanted]
         place = ", ".join(short_name(document["point"].get(field, "")) for field in varied)
         for series in found:
-            # Of points that differ in what a flow runs, a point's value says it better than the name of the flow.
+            # If points differ in a flow's congestion control, the point's value is a better label than the flow's name.
             whose = series.label if not place else wanted.get(series.label, series.label) if len(found) > 1 else ""
             lines.append(_Line(run, ", ".join(part for part in (place, whose) if part), series))
     return lines

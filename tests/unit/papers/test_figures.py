@@ -1,4 +1,4 @@
-"""Pictures of published figures: each kind draws what was measured, the same bytes for the same runs, and refuses what does not fit."""
+"""Pictures of published figures: each kind draws the measurements, with the same bytes for the same runs, and refuses an experiment that does not fit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def goodput_bps(row: int, column: int) -> float:
 
 
 def documents(repeats: int = 3) -> list[Any]:
-    """Every pair of variants; the first flow's goodput says which, the second's is half of it, and both differ by repeat."""
+    """Every pair of variants; the first flow's goodput identifies the pair, the second's is half of it, and both differ by repeat."""
     return [
         {
             "status": "done",
@@ -71,8 +71,8 @@ def picture(**written: object) -> Picture:
     return made
 
 
-def drawn(made: Picture, told: list[Any], claims: tuple[Claim, ...] = ()) -> Drawn:
-    found = draw(made, Measured(told, "mean", "", kept), claims, 200)
+def drawn(made: Picture, shown: list[Any], claims: tuple[Claim, ...] = ()) -> Drawn:
+    found = draw(made, Measured(shown, "mean", "", kept), claims, 200)
     assert found is not None
     return found
 
@@ -108,7 +108,7 @@ def test_the_same_runs_draw_the_same_picture(made: Picture) -> None:
     assert first.table.as_parquet() == again.table.as_parquet()
     for plate in first.plates:
         assert ET.fromstring(plate.svg).get("role") == "img"
-        assert "<image" not in plate.svg, "vector graphics hold no pixels"
+        assert "<image" not in plate.svg, "vector graphics contain no pixels"
 
 
 @pytest.mark.parametrize("made", ALL.values(), ids=list(ALL))
@@ -120,7 +120,7 @@ def test_csv_and_parquet_hold_the_same_numbers(made: Picture) -> None:
 
 
 @pytest.mark.parametrize("made", ALL.values(), ids=list(ALL))
-def test_nothing_is_drawn_of_runs_that_failed(made: Picture) -> None:
+def test_failed_runs_are_not_drawn(made: Picture) -> None:
     failed: list[Any] = [{**one, "status": "failed"} for one in documents()]
     assert draw(made, Measured(failed, "mean", "", kept), (), 200) is None
 
@@ -140,7 +140,7 @@ def test_a_map_has_every_pair_with_its_value_and_its_interval() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_published_map_stands_beside_the_measured_one(
+def test_a_published_map_is_next_to_the_measured_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, turned: bool
 ) -> None:
     lines = ["variant," + ",".join(VARIANTS)]
@@ -152,8 +152,8 @@ def test_a_published_map_stands_beside_the_measured_one(
     monkeypatch.setattr(load, "_PUBLISHED", tmp_path)
     fields = ["flows.first.preset", "flows.second.preset"]
     matrix = dict(zip(("rows", "columns"), fields[::-1] if turned else fields, strict=True))
-    beside = MAP.model_copy(update={"published": Matrix(file=f"made_{turned:d}.csv", **matrix)})
-    found = drawn(beside, documents())
+    with_published = MAP.model_copy(update={"published": Matrix(file=f"made_{turned:d}.csv", **matrix)})
+    found = drawn(with_published, documents())
     assert ["published" in plate.svg for plate in found.plates] == [True, False]
     for one in rows(found):
         row, column = (VARIANTS.index(one[field]) for field in fields)
@@ -161,7 +161,7 @@ def test_a_published_map_stands_beside_the_measured_one(
     assert found.wide
 
 
-def test_bars_stand_in_groups_of_what_was_asked() -> None:
+def test_bars_are_grouped_by_the_field() -> None:
     found = rows(drawn(GROUPS, documents()))
     assert [(one["flows.second.preset"], one["bar"]) for one in found] == [
         (variant, bar) for bar in ("first", "second") for variant in VARIANTS
@@ -184,7 +184,7 @@ def test_names_along_an_axis_make_bars_a_colour_a_curve() -> None:
     assert len(set(re.findall(r"--line-[0-6]", svg))) == 3
 
 
-def test_what_a_claim_states_is_marked() -> None:
+def test_the_value_of_a_claim_is_marked() -> None:
     claim = ValueClaim.model_validate(
         {
             "name": "c", "class": "number", "words": "w", "published": "5 Mbit/s", "kind": "value", "measure": "goodput",
@@ -212,8 +212,8 @@ def test_a_distribution_rises_to_one_over_all_flows_and_repeats() -> None:
 def test_round_trips_are_those_of_the_window() -> None:
     run, trace = kept(documents()[0])
     names = [flow.name for flow in run.flows]
-    told = [{**one, "flows": [{"name": name} for name in names]} for one in documents(1)[:1]]
-    found = rows(drawn(SAMPLES, told))
+    documents_of_one = [{**one, "flows": [{"name": name} for name in names]} for one in documents(1)[:1]]
+    found = rows(drawn(SAMPLES, documents_of_one))
     inside = (trace.acks["t_ns"] >= run.window_us[0] * 1000) & (trace.acks["t_ns"] <= run.window_us[1] * 1000)
     rtt_ms = trace.acks["rtt_us"][inside & (trace.acks["rtt_us"] > 0)] / 1000
     assert int(found[0]["n"]) == len(rtt_ms)
@@ -233,7 +233,7 @@ def test_a_line_over_time_keeps_its_extremes_in_few_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "said"),
+    ("written", "instead", "message"),
     [
         ("field: path.rtt}", "field: path.rrt}", "figures.fig4.pictures.0.x.field: read 'path.rrt'; allowed:"),
         ("curves: flows.app", "curves: flows.bpp", "figures.fig4.pictures.0.curves: read 'flows.bpp'; allowed:"),
@@ -244,20 +244,20 @@ def test_a_line_over_time_keeps_its_extremes_in_few_points() -> None:
         ("kind: curves", "kind: curve", "figures.fig4.pictures.0"),
         ("kind: curves", "kind: curves\n        experiment: apptcp/fig3-rate", "pictures.0.experiment: read 'apptcp/fig3-rate'"),
         ("kind: curves", "kind: curves\n        at: {path.rtt: 3 ms}", "figures.fig4.pictures.0.at.path.rtt: read '3 ms'"),
-        ("        curves: flows.app\n", "", "values of flows.app would be drawn on top of each other"),
+        ("        curves: flows.app\n", "", "values of flows.app would overlap"),
     ],
 )  # fmt: skip
-def test_a_picture_that_does_not_fit_is_refused_with_its_path(written: str, instead: str, said: str) -> None:
+def test_a_picture_that_does_not_fit_is_refused_with_its_path(written: str, instead: str, message: str) -> None:
     text = (PUBLISHED / "apptcp.yaml").read_text()
     start = text.index("name: fig4")
     assert written in text[start:]
     with pytest.raises(SpecError) as refused:
         load.read_paper(parse_document("apptcp.yaml", text[:start] + text[start:].replace(written, instead, 1)))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("kind", "change", "said"),
+    ("kind", "change", "message"),
     [
         ("groups", {"bars": [FIRST, {"label": "", "measure": "jain"}]}, "measures of one unit"),
         ("groups", {"bars": []}, "at least 1 item"),
@@ -268,17 +268,17 @@ def test_a_picture_that_does_not_fit_is_refused_with_its_path(written: str, inst
         ("series", {"quantity": "colour"}, "'cwnd', 'goodput', 'rtt' or 'queue'"),
     ],
 )  # fmt: skip
-def test_what_makes_no_picture_is_refused(kind: str, change: dict[str, Any], said: str) -> None:
+def test_an_invalid_picture_is_refused(kind: str, change: dict[str, Any], message: str) -> None:
     whole = next(made for made in ALL.values() if made.kind == kind).model_dump(exclude_defaults=True)
     PICTURES[kind].model_validate({"kind": kind, **whole})
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         PICTURES[kind].model_validate({"kind": kind, **whole, **change})
 
 
-def test_a_page_holds_its_numbers_and_loads_nothing() -> None:
+def test_a_page_contains_its_numbers_and_loads_no_file() -> None:
     paper = load.load_paper("apptcp")
     figure = next(one for one in paper.figures if one.name == "fig4")
-    told: list[Any] = [
+    runs: list[Any] = [
         {
             "status": "done", "seed": 1, "point": {"path.rtt": rtt, "flows.app": variant},
             "flows": [{"name": "app", "goodput_bps": 594.9e6}],
@@ -286,8 +286,8 @@ def test_a_page_holds_its_numbers_and_loads_nothing() -> None:
         for rtt in ROUND_TRIPS_MS
         for variant in ("apptcp", "bic")
     ]  # fmt: skip
-    measured = {"apptcp/fig4-rtt": Measured(told, "mean", "the plan", kept)}
-    verdicts = [judge_claim("fig4", claim, told, "mean") for claim in figure.claims]
+    measured = {"apptcp/fig4-rtt": Measured(runs, "mean", "the plan", kept)}
+    verdicts = [judge_claim("fig4", claim, runs, "mean") for claim in figure.claims]
     page = reproduction_page(paper, [figure], verdicts, measured, how="Measured.")
     assert len(page.encode()) < LARGEST_BYTES
     policy = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)

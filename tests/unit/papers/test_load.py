@@ -1,4 +1,4 @@
-"""Published files: each loads, what it names compiles, its quick points give every verdict; what is wrong is refused with its path."""
+"""Published files: each loads, its experiments compile, its quick points give every verdict; errors are refused with their path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def paths(*of: str) -> list[tuple[str, ...]]:
 
 
 def measured(run: Run, number: int) -> Any:
-    """A document in which every measure has some value, not the same in every run."""
+    """A document in which every measure has some value, different in every run."""
     value = 1.0 + number % 7
     window = {
         "flows": [{"name": flow.name} | filled(paths("flow", "either"), value) for flow in run.flows],
@@ -70,7 +70,7 @@ def whole_us(experiment: str) -> int:
 
 @cache
 def quick_documents(paper: str, experiment: str) -> tuple[int, list[Any]]:
-    """Virtual time of what --quick runs of an experiment, and a document a run."""
+    """Virtual time of an experiment's --quick runs, and a document a run."""
     uses = [use for figure in load_paper(paper).figures for use in figure.uses]
     runs = compile_plan(quick_experiment(next(use for use in uses if use.experiment == experiment))).runs
     return sum(run.duration_us for run in runs), [measured(run, number) for number, run in enumerate(runs)]
@@ -89,13 +89,13 @@ def test_quick_is_shorter_and_still_gives_every_verdict_that_gates(paper: str, f
 def test_names_are_known() -> None:
     assert "apptcp" in published_papers()
     with pytest.raises(PlanError, match=r"known: .*apptcp"):
-        load_paper("nobody")
+        load_paper("unknown")
     with pytest.raises(PlanError, match="nearest: fig3"):
         find_figures(load_paper("apptcp"), "fig33")
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "said"),
+    ("written", "instead", "message"),
     [
         ("of: 600 Mbit/s", "of: 600", "figures.fig4.claims.level"),
         ("kind: flat", "kind: flatt", "figures.fig4.claims.flat"),
@@ -109,29 +109,29 @@ def test_names_are_known() -> None:
         ("path.rtt: [2 ms, 512 ms]", "path.rtt: [2 ms, 513 ms]", "quick.points.1.path.rtt: read '513 ms'"),
     ],
 )
-def test_a_mistake_is_refused_with_its_path(written: str, instead: str, said: str) -> None:
+def test_a_mistake_is_refused_with_its_path(written: str, instead: str, message: str) -> None:
     text = (PUBLISHED / "apptcp.yaml").read_text()
     start = text.index("name: fig6") if "rival" in written else text.index("name: fig4") if "apptcp}" in written else 0
     assert written in text[start:]
     changed = text[:start] + text[start:].replace(written, instead)
     with pytest.raises(SpecError) as refused:
         read_paper(parse_document("apptcp.yaml", changed))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("instead", "said"),
+    ("instead", "message"),
     [
         ("[reno + cubic]", r"ramp.over: read 'reno \+ cubic'; allowed: .*reno \+ ccpd-4-2000"),
         ("[reno]", "ramp.over: read 'reno'; allowed: "),
     ],
 )
-def test_a_pair_that_is_not_run_cannot_be_ranked(instead: str, said: str) -> None:
+def test_a_pair_that_is_not_run_cannot_be_ranked(instead: str, message: str) -> None:
     text = (PUBLISHED / "kumazoe.yaml").read_text()
     start = text.index("name: fig14")
     written = "[reno + ccpd-4-2000, cubic + ccpd-4-2000, compound + ccpd-4-2000]"
     assert written in text[start:]
-    with pytest.raises(SpecError, match=said):
+    with pytest.raises(SpecError, match=message):
         read_paper(parse_document("kumazoe.yaml", text[:start] + text[start:].replace(written, instead, 1)))
 
 
@@ -155,7 +155,7 @@ def test_whole_flows_in_a_sweep_are_shown_by_what_they_run() -> None:
     assert point_texts({"flows": [*flows, {"name": "b", "cc": "bic"}]}) == {"flows": "ccp-4 + unpa/vegas + bic"}
 
 
-def test_points_that_tables_cannot_tell_apart_are_refused() -> None:
+def test_points_that_tables_cannot_distinguish_are_refused() -> None:
     written = {
         "experiment": "made",
         "path": {"bandwidth": "8 Mbit/s", "rtt": "40 ms"},

@@ -1,4 +1,4 @@
-"""Pages of a reproduction: figures hold what was measured, and no text of an experiment becomes markup."""
+"""Pages of a reproduction: figures contain the measured numbers, and no text of an experiment becomes markup."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def documents(variant: str = "apptcp") -> list[Any]:
     ]
 
 
-def drawn(told: list[Any]) -> Drawn:
-    found = draw(FIGURE.pictures[0], Measured(told, "mean", "", kept), (), 200)
+def drawn(shown: list[Any]) -> Drawn:
+    found = draw(FIGURE.pictures[0], Measured(shown, "mean", "", kept), (), 200)
     assert found is not None
     return found
 
 
 def kept(document: RunDocument) -> tuple[Run, Trace]:
-    raise AssertionError("nothing over time is drawn")
+    raise AssertionError("no chart over time is drawn")
 
 
 def test_the_numbers_of_a_figure_are_those_of_the_runs() -> None:
@@ -55,11 +55,11 @@ def test_the_numbers_of_a_figure_are_those_of_the_runs() -> None:
 
 
 def test_a_point_whose_runs_failed_is_left_out() -> None:
-    told = [
+    shown = [
         {**document, "status": "failed"} if document["point"]["path.loss"] == "0" else document
         for document in documents()
     ]
-    rows = csv.DictReader(io.StringIO(drawn(told).table.as_csv()))
+    rows = csv.DictReader(io.StringIO(drawn(shown).table.as_csv()))
     assert {row["path.loss"] for row in rows} == {"1e-6", "1e-4"}
 
 
@@ -71,16 +71,16 @@ def test_the_same_runs_draw_the_same_figure() -> None:
 
 @pytest.mark.parametrize("name", ["<b>", "a&b", "$x_1$"])
 def test_text_stays_text(name: str) -> None:
-    told = documents(name)
-    verdicts = [judge_claim("fig5", claim, told, "mean") for claim in FIGURE.claims]
-    measured = {"apptcp/fig5-loss": Measured(told, "mean", f"plan of {name}", kept)}
+    shown = documents(name)
+    verdicts = [judge_claim("fig5", claim, shown, "mean") for claim in FIGURE.claims]
+    measured = {"apptcp/fig5-loss": Measured(shown, "mean", f"plan of {name}", kept)}
     page = reproduction_page(PAPER, [FIGURE], verdicts, measured, how=name)
     assert "<b>" not in page
     assert "a&b" not in page
     assert "not checkable" in page
 
 
-def test_the_page_of_a_paper_tells_every_claim() -> None:
+def test_the_page_of_a_paper_lists_every_claim() -> None:
     aggregate = experiment_of("apptcp/fig5-loss").aggregate
     verdicts = [judge_claim("fig5", claim, documents(), aggregate) for claim in FIGURE.claims]
     page = markdown(PAPER, [FIGURE], verdicts, how="Measured.")
@@ -90,7 +90,7 @@ def test_the_page_of_a_paper_tells_every_claim() -> None:
     assert "2 agree, 1 is not checkable; of the 2 that gate, none differs" in page
 
 
-def test_a_figure_without_claims_has_its_pictures_alone() -> None:
+def test_a_figure_without_claims_has_only_its_pictures() -> None:
     figure = FIGURE.model_copy(update={"claims": []})
     page = markdown(PAPER, [figure], [], how="Measured.")
     assert "## fig5" in page
@@ -102,9 +102,9 @@ def test_a_figure_without_claims_has_its_pictures_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("counted", "line"),
     [
-        ([], "Nothing is claimed"),
+        ([], "No claims"),
         ([(AGREES, True)], "1 agrees; of the one that gates, none differs"),
         ([(DIFFERS, True)], "1 differs; of the one that gates, 1 differs"),
         ([(AGREES, False), (DIFFERS, False)], "1 agrees, 1 differs; none gates"),
@@ -112,6 +112,6 @@ def test_a_figure_without_claims_has_its_pictures_alone() -> None:
         ([(NOT_CHECKABLE, True)] * 2, "2 are not checkable; of the 2 that gate, none differs"),
     ],
 )
-def test_the_line_of_verdicts_is_a_sentence(told: list[tuple[str, bool]], line: str) -> None:
-    verdicts = [Verdict("fig", "c", "number", "value", "w", "p", gate, verdict, "") for verdict, gate in told]
+def test_the_line_of_verdicts_is_a_sentence(counted: list[tuple[str, bool]], line: str) -> None:
+    verdicts = [Verdict("fig", "c", "number", "value", "w", "p", gate, verdict, "") for verdict, gate in counted]
     assert verdict_line(verdicts) == line

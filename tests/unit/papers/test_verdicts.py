@@ -1,4 +1,4 @@
-"""Verdicts: made-up documents whose verdict is known, for every kind of claim, on both sides of its tolerance."""
+"""Verdicts: constructed documents with a known verdict, for every kind of claim, on both sides of its tolerance."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def pairs(**cells: float) -> list[Any]:
 
 @pytest.fixture
 def published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A published table of two by two, and what stands beside it."""
+    """A published table of two by two, and a second one."""
     tables = {
         "mine.csv": {("a", "x"): 1e6, ("a", "y"): 2e6, ("b", "x"): 3e6, ("b", "y"): 3e6},
         "theirs.csv": {("a", "x"): 1e6, ("a", "y"): 2e6, ("b", "x"): 1e6, ("b", "y"): 1e6},
@@ -129,7 +129,7 @@ TABLES: list[tuple[dict[str, float], dict[str, Any], str, float]] = [
     ("cells", "claim", "verdict", "off"),
     TABLES,
 )
-def test_pairs_are_held_against_a_published_table(
+def test_pairs_are_compared_with_a_published_table(
     cells: dict[str, float], claim: dict[str, Any], verdict: str, off: float
 ) -> None:
     found = judged(pairs(**cells), **claim, table=PAIRS | {"file": "mine.csv"})
@@ -146,10 +146,10 @@ def test_a_share_was_published_as_two_tables() -> None:
     found = judged(documents, kind="table", measure="share", apart=0.02, cells="75 %", table=mine, beside=theirs)
     assert found.verdict == AGREES
     assert "3 of 4 cells" in found.measured
-    assert "60.00 % at variant=b, rtt=y, was published as 75.00 %" in found.measured.replace("app", "variant")
+    assert "60.00 % at variant=b, rtt=y, published as 75.00 %" in found.measured.replace("app", "variant")
 
 
-def test_two_points_are_held_against_each_other_repeat_by_repeat() -> None:
+def test_two_points_are_compared_repeat_by_repeat() -> None:
     documents = [document(value, rtt="1 ms", variant=name, seed=seed) for name, values in (("a", (100, 200)), ("b", (50, 80))) for seed, value in enumerate(values)]  # fmt: skip
     contrast = {"field": VARIANT, "of": "a", "to": "b"}
     ratio = judged(documents, kind="value", contrast=contrast | {"by": "ratio"}, at_least=2.2, at_most=2.3)
@@ -175,7 +175,7 @@ def test_the_point_farthest_from_agreeing_decides() -> None:
     assert found.value == pytest.approx(500e6)
 
 
-def test_only_the_points_that_are_meant_count() -> None:
+def test_only_the_selected_points_count() -> None:
     documents = [*rtts(600, 600), *rtts(1, 1, variant="bic")]
     assert judged(documents, kind="flat", at_most="5 %", at={VARIANT: "apptcp"}).verdict == AGREES
     assert judged(documents, kind="flat", at_most="5 %").verdict == DIFFERS
@@ -189,7 +189,7 @@ def test_each_group_is_ranked_by_itself() -> None:
 
 
 def starters(**goodputs_mbps: float) -> list[Any]:
-    """Points of two fields: of a_b, a is the variant and b what is told as the required rate."""
+    """Points of two fields: of a_b, a is the variant and b the variant of the required rate."""
     return [
         document(value, variant=name.partition("_")[0], rate=name.partition("_")[2])
         for name, value in goodputs_mbps.items()
@@ -197,16 +197,16 @@ def starters(**goodputs_mbps: float) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("documents", "verdict", "told"),
+    ("documents", "verdict", "measured"),
     [
         (starters(a_b=20, b_a=30, c_a=29), AGREES, "c + a 29 Mbit/s, a + b 20 Mbit/s"),
         (starters(a_b=20, b_a=30, c_a=19), DIFFERS, "c + a 19 Mbit/s, a + b 20 Mbit/s"),
         (starters(a_b=20, b_a=30), NOT_CHECKABLE, "c + a was not run"),
     ],
 )
-def test_pairs_are_ranked_against_each_other(documents: list[Any], verdict: str, told: str) -> None:
+def test_pairs_are_ranked_against_each_other(documents: list[Any], verdict: str, measured: str) -> None:
     found = judged(documents, kind="ordering", over=[VARIANT, RATE], first=["b + a", "c + a"])
-    assert (found.verdict, found.measured) == (verdict, told)
+    assert (found.verdict, found.measured) == (verdict, measured)
 
 
 @pytest.mark.parametrize(
@@ -215,13 +215,13 @@ def test_pairs_are_ranked_against_each_other(documents: list[Any], verdict: str,
         ([], {"kind": "value", "at_least": "1 Mbit/s"}, "no run"),
         ([document(None)], {"kind": "value", "at_least": "1 Mbit/s"}, "no value"),
         ([document(5), document(5, seed=2, status="failed")], {"kind": "value", "at_least": "1 Mbit/s"}, "1 of 2 runs"),
-        (rtts(100), {"kind": "flat", "at_most": "5 %"}, "not all run"),
-        (rtts(100), {"kind": "trend", "along": "path.rtt", "direction": "falls"}, "not all run"),
+        (rtts(100), {"kind": "flat", "at_most": "5 %"}, "have no run"),
+        (rtts(100), {"kind": "trend", "along": "path.rtt", "direction": "falls"}, "have no run"),
         (variants(a=1, b=2), {"kind": "ordering", "over": VARIANT, "first": ["c"]}, "c was not run"),
-        (variants(a=1), {"kind": "ordering", "over": VARIANT, "first": ["a"]}, "not all run"),
+        (variants(a=1), {"kind": "ordering", "over": VARIANT, "first": ["a"]}, "have no run"),
     ],
 )
-def test_what_was_not_measured_is_not_judged(documents: list[Any], claim: dict[str, Any], reason: str) -> None:
+def test_a_claim_without_measurements_is_not_judged(documents: list[Any], claim: dict[str, Any], reason: str) -> None:
     found = judged(documents, **claim)
     assert found.verdict == NOT_CHECKABLE
     assert reason in found.measured
