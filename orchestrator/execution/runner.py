@@ -35,7 +35,7 @@ from longhaul.orchestrator.system.errors import (
 )
 
 if TYPE_CHECKING:
-    from longhaul.orchestrator.live.run_export import Beside, Live
+    from longhaul.orchestrator.live.run_export import Live, RunExport
     from longhaul.orchestrator.trace.records import Trace
 
 
@@ -77,21 +77,21 @@ class Runner:
             progress = part.watched(progress)
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             threading.Thread(target=self._load_evaluation, daemon=True).start()
-            with self._beside(run, key, directory) as beside:
-                cost = self._run(run, key, directory, beside.watched(progress) if beside else progress)
+            with self._exporting(run, key, directory) as export:
+                cost = self._run(run, key, directory, export.watched(progress) if export else progress)
             until_ended.close()
             outcome, status = None, "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)
                 self.judged(trace)
                 document["identity"] = dict(identity)
-                if beside is not None:
-                    document["prometheus"] = outcome = beside.outcome()
+                if export is not None:
+                    document["prometheus"] = outcome = export.outcome()
                 self.sink.keep(directory, run, key, identity, spec, document, trace)
                 status = document["status"]
             finally:
-                if beside is not None:
-                    beside.close(outcome, status)
+                if export is not None:
+                    export.close(outcome, status)
         return document
 
     def _part(self, run: Run, key: str, directory: Path, spec: Mapping[str, Any]) -> Part:
@@ -104,9 +104,9 @@ class Runner:
 
         self.sink.make_ready()
 
-    def _beside(self, run: Run, key: str, directory: Path) -> AbstractContextManager[Beside | None]:
-        beside = self.live.beside(run, key, self.backend.growing_traces(run, directory)) if self.live else None
-        return beside or nullcontext()
+    def _exporting(self, run: Run, key: str, directory: Path) -> AbstractContextManager[RunExport | None]:
+        export = self.live.export_of(run, key, self.backend.growing_traces(run, directory)) if self.live else None
+        return export or nullcontext()
 
     def _run(self, run: Run, key: str, directory: Path, progress: Progress) -> Cost:
         try:

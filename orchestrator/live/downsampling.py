@@ -3,13 +3,13 @@
     |-- cell --|-- cell --|      of `cell_ms` each (10 by default) from the start of the experiment
     low    high     high low
 
-A state keeps the lowest and the highest value of each cell, each at its own millisecond, in the order in which they came (of
+A state keeps the lowest and the highest value of each cell, each at its own millisecond, in order of arrival (of
 equal ones the first; one sample where they are the same; where both are of one millisecond, the second has the next one, or the
 first the one before at a cell's end). A counter keeps the last value of each cell. A rate is the mean of a cell, at its end, from
 the cell in which its flow starts to the end of the run; its cells are whole ticks of the trace. `longhaul_run_info` is 1 every second.
-What happens at moments is told by moments.py.
-Records from after the end of the run are of its end. After the last sample every series gets Prometheus' mark of a series that
-ended, one cell after the end. Nothing is averaged but rates, and nothing depends on the pieces in which a trace came.
+moments.py adds the events of a run.
+Records after the end of the run count at its end. After the last sample every series gets Prometheus' mark of an ended series,
+one cell after the end. Only rates are averaged, and the result does not depend on the pieces in which a trace arrives.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from longhaul.orchestrator.trace.records import Records, Trace
 
 CELL_MS = 10
 
-# Records of different flows may be out of order by as much; one that is later still does not change what was told.
+# Records of different flows may be out of order by this much; a later one does not change settled samples.
 _SLACK_NS = 500_000_000
 _INFO_MS = 1000
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
-# Where a series is among `Downsampler.labels`.
+# The key of a series in `Downsampler.labels`.
 Key = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Of one series: milliseconds from the start of the experiment, rising, and the bits of the values."""
+    """The samples of one series: milliseconds from the start of the experiment, rising, and the bits of the values."""
 
     series: Key
     ms: Ints
     bits: Bits
 
     def placed(self, begin_ms: int) -> tuple[Ints, Bits]:
-        """Times and values of a run that begins there; where it begins is itself a value."""
+        """Times and values of a run that begins at this time; its start is itself a value."""
         if self.series[0] != START:
             return self.ms + begin_ms, self.bits
         return self.ms + begin_ms, np.where(self.bits == STALE, STALE, np.float64(begin_ms / 1000).view(np.uint64))
@@ -63,7 +63,7 @@ class Downsampler:
         self._slack_ns = slack_ns
         self._end_ns = run.duration_us * 1000
         self._newest_ns = -1
-        self._told_info_ms = -_INFO_MS
+        self._info_until_ms = -_INFO_MS
         self._begun: dict[Key, dict[str, str]] = {}
         self._cells = {kind: _Cells(run, kind, cell_ms, self._end_ns) for kind in ("ack", "link")}
         self._flows = _Arrivals(run, "flow", self._end_ns)
@@ -72,11 +72,11 @@ class Downsampler:
 
     @property
     def newest_ns(self) -> int:
-        """How far the records have come; -1 before the first."""
+        """The time of the newest record; -1 before the first."""
         return self._newest_ns
 
     def labels(self, series: Key) -> dict[str, str]:
-        """Of a series that has samples."""
+        """The labels of a series with samples."""
         return self._begun[series]
 
     def feed(self, trace: Trace) -> list[Samples]:
@@ -95,7 +95,7 @@ class Downsampler:
         return self._settled(self._newest_ns - self._slack_ns)
 
     def finish(self, *, at_the_end: bool = True) -> list[Samples]:
-        """What is left when there are no more records, and the mark of the end of every series; short of the run's end where it broke off."""
+        """The remaining samples after the last record, and the end mark of every series; before the run's end if it broke off."""
         if at_the_end:
             self._newest_ns = self._end_ns
         if self._newest_ns < 0:
@@ -109,7 +109,7 @@ class Downsampler:
     def _settled(self, until_ns: int) -> list[Samples]:
         found = [samples for cells in self._cells.values() for samples in cells.settle(until_ns)]
         for rate in self._rates:
-            # A run that broke off has no rate of what it did not come to.
+            # A run that broke off has no rates after its last record.
             found += rate.settle(until_ns, self._newest_ns)
         found += [
             Samples((metric, of), ms, bits) for metric, of, ms, bits in self._moments.settle(until_ns, self._newest_ns)
@@ -123,16 +123,16 @@ class Downsampler:
     def _info(self) -> list[Samples]:
         if self._newest_ns < 0:
             return []
-        ms = np.arange(self._told_info_ms + _INFO_MS, self._newest_ns // 1_000_000 + 1, _INFO_MS, dtype=np.int64)
+        ms = np.arange(self._info_until_ms + _INFO_MS, self._newest_ns // 1_000_000 + 1, _INFO_MS, dtype=np.int64)
         if not len(ms):
             return []
-        self._told_info_ms = int(ms[-1])
+        self._info_until_ms = int(ms[-1])
         zeros = np.zeros(len(ms))
         return [Samples((INFO, 0), ms, (zeros + 1).view(np.uint64)), Samples((START, 0), ms, zeros.view(np.uint64))]
 
 
 class _Arrivals:
-    """Records of one kind made ready: of known flows or links, by their number, their times never falling nor past the end."""
+    """Prepared records of one kind: of known flows or links, by number, with times that never fall or pass the end."""
 
     def __init__(self, run: Run, kind: str, end_ns: int) -> None:
         of = run.links if kind == "link" else run.flows
@@ -146,7 +146,7 @@ class _Arrivals:
         self._webs = [_Connections(number) for number in web]
 
     def arrive(self, records: Records) -> Records:
-        """These, ready."""
+        """These records, prepared."""
         records = records[self._known[records["id"]]]
         records = records[np.argsort(records["id"], kind="stable")]
         if not len(records):
@@ -201,7 +201,7 @@ class _Cells:
         self._smoothed = smoothed
 
     def arrive(self, records: Records) -> Records:
-        """Take more records; the same, made ready."""
+        """Take more records; returns them prepared."""
         ready = self._arrivals.arrive(records)
         if len(ready):
             if self._smoothed.any():
@@ -211,7 +211,7 @@ class _Cells:
         return ready
 
     def settle(self, until_ns: int) -> Iterator[Samples]:
-        """The samples of cells to which nothing can be added: what is later has come, of the flow or long ago of any."""
+        """The samples of complete cells: a later record of the flow has arrived, or a much later one of any flow."""
         if not self._waiting:
             return
         records = np.concatenate(self._waiting)
@@ -245,7 +245,7 @@ class _Cells:
         early, late = np.minimum(low, high), np.maximum(low, high)
         two = early != late
         early_ms, late_ms = ms[early], ms[late]
-        # Two values of one series cannot be of one millisecond; a cell has two or more.
+        # Two values of one series cannot share a millisecond; a cell has two or more.
         same = two & (early_ms == late_ms)
         at_the_end = same & ((late_ms + 1) % self._cell_ms == 0)
         early_ms = early_ms - at_the_end
@@ -257,21 +257,21 @@ class _Cells:
 
 
 class _Rising:
-    """One rate: counters at the edges of cells, as they are known there."""
+    """One rate: counters at the edges of cells, as known there."""
 
     def __init__(self, run: Run, rate: Rate, cell_ms: int, end_ns: int) -> None:
         self._run = run
         self._rate = rate
         self.record = rate.record
         seen = rate.record == "ack"
-        # A tick comes a little late, by the real clock by more: what it found is as of its tick.
+        # A tick is slightly late, in real time more: its values count at the time of its tick.
         tick_us = run.trace.ack_us if seen and run.clock == "real" else run.trace.tick_us
         whole = run.clock == "real" or not seen
         ticks = -(-cell_ms * 1000 // tick_us) if whole else 1
         self._cell_ns = ticks * tick_us * 1000 if whole else cell_ms * 1_000_000
         self._grace_ns = tick_us * 1000 // 2 if whole else 1
         self._end_ns = end_ns
-        self._told = rate.start_us * 1000 // self._cell_ns
+        self._settled_cell = rate.start_us * 1000 // self._cell_ns
         self._at = np.zeros(len(rate.fields), dtype=np.float64)
         self._t_ns: Ints = np.zeros(0, dtype=np.int64)
         self._values: list[Floats] = [np.zeros(0) for _ in rate.fields]
@@ -294,10 +294,10 @@ class _Rising:
         """The cells before that time, and before the last record."""
         known_ns = max(self._last_ns, until_ns)
         last = min((known_ns - self._grace_ns) // self._cell_ns, min(self._end_ns, newest_ns) // self._cell_ns)
-        if last <= self._told:
+        if last <= self._settled_cell:
             return
-        edges = np.arange(self._told + 1, last + 1, dtype=np.int64) * self._cell_ns
-        # Places in the counts with the one before all of them put in front.
+        edges = np.arange(self._settled_cell + 1, last + 1, dtype=np.int64) * self._cell_ns
+        # Indices into the counts, with the count before all of them first.
         places = np.searchsorted(self._t_ns, edges + self._grace_ns, side="left")
         rises = []
         for number, values in enumerate(self._values):
@@ -307,13 +307,13 @@ class _Rising:
         done = int(places[-1])
         self._t_ns = self._t_ns[done:]
         self._values = [values[done:] for values in self._values]
-        self._told = int(last)
+        self._settled_cell = int(last)
         bps = self._rate.bits(self._run, rises) / (self._cell_ns / 1e9)
         yield Samples((self._rate.metric, self._rate.about), edges // 1_000_000, bps.astype(np.float64).view(np.uint64))
 
 
 def _groups(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where each stretch of equal keys begins, and where its last one is."""
+    """The first and the last index of each stretch of equal keys."""
     changes = np.zeros(len(keys[0]), dtype=bool)
     for key in keys:
         changes[1:] |= key[1:] != key[:-1]
@@ -323,7 +323,7 @@ def _groups(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _first_of_each(chosen: NDArray[np.bool_], group: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The first chosen place of each group; every group has one."""
+    """The first chosen index of each group; every group has one."""
     places = np.flatnonzero(chosen)
     begins, _ = _groups(group[places])
     return places[begins]
@@ -337,7 +337,7 @@ def _by_series(reading: Reading, numbers: NDArray[Any], ms: Ints, stored: NDArra
 
 
 def joined(pieces: Sequence[Samples]) -> dict[Key, Samples]:
-    """The samples of each series in one."""
+    """The samples of each series, joined."""
     of: dict[Key, list[Samples]] = {}
     for piece in pieces:
         of.setdefault(piece.series, []).append(piece)

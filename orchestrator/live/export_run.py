@@ -1,4 +1,4 @@
-"""`longhaul export`: a kept run for other programs, as files of its trace, or as the samples that Prometheus has of it."""
+"""`longhaul export`: a kept run for other programs, as files of its trace, or as its samples for Prometheus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longhaul.orchestrator.system.settings import Settings, load_settings
 
 
 def export_run(key: str, to: str, output: Path | None) -> None:
-    """Bring a kept run there."""
+    """Export a kept run to this target."""
     settings = load_settings()
     store = Store(settings)
     document = store.get(key)
@@ -31,9 +31,9 @@ def _send(store: Store, run_id: str, settings: Settings) -> None:
     from longhaul.orchestrator.live.replay import send
     from longhaul.orchestrator.live.run_export import note
 
-    told = send(store, store.get(run_id), settings.prometheus)
-    note(store, run_id, told)
-    print(f"{run_id}: {told['samples']} samples from {told['begin_ms'] / 1000:.3f} to {told['end_ms'] / 1000:.3f}")
+    sent = send(store, store.get(run_id), settings.prometheus)
+    note(store, run_id, sent)
+    print(f"{run_id}: {sent['samples']} samples from {sent['begin_ms'] / 1000:.3f} to {sent['end_ms'] / 1000:.3f}")
 
 
 def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
@@ -45,7 +45,7 @@ def _write(store: Store, run_id: str, settings: Settings, output: Path) -> None:
 
 
 def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str) -> str | None:
-    """Where Grafana shows a run, also one that goes on; None where no Grafana is set, or the run was never on its way to Prometheus."""
+    """The Grafana link of a run, also of a running one; None if no Grafana is set, or the run was never exported to Prometheus."""
     if settings.grafana is None:
         return None
     from longhaul.orchestrator.database.prometheus_spans import Spans
@@ -55,7 +55,7 @@ def grafana_link(settings: Settings, store: Store, experiment: str, run_id: str)
 
 
 def with_grafana(settings: Settings, document: RunDocument) -> RunDocument:
-    """The document of a run that has ended, with the link where there is one."""
+    """The document of a run that has ended, with its Grafana link, if any."""
     placed = document.get("prometheus", {})
     if settings.grafana is None or "begin_ms" not in placed:
         return document

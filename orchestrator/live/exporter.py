@@ -1,11 +1,11 @@
-"""Sends what runs of this process have to say to Prometheus: streams put requests into the spool, one thread takes them out.
+"""Sends samples of this process's runs to Prometheus: streams put requests into the spool, one thread takes them out.
 
     stream (a thread a run) --> spool, on disk --> sender (one thread) --> Prometheus
                                                       |-- taken: removed
-                                                      |-- refused for good: removed, counted, said, named in the run's document
+                                                      |-- refused for good: removed, counted, logged, named in the run's document
                                                       '-- later: kept, and tried again, ever more seldom
 
-Nothing is lost while Prometheus is away: what waits when this process ends is sent by the next one of this home.
+No sample is lost while Prometheus is away: the next process of this home sends those that wait when this one ends.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from longhaul.orchestrator.system.settings import Settings
 _LOG = logging.getLogger("longhaul.live")
 
 _PATIENCE_S = (0.1, 2.0)
-# So long a server may ask to be left alone.
+# The longest pause that a server may request.
 _LONGEST_WISH_S = 30.0
 _IDLE_S = 0.5
-_TELL_EVERY_S = 2.0
-# So long an ended process goes on sending where Prometheus takes it.
+_REPORT_EVERY_S = 2.0
+# An ending process continues to send for this long if Prometheus accepts it.
 _LAST_S = 10.0
 # The mark of a run's end lies a cell after it.
 _WAIT_FOR_NOW_S = 2.0
@@ -39,7 +39,7 @@ _WAIT_FOR_NOW_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How the export does: what waits, since when, and what has been taken and refused since the last word."""
+    """The state of the export: bytes that wait, since when, and samples taken and refused since the last report."""
 
     spool_bytes: int
     oldest_s: float | None
@@ -48,7 +48,7 @@ class Progress:
 
 
 class Exporter:
-    """The way of this process to one Prometheus."""
+    """Sends this process's samples to one Prometheus."""
 
     def __init__(self, settings: Settings, tell: Callable[[Progress], None] = lambda progress: None) -> None:
         assert settings.prometheus is not None
@@ -65,21 +65,21 @@ class Exporter:
         self._closing = threading.Event()
         self._closed_s = 0.0
         self._taken = self._refused = 0
-        self._told_s = -_TELL_EVERY_S
-        self._told = Progress(-1, None, 0, 0)
+        self._reported_s = -_REPORT_EVERY_S
+        self._reported = Progress(-1, None, 0, 0)
         self.away = False
         self._thread = threading.Thread(target=self._send_all, name="exporter", daemon=True)
         self._thread.start()
 
     def stream(self, run: Run, run_id: str, places: Sequence[Path], begin_ms: int | None) -> Stream:
-        """Follow a run that begins; the first of these files that has something in it is its trace."""
+        """Follow a run that begins; the first of these files that is not empty is its trace."""
         stream = Stream(run, run_id, places, begin_ms, self._server.resolution_ms, self._put)
         with self._lock:
             self._streams[run_id] = stream
         return stream
 
     def close(self) -> None:
-        """Send what is left if Prometheus takes it at once; the rest waits on disk."""
+        """Send the rest if Prometheus takes it at once; the rest waits on disk."""
         with self._lock:
             streams = list(self._streams.values())
         for stream in streams:
@@ -100,7 +100,7 @@ class Exporter:
         self._spool.close()
 
     def _put(self, stream: Stream, request: Request) -> bool:
-        # Counted before it is there: the sender may be faster than the next line.
+        # Counted before it is stored: the sender may be faster than the next line.
         with self._lock:
             stream.tally.waiting += request.samples
         taken = self._spool.put(request, stream.run_id)
@@ -126,7 +126,7 @@ class Exporter:
                         return
                     continue
                 answer = self._answer(first)
-                self._say(answer)
+                self._log_availability(answer)
                 if answer.verdict is not Verdict.LATER:
                     patience_s = 0.0
                     self._settle(first, answer)
@@ -142,7 +142,8 @@ class Exporter:
         early_s = first.newest_ms / 1000 - time.time()
         if early_s > _WAIT_FOR_NOW_S:
             return Answer(
-                Verdict.REFUSED, f"samples lie {early_s:.0f} s in the future: was this machine's clock set back?"
+                Verdict.REFUSED,
+                f"samples lie {early_s:.0f} s in the future: check whether this machine's clock was set back",
             )
         if early_s > 0:
             time.sleep(early_s + 0.001)
@@ -152,13 +153,13 @@ class Exporter:
             return Answer(Verdict.REFUSED, f"{first.file} was removed from the spool")
         return self._writer.push(request)
 
-    def _say(self, answer: Answer) -> None:
-        """Once, that it is away, and once, that it is back."""
+    def _log_availability(self, answer: Answer) -> None:
+        """Log once that it is away, and once that it is back."""
         away = answer.verdict is Verdict.LATER
         if away and not self.away:
             _LOG.warning("sending samples to %s: %s; they wait in the spool", self._server.url, answer.why)
         elif self.away and not away:
-            _LOG.warning("sending samples to %s: it takes them again", self._server.url)
+            _LOG.warning("sending samples to %s: it accepts them again", self._server.url)
         self.away = away
 
     def _settle(self, first: Spooled, answer: Answer) -> None:
@@ -181,7 +182,7 @@ class Exporter:
             stream.settle()
 
     def _forget(self) -> None:
-        """Runs of which nothing more comes."""
+        """Forget runs without further samples."""
         with self._lock:
             over = [stream for stream in self._streams.values() if stream.done]
         for stream in over:
@@ -192,20 +193,20 @@ class Exporter:
                     del self._streams[stream.run_id]
 
     def _report(self, *, last: bool = False) -> None:
-        if not last and time.monotonic() - self._told_s < _TELL_EVERY_S:
+        if not last and time.monotonic() - self._reported_s < _REPORT_EVERY_S:
             return
-        self._told_s = time.monotonic()
+        self._reported_s = time.monotonic()
         with self._lock:
             taken, refused = self._taken, self._refused
         progress = Progress(self._spool.size, self._spool.oldest_s(), taken, refused)
-        if progress == self._told and not taken and not refused:
+        if progress == self._reported and not taken and not refused:
             return
         try:
             self._tell(progress)
-        except Exception as error:  # whoever is told may have ended, and samples are to be sent all the same
-            _LOG.warning("telling how the export does: %s", error)
+        except Exception as error:  # the receiver of reports may have ended; samples are sent anyway
+            _LOG.warning("reporting the export's progress: %s", error)
             return
-        self._told = Progress(progress.spool_bytes, progress.oldest_s, 0, 0)
+        self._reported = Progress(progress.spool_bytes, progress.oldest_s, 0, 0)
         with self._lock:
             self._taken -= taken
             self._refused -= refused

@@ -1,9 +1,9 @@
-"""Grafana is told when a run starts and ends and what its schedule changed: annotations, through POST /api/annotations.
+"""Annotates the start, end and scheduled changes of a run in Grafana, through POST /api/annotations.
 
-    run --tell--> marks that wait --(a thread)--> Grafana      taken | not now: again, a few times | refused: let go
+    run --tell--> marks that wait --(a thread)--> Grafana      taken | not now: tried again, a few times | refused: dropped
 
-It promises that no run waits for it or fails by it: telling is putting into a list, what Grafana does not take within a few tries
-is let go, and all that is said of it is a line in the log of a service. The dashboards' own marks come from Prometheus, and need none of this.
+No run waits for it or fails by it: a mark is put into a list; one that Grafana does not take within a few tries is dropped,
+with one line in the log of a service. The dashboards' own marks come from Prometheus, and do not need this.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _LOG = logging.getLogger("longhaul.grafana")
 
 _PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 _ANSWER_S = 3.0
-# At the end of a process, for all that still waits.
+# At the end of a process, for all waiting marks.
 _LAST_S = 2.0
 _AGAIN = (408, 429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One annotation: of no dashboard, found by its tags."""
+    """One annotation: without a dashboard, found by its tags."""
 
     time_ms: int
     text: str
     tags: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """What Grafana's API takes."""
+        """The body for Grafana's API."""
         return {"time": self.time_ms, "tags": list(self.tags), "text": self.text}
 
 
@@ -51,7 +51,7 @@ def start_of(run: Run, run_id: str, begin_ms: int, service: str = "") -> Mark:
 
 
 def end_of(run: Run, run_id: str, begin_ms: int, end_ms: int, status: str, service: str = "") -> list[Mark]:
-    """What changed until the run's end, and the end."""
+    """The changes until the run's end, and the end."""
     marks = [
         Mark(at_ms, f"{_named(run, run_id, service)}: {escape(one.text)}", _tags(run, run_id, "change"))
         for one in run_marks(run)
@@ -62,7 +62,7 @@ def end_of(run: Run, run_id: str, begin_ms: int, end_ms: int, status: str, servi
 
 
 def _named(run: Run, run_id: str, service: str) -> str:
-    """The run as people call it; Grafana shows a text as HTML."""
+    """The run's title; Grafana shows a text as HTML."""
     title = escape(run.title)
     return f'<a href="{escape(run_on_service(service, run_id))}">{title}</a>' if service else title
 
@@ -72,7 +72,7 @@ def _tags(run: Run, run_id: str, kind: str) -> tuple[str, ...]:
 
 
 class Teller:
-    """The way to one Grafana: marks are told in order, by a thread that is there while any wait."""
+    """Sends marks to one Grafana in order, by a thread that exists while any wait."""
 
     def __init__(self, grafana: Grafana, pauses_s: Sequence[float] = _PAUSES_S) -> None:
         self._grafana = grafana
@@ -83,7 +83,7 @@ class Teller:
         self._thread: threading.Thread | None = None
 
     def tell(self, marks: Sequence[Mark]) -> None:
-        """Returns at once."""
+        """Queue marks; returns at once."""
         with self._changed:
             self._waiting += marks
             if self._thread is None and self._waiting:
@@ -91,7 +91,7 @@ class Teller:
                 self._thread.start()
 
     def close(self) -> None:
-        """Leave what Grafana does not take at once."""
+        """Drop the marks that Grafana does not take at once."""
         with self._changed:
             self._closed_s = time.monotonic()
             self._changed.notify_all()
@@ -110,12 +110,12 @@ class Teller:
                     mark = self._waiting[0]
                 why = self._post(http, mark)
                 if why:
-                    _LOG.info("annotating in Grafana at %s: %s; let go: %s", self._grafana.url, why, mark.text)
+                    _LOG.info("annotating in Grafana at %s: %s; dropped: %s", self._grafana.url, why, mark.text)
                 with self._changed:
                     self._waiting.pop(0)
 
     def _post(self, http: httpx.Client, mark: Mark) -> str:
-        """Why Grafana did not take it; nothing where it did."""
+        """Why Grafana did not take it; empty if it did."""
         url = f"{self._grafana.url}/api/annotations"
         why = ""
         for pause_s in (*self._pauses_s, None):
@@ -126,7 +126,7 @@ class Teller:
             else:
                 if answer.is_success:
                     return ""
-                why = f"it answered {answer.status_code}"
+                why = f"it responded {answer.status_code}"
                 if answer.status_code not in _AGAIN:
                     return why
             if pause_s is None or self._over(pause_s):
@@ -134,7 +134,7 @@ class Teller:
         return why
 
     def _over(self, pause_s: float) -> bool:
-        """Pause; whether there is no time for another try."""
+        """Pause; returns whether there is no time for another try."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed_s is not None, pause_s)
         return self._closed_s is not None

@@ -1,4 +1,4 @@
-"""Where people see a run: the names of Grafana's dashboards, the links from a run to its dashboard and back, and those to the web page.
+"""Links to views of a run: the names of Grafana's dashboards, links from a run to its dashboard and back, and to the web page.
 
 The dashboards are made in dashboards/grafana/boards; both sides take these names from here.
 """
@@ -15,15 +15,15 @@ EXPERIMENT_BOARD = "longhaul-experiment"
 LAB_BOARD = "longhaul-lab"
 HOSTS_BOARD = "longhaul-hosts"
 
-# Where the web page shows one, below the service's address.
+# Paths of the web page's views, below the service's address.
 _RUN_VIEW = "/#/runs/"
 _EXPERIMENT_VIEW = "/#/experiments/"
 
 
 def run_in_grafana(grafana: str, experiment: str, run: str, begin_ms: int, end_ms: int) -> str:
     """The run's dashboard, at its time and with its variables filled in."""
-    asked = {"from": begin_ms, "to": end_ms, "var-experiment": experiment, "var-run": run}
-    return f"{grafana.rstrip('/')}/d/{RUN_BOARD}?{urlencode(asked)}"
+    query = {"from": begin_ms, "to": end_ms, "var-experiment": experiment, "var-run": run}
+    return f"{grafana.rstrip('/')}/d/{RUN_BOARD}?{urlencode(query)}"
 
 
 def run_on_service(service: str, run: str) -> str:

@@ -1,11 +1,11 @@
-"""What a page has been told of a run that goes on: samples in the order of time, up to a front that only rises.
+"""The settled samples of a running run, for pages: in the order of time, up to a front that only rises.
 
-    told ... told ... told | held back          everything before the front is settled, and never changes
+    settled ... settled | held back             everything before the front is settled, and never changes
                          front
 
-A page that has all before some time asks for what is after it, and gets every sample once, whoever read the trace, in how many pieces, and how
-often: a trace in virtual time that is read again, or made again by a guest that was started again, gives the same samples. By the real clock
-a second attempt is another run, and has a name of its own.
+A page that has all samples before some time requests the following ones, and gets every sample once, whoever read the trace, in how many pieces,
+and how often: a trace in virtual time that is read again, or made again by a restarted guest, gives the same samples. In real time
+a second attempt is another run, and has its own name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 # A series as timelines.py names it, and the number of its flow or link.
 Key = tuple[str, int]
 
-# What a page draws, of all that is told of a run: metric -> (series, how many of its units the metric's unit is).
+# The metrics that a page draws: metric -> (series, how many of its units the metric's unit is).
 SHOWN: dict[str, tuple[str, float]] = {
     "longhaul_flow_cwnd_packets": ("cwnd", 1.0),
     "longhaul_flow_ssthresh_packets": ("ssthresh", 1.0),
@@ -39,16 +39,16 @@ SHOWN: dict[str, tuple[str, float]] = {
 }
 LINK_SERIES = ("queue", "drops")
 
-# In virtual time, whoever reads a trace is told the same.
+# In virtual time, every reader of a trace gets the same samples.
 SAME_AGAIN = "v"
 _NICE_MS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000)
 _MOST_CELLS, _FEWEST_CELLS, _CELLS_OF_ALL = 6000, 600, 30_000
-# Steps are joined when there are more.
+# More steps than this are joined.
 _MOST_STEPS = 128
 
 
 def cell_of(run: Run) -> int:
-    """How many milliseconds a cell has, so that what a page gets of the whole run is what it can draw."""
+    """The length of a cell in milliseconds, so that a page gets as many samples of the whole run as it can draw."""
     duration_ms = run.duration_us // 1000
     most = max(_FEWEST_CELLS, min(_MOST_CELLS, _CELLS_OF_ALL // max(1, len(run.flows))))
     return next((cell for cell in _NICE_MS if duration_ms <= cell * most), -(-duration_ms // most))
@@ -63,7 +63,7 @@ class Step:
     series: dict[Key, tuple[Ints, Floats]]
 
     def part(self, begin_ms: int, longest_ms: int) -> Step:
-        """What of it is not before that time, for so long."""
+        """The part from that time on, for this long."""
         begin_ms = max(begin_ms, self.begin_ms)
         end_ms = min(self.end_ms, begin_ms + longest_ms)
         if (begin_ms, end_ms) == (self.begin_ms, self.end_ms):
@@ -74,50 +74,50 @@ class Step:
 
 
 class Told:
-    """Of one run. One thread tells, any number ask."""
+    """The settled samples of one run. One thread adds them, any number read them."""
 
     def __init__(self, attempt: str = SAME_AGAIN) -> None:
         self.attempt = attempt
         self.front_ms = 0
-        self._held: dict[Key, list[tuple[Ints, Floats]]] = {}
+        self._pending: dict[Key, list[tuple[Ints, Floats]]] = {}
         self._steps: list[Step] = []
         self._lock = threading.Lock()
 
     def begin_again(self, attempt: str) -> None:
-        """The run is made again, from its start; under another name it is another one."""
-        self._held = {}
+        """The run starts again; under another name it is another run."""
+        self._pending = {}
         if attempt == self.attempt == SAME_AGAIN:
             return
         with self._lock:
             self.attempt, self.front_ms, self._steps = attempt, 0, []
 
     def tell(self, settled: Sequence[Samples], front_ms: int) -> None:
-        """Take more samples, of which nothing is missing before this time."""
+        """Add samples, which are complete before this time."""
         for one in settled:
             metric, number = one.series
             if metric in SHOWN:
                 name, scale = SHOWN[metric]
                 some = one.bits != STALE
                 values = one.bits[some].view(np.float64) * scale
-                self._held.setdefault((name, number), []).append((one.ms[some], values))
+                self._pending.setdefault((name, number), []).append((one.ms[some], values))
         if front_ms <= self.front_ms:
             return
-        told: dict[Key, tuple[Ints, Floats]] = {}
-        for key, parts in self._held.items():
+        settled_now: dict[Key, tuple[Ints, Floats]] = {}
+        for key, parts in self._pending.items():
             ms, values = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-            # What was told before comes once more where the trace is read again.
+            # Earlier samples come again if the trace is read again.
             first, last = np.searchsorted(ms, [self.front_ms, front_ms])
             if first < last:
-                told[key] = ms[first:last], values[first:last]
-            self._held[key] = [(ms[last:], values[last:])]
+                settled_now[key] = ms[first:last], values[first:last]
+            self._pending[key] = [(ms[last:], values[last:])]
         with self._lock:
-            self._steps.append(Step(self.front_ms, front_ms, told))
+            self._steps.append(Step(self.front_ms, front_ms, settled_now))
             self.front_ms = front_ms
             if len(self._steps) > _MOST_STEPS:
                 self._steps = [joined(self._steps)]
 
     def since(self, begin_ms: int, longest_ms: int) -> Step | None:
-        """What was told from that time on, so long a part of it at once; None where there is nothing new."""
+        """The samples from that time on, at most this long a part at once; None without new ones."""
         with self._lock:
             steps = [step for step in self._steps if step.end_ms > begin_ms]
         if not steps:
@@ -126,7 +126,7 @@ class Told:
 
 
 def joined(steps: Sequence[Step]) -> Step:
-    """Steps that follow one another as one."""
+    """Join consecutive steps."""
     if len(steps) == 1:
         return steps[0]
     parts: dict[Key, list[tuple[Ints, Floats]]] = {}

@@ -1,10 +1,10 @@
-"""Every metric that Prometheus gets from Longhaul: its name, what it means, its labels. The one table of them.
+"""Every metric that Prometheus gets from Longhaul: its name, meaning and labels. This table is the only definition.
 
     RUN_METRICS       series of a run over time, by remote write, each sample with its own time (orchestrator/live)
     SERVICE_METRICS   what the service is doing, scraped from its /metrics (api/metrics.py)
 
-Whoever writes a metric writes it by this table, and docs, rules and dashboards are held against it by tests: a name that is
-changed on one side alone fails one.
+Every writer of a metric uses this table, and tests check docs, rules and dashboards against it: a name that is changed in only one
+place fails one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINK_LABELS = (*_RUN_LABELS, "host", "link")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. `about` says whose it is: a flow's, a link's, a whole run's, or the service's."""
+    """One metric. `about` is its subject: a flow's, a link's, a whole run's, or the service's."""
 
     name: str
     kind: str

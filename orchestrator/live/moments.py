@@ -1,10 +1,10 @@
-"""What happens at moments of a run rather than all the time: flows begin and stop, the schedule changes something.
+"""The events of a run as samples: flows start and stop, the schedule changes a setting.
 
 `longhaul_flow_active`       1 from when a flow is connected, and once a second, until it stops or is complete; there its series ends
-`longhaul_run_change_info`   1 when a change was made, with its words as a label
+`longhaul_run_change_info`   1 when a change was made, with its text as a label
 `longhaul_link_rate_bps`     the rate that a link is set to, from the start, at each change and once a second
 
-What is true for long is said once a second: a reader of Prometheus looks back for minutes, but not for the length of a run.
+A lasting state is repeated once a second: a query of Prometheus looks back for minutes, but not for the length of a run.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from longhaul.orchestrator.trace.records import (
 ACTIVE, LINK_RATE = "longhaul_flow_active", "longhaul_link_rate_bps"
 CHANGE, START = "longhaul_run_change_info", "longhaul_run_start_seconds"
 EVERY_MS = 1000
-# The bits of the NaN by which Prometheus knows that a series has ended.
+# The bits of the NaN by which Prometheus marks an ended series.
 STALE = np.uint64(0x7FF0000000000002)
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 # Metric, and the number of a flow or a link or of a moment of the schedule; milliseconds from the start; bits of the values.
-Told = tuple[str, int, Ints, Bits]
+SeriesSamples = tuple[str, int, Ints, Bits]
 
 
 class Moments:
@@ -44,7 +44,7 @@ class Moments:
     def __init__(self, run: Run) -> None:
         self._end_ms = run.duration_us // 1000
         self._flows = {flow.id for flow in run.flows}
-        # The moment of each change, by its place in the schedule.
+        # The moment of each change, by its index in the schedule.
         at_us = [mark.at_us for mark in run_marks(run)]
         self._moments = [at_us.index(change.at_us) for change in run.schedule]
         self._rates = {link.id: run.link_rates(link) for link in run.links}
@@ -52,7 +52,7 @@ class Moments:
         self._active: dict[int, int] = {}
         self._ended: dict[int, int] = {}
         self._changed: set[int] = set()
-        self._told_ms = -1
+        self._settled_ms = -1
 
     def arrive(self, events: Records) -> None:
         """Take more events."""
@@ -60,30 +60,30 @@ class Moments:
             ms = min(int(event["t_ns"]) // 1_000_000, self._end_ms)
             self._waiting.append((ms, int(event["what"]), int(event["id"]), int(event["value"])))
 
-    def settle(self, until_ns: int, newest_ns: int) -> Iterator[Told]:
-        """The samples before that time, before which no more events come; none from after the newest record."""
+    def settle(self, until_ns: int, newest_ns: int) -> Iterator[SeriesSamples]:
+        """The samples before that time, when no earlier event can arrive any more; none after the newest record."""
         until_ms = min(until_ns, newest_ns) // 1_000_000
-        if until_ms <= self._told_ms:
+        if until_ms <= self._settled_ms:
             return
         due = sorted((event for event in self._waiting if event[0] <= until_ms), key=itemgetter(0))
         self._waiting = [event for event in self._waiting if event[0] > until_ms]
         for ms, what, number, value in due:
             yield from self._happened(ms, what, number, value)
-        for flow, told_ms in self._active.items():
-            seconds = _seconds(told_ms, until_ms)
+        for flow, from_ms in self._active.items():
+            seconds = _seconds(from_ms, until_ms)
             if len(seconds):
                 self._active[flow] = int(seconds[-1])
                 yield ACTIVE, flow, seconds, _ones(len(seconds))
         for link, rates in self._rates.items():
             changed = np.array([begin_us // 1000 for begin_us, _, _ in rates], dtype=np.int64)
-            at = np.union1d(_seconds(self._told_ms // EVERY_MS * EVERY_MS, until_ms), changed)
-            at = at[(at > self._told_ms) & (at <= until_ms)]
+            at = np.union1d(_seconds(self._settled_ms // EVERY_MS * EVERY_MS, until_ms), changed)
+            at = at[(at > self._settled_ms) & (at <= until_ms)]
             if len(at):
                 bps = np.array([rate_bps for _, _, rate_bps in rates], dtype=np.float64)
                 yield LINK_RATE, link, at, bps[np.searchsorted(changed, at, side="right") - 1].view(np.uint64)
-        self._told_ms = until_ms
+        self._settled_ms = until_ms
 
-    def _happened(self, ms: int, what: int, number: int, value: int) -> Iterator[Told]:
+    def _happened(self, ms: int, what: int, number: int, value: int) -> Iterator[SeriesSamples]:
         if what == EVENT_CONNECTED and number in self._flows and number not in self._active:
             # A millisecond holds one sample of a series.
             ms = max(ms, self._ended.get(number, -1) + 1)
@@ -96,7 +96,7 @@ class Moments:
             seconds = _seconds(begun_ms, ms - 1)
             if len(seconds):
                 yield ACTIVE, number, seconds, _ones(len(seconds))
-            # One that lasts to the end of the run ends with all the others.
+            # A flow that lasts to the end of the run ends with all the others.
             if ms < self._end_ms:
                 yield ACTIVE, number, _at(ms), np.array([STALE])
         elif what in (EVENT_PATH_CHANGE, EVENT_FLOW_CHANGE) and value < len(self._moments):

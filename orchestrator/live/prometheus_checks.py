@@ -1,4 +1,4 @@
-"""What the Prometheus that is set lacks for what Longhaul wants of it: asked, not taken from anybody's configuration."""
+"""Checks whether the configured Prometheus fits Longhaul, by requests to it, not from a configuration file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 import yaml
 
-from longhaul.orchestrator.live.remote_write import EMPTY, RemoteWriter, Said, Verdict
+from longhaul.orchestrator.live.remote_write import EMPTY, RemoteWriter, Reply, Verdict
 from longhaul.orchestrator.system.errors import ServiceUnavailable
 from longhaul.orchestrator.system.settings import Prometheus
 
 _UNITS_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
-# A clock that is ahead by more puts samples where, to the server, nobody else's are yet.
+# A clock that is ahead by more sends samples from the server's future.
 _MOST_AHEAD_S = 5.0
 
 
 def lacking(server: Prometheus) -> list[tuple[str, str]]:
-    """Everything that is wrong with it, each with what to do about it."""
+    """All problems with it, each with a remedy."""
     writer = RemoteWriter(server)
     try:
         return list(_found(server, writer))
@@ -30,7 +30,7 @@ def lacking(server: Prometheus) -> list[tuple[str, str]]:
 
 def _found(server: Prometheus, writer: RemoteWriter) -> Iterator[tuple[str, str]]:
     ready = writer.ask("/-/ready")
-    # A message without a series: whoever takes it takes remote write.
+    # A message without a series: a server that accepts it accepts remote write.
     answer = writer.push(EMPTY)
     if answer.verdict is not Verdict.TAKEN:
         yield "a receiver of remote write", answer.why
@@ -41,17 +41,17 @@ def _found(server: Prometheus, writer: RemoteWriter) -> Iterator[tuple[str, str]
     if window_s is not None and window_s < server.window_s:
         remedy = (
             f"set storage.tsdb.out_of_order_time_window to {server.window_s // 60}m there (dashboards/prometheus.yml),"
-            " or LONGHAUL_PROMETHEUS_WINDOW to what it is"
+            " or LONGHAUL_PROMETHEUS_WINDOW to its value"
         )
         yield f"a window for the past of {server.window_s // 60} min (it has {window_s / 60:g})", remedy
 
 
-def _window_s(said: Said) -> float | None:
-    """Its out-of-order window; None where it does not tell, as servers of other kinds do not."""
-    if not said.well:
+def _window_s(reply: Reply) -> float | None:
+    """Its out-of-order window; None if it does not report one, like servers of other kinds."""
+    if not reply.well:
         return None
     try:
-        config = yaml.safe_load(json.loads(said.text)["data"]["yaml"])
+        config = yaml.safe_load(json.loads(reply.text)["data"]["yaml"])
         written = config.get("storage", {}).get("tsdb", {}).get("out_of_order_time_window", "0s")
     except (ValueError, KeyError, AttributeError, yaml.YAMLError):
         return None

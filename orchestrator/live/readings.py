@@ -1,8 +1,8 @@
-"""Which records each metric of a run is read from, and the labels of its series; the names are those of orchestrator/live/metrics.py.
+"""The records from which each metric of a run is read, and the labels of its series; the names are those of orchestrator/live/metrics.py.
 
-STATES   a field as it stood: of each cell of time its lowest and its highest value
-COUNTS   a counter: of each cell its last value
-RATES    how far counters rose in each cell, as bit/s
+STATES   a field's state: the lowest and the highest value of each cell of time
+COUNTS   a counter: the last value of each cell
+RATES    the rise of counters in each cell, as bit/s
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from longhaul.orchestrator.preview.changes import run_marks
 
 Floats = NDArray[np.float64]
 
-# Where an ACK measured no round trip.
+# The value of an ACK without a measured round trip.
 _NO_RTT = 0
 
 
@@ -66,7 +66,7 @@ class Rate:
     start_us: int
 
     def bits(self, run: Run, rises: Sequence[Floats]) -> Floats:
-        """How many bits these rises of the counters are."""
+        """The number of bits of these rises of the counters."""
         if self.fields == ("delivered", "acked_bytes"):
             packets, payload = rises
             return packets * frame_bytes(run, packets, payload) * 8
@@ -76,7 +76,7 @@ class Rate:
 
 
 def rates(run: Run) -> list[Rate]:
-    """Every rate of a run: TCP itself says what reached the receiver, of UDP the receiver counts it."""
+    """Every rate of a run: TCP reports the bytes that reached the receiver; for UDP the receiver counts them."""
     found = []
     for flow in run.flows:
         found.append(Rate(GOODPUT, "flow", flow.id, ("app_bytes",), flow.start_us))
@@ -88,13 +88,13 @@ def rates(run: Run) -> list[Rate]:
 
 
 def without_sack(run: Run, flow: Flow) -> bool:
-    """Whether Linux keeps the smoothed round trip alone: it measures single ones with SACK, which both ends must have."""
+    """Whether Linux keeps only the smoothed round trip: it measures single ones with SACK, which both ends must have."""
     of_node = {node.name: dict(node.sysctls) for node in run.nodes}
     return any(of_node[name].get("net/ipv4/tcp_sack") == "0" for name in (flow.from_node, flow.to_node))
 
 
 def labels(run: Run, run_id: str, metric: str, about: int = 0) -> dict[str, str]:
-    """The labels of a series, in the order of their names; one without a value is left out, as Prometheus has it."""
+    """The labels of a series, in the order of their names; those without a value are left out, as Prometheus requires."""
     values: dict[str, Any] = {"experiment": run.experiment, "run": run_id, "backend": run.backend}
     if BY_NAME[metric].about == "flow":
         flow = next(one for one in run.flows if one.id == about)

@@ -1,10 +1,10 @@
-"""Prometheus' remote write 1.0: samples as its protobuf message in snappy, and what the server says of them.
+"""Prometheus' remote write 1.0: samples as its protobuf message in snappy, and the server's responses.
 
     WriteRequest { repeated TimeSeries timeseries = 1 }        Label  { string name = 1; string value = 2 }
     TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2 }      Sample { double value = 1; int64 timestamp = 2 }
 
-A label block is encoded once a series, samples a series at a time, as rows of 18 bytes. It refuses to send anything that is later
-than now: a server takes a sample from the future, and from then on every present sample of everybody is too old for it.
+A label block is encoded once a series, samples a series at a time, as rows of 18 bytes. It refuses to send samples later than
+now: a server accepts a sample from the future, and then every present sample of any sender is too old for it.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from longhaul.orchestrator.live.downsampling import Bits, Ints
 from longhaul.orchestrator.system.errors import ServiceUnavailable
 from longhaul.orchestrator.system.settings import Prometheus
 
-# A request's size: an answer takes milliseconds, and of what is sent again little had arrived.
+# A request's size: a response takes milliseconds, and little is sent twice after an error.
 MOST_SAMPLES = 10_000
 # Six bytes of seven bits each: times from 1971 to 2109.
 _FIRST_MS, _LAST_MS = 2**35, 2**42 - 1
 _SAMPLE = np.frombuffer(bytes([0x12, 16, 0x09, *bytes(8), 0x10, *bytes(6)]), dtype=np.uint8)
 _TIMEOUT = httpx.Timeout(5.0, connect=2.0)
-_LONGEST_WORDS = 300
-# What Prometheus says, with whatever status, of samples that it will not take however often they are sent.
+_LONGEST_TEXT = 300
+# Prometheus' texts, with any status, for samples that it will never take.
 _FOR_GOOD = re.compile(
     r"too old sample|out of bounds|out of order|duplicate sample|not unique|too far in the future|label name",
     re.IGNORECASE,
 )
-# Nothing is wrong with the samples: the address, who asks, or the server's options are.
+# The samples are valid: the address, the credentials or the server's options are wrong.
 _UNSUITABLE = {
-    401: "it does not know who asks: set LONGHAUL_PROMETHEUS_TOKEN, or LONGHAUL_PROMETHEUS_USER and _PASSWORD",
-    403: "whoever asks may not write",
-    404: "it takes no remote write: start it with --web.enable-remote-write-receiver",
-    405: "it takes no remote write there: is LONGHAUL_PROMETHEUS the address of a Prometheus?",
+    401: "it requires authentication: set LONGHAUL_PROMETHEUS_TOKEN, or LONGHAUL_PROMETHEUS_USER and _PASSWORD",
+    403: "these credentials may not write",
+    404: "it does not accept remote write: start it with --web.enable-remote-write-receiver",
+    405: "it does not accept remote write there: check that LONGHAUL_PROMETHEUS is the address of a Prometheus",
 }
 
 
 class Verdict(Enum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -55,7 +55,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said; `why` is for people, `retry_after_s` where it asked for time."""
+    """A server's response; `why` is for users, `retry_after_s` if it requested a pause."""
 
     verdict: Verdict
     why: str = ""
@@ -63,8 +63,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """An answer to a question; how far this machine's clock is ahead of the server's, to within a second, 0 where it does not say."""
+class Reply:
+    """The reply to a query, and how far this machine's clock is ahead of the server's, to within a second, 0 if not reported."""
 
     well: bool
     text: str
@@ -73,7 +73,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A message ready to be sent, the time of its newest sample, and how many it has."""
+    """A message ready to be sent, the time of its newest sample, and their number."""
 
     body: bytes
     newest_ms: int
@@ -85,7 +85,7 @@ EMPTY = Request(bytes(cramjam.snappy.compress_raw(b"")), 0, 0)
 
 
 def label_block(labels: Mapping[str, str]) -> bytes:
-    """The labels of a series as they stand in front of its samples."""
+    """The encoded labels of a series, which precede its samples."""
     block = b""
     for name, value in labels.items():
         label = _field(1, name.encode()) + _field(2, value.encode())
@@ -94,7 +94,7 @@ def label_block(labels: Mapping[str, str]) -> bytes:
 
 
 def samples_block(ms: Ints, bits: Bits) -> bytes:
-    """Samples at these times, of these bits."""
+    """Encoded samples with these times and bits."""
     if not len(ms):
         return b""
     if ms.min() < _FIRST_MS or ms.max() > _LAST_MS:
@@ -149,11 +149,11 @@ class RemoteWriter:
         self._client = httpx.Client(base_url=server.url, headers=authorization, auth=basic, timeout=_TIMEOUT)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
     def push(self, request: Request) -> Answer:
-        """Send one; whatever happens is an answer."""
+        """Send one; every outcome is an answer."""
         early_s = request.newest_ms / 1000 - time.time()
         if early_s > 0:
             return Answer(Verdict.LATER, f"its newest sample lies {early_s:.3f} s in the future", early_s)
@@ -165,35 +165,35 @@ class RemoteWriter:
         try:
             response = self._client.post("/api/v1/write", content=request.body, headers=headers)
         except httpx.HTTPError as error:
-            return Answer(Verdict.LATER, f"it does not answer ({type(error).__name__}: {error})")
+            return Answer(Verdict.LATER, f"it does not respond ({type(error).__name__}: {error})")
         return _judged(response)
 
-    def ask(self, path: str) -> Said:
-        """What it says of itself."""
+    def ask(self, path: str) -> Reply:
+        """Query it."""
         try:
             response = self._client.get(path)
         except httpx.HTTPError as error:
-            what = f"it does not answer ({type(error).__name__}: {error})"
-            raise ServiceUnavailable("asking Prometheus at", self.url, what, "see whether it runs") from error
-        return Said(response.is_success, response.text, _ahead_s(response))
+            what = f"it does not respond ({type(error).__name__}: {error})"
+            raise ServiceUnavailable("asking Prometheus at", self.url, what, "check whether it runs") from error
+        return Reply(response.is_success, response.text, _ahead_s(response))
 
 
 def _ahead_s(response: httpx.Response) -> float:
     try:
-        said = parsedate_to_datetime(response.headers["date"]).timestamp()
+        server_s = parsedate_to_datetime(response.headers["date"]).timestamp()
     except (KeyError, ValueError):
         return 0.0
-    return time.time() - said
+    return time.time() - server_s
 
 
 def _judged(response: httpx.Response) -> Answer:
     if response.is_success:
         return Answer(Verdict.TAKEN)
-    words = " ".join(response.text.split())[:_LONGEST_WORDS]
-    said = f"{response.status_code} {words or response.reason_phrase}"
+    text = " ".join(response.text.split())[:_LONGEST_TEXT]
+    why = f"{response.status_code} {text or response.reason_phrase}"
     if response.status_code in _UNSUITABLE:
-        return Answer(Verdict.LATER, f"{_UNSUITABLE[response.status_code]} ({said})")
-    if _FOR_GOOD.search(words) or (response.is_client_error and response.status_code not in (408, 425, 429)):
-        return Answer(Verdict.REFUSED, said)
+        return Answer(Verdict.LATER, f"{_UNSUITABLE[response.status_code]} ({why})")
+    if _FOR_GOOD.search(text) or (response.is_client_error and response.status_code not in (408, 425, 429)):
+        return Answer(Verdict.REFUSED, why)
     waits = response.headers.get("retry-after", "")
-    return Answer(Verdict.LATER, said, float(waits) if waits.isascii() and waits.isdigit() else 0.0)
+    return Answer(Verdict.LATER, why, float(waits) if waits.isascii() and waits.isdigit() else 0.0)

@@ -1,8 +1,8 @@
-"""A kept run's samples, made of its stored trace by the rule of the live stream: the same bits at the same times.
+"""A kept run's samples, from its stored trace by the rule of the live stream: the same bits at the same times.
 
 samples_of(...)            in the order of time, a few seconds of the run at a time
-send(...)                  to Prometheus, now, waiting for the answers
-write_openmetrics(...)     into a file, for `promtool tsdb create-blocks-from openmetrics`: for what is too old to be sent
+send(...)                  to Prometheus, now, waiting for the responses
+write_openmetrics(...)     into a file, for `promtool tsdb create-blocks-from openmetrics`: for runs too old to be sent
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from longhaul.orchestrator.system.files import whole
 from longhaul.orchestrator.system.settings import Prometheus
 from longhaul.orchestrator.trace.records import Trace
 
-# So much of a run at a time: what is made of it, and not all of it at once, is in memory.
+# The part of a run processed at a time, so that not all of it is in memory at once.
 _PIECE_NS = 5_000_000_000
-# How long a server may be away before a person is told.
+# A server may be away this long before an error is raised.
 _PATIENCE_S, _AGAIN_S = 20.0, 0.5
 
 
 def pieces_of(trace: Trace, end_ns: int) -> Iterator[Trace]:
-    """A trace cut at the same times in all of its kinds, each kind in its order; the last piece has all that is left."""
+    """A trace cut at the same times in all of its kinds, each kind in its order; the last piece has the rest."""
     times = {kind: np.maximum.accumulate(records["t_ns"]) for kind, records in trace.kinds().items()}
     edges_ns = np.arange(_PIECE_NS, end_ns, _PIECE_NS, dtype=np.uint64)
     places = {kind: np.concatenate([[0], np.searchsorted(t_ns, edges_ns), [len(t_ns)]]) for kind, t_ns in times.items()}
@@ -52,7 +52,7 @@ def samples_of(downsampler: Downsampler, run: Run, trace: Trace) -> Iterator[lis
 
 
 def requests_of(run: Run, run_id: str, trace: Trace, span: Span) -> Iterator[Request]:
-    """The same as requests."""
+    """All samples of a run, as requests."""
     downsampler = Downsampler(run, run_id, span.resolution_ms)
     blocks: dict[Key, bytes] = {}
     for settled in samples_of(downsampler, run, trace):
@@ -62,7 +62,7 @@ def requests_of(run: Run, run_id: str, trace: Trace, span: Span) -> Iterator[Req
 
 
 def place_of(store: Store, run: Run, document: RunDocument, server: Prometheus | None) -> Span:
-    """Where a kept run lies: where it was put or was, else where there is room."""
+    """The time span of a kept run: its recorded one, else a free one."""
     run_id = document["run"]
     spans = Spans(store.database)
     if (known := Span.told(document.get("prometheus", {}))) is not None:
@@ -73,10 +73,10 @@ def place_of(store: Store, run: Run, document: RunDocument, server: Prometheus |
 
 
 def send(store: Store, document: RunDocument, server: Prometheus | None) -> PrometheusExport:
-    """Send a kept run, and say in its document where it lies; ExportError where it is too old, or is refused."""
+    """Send a kept run, and record its time span in its document; ExportError if it is too old, or is refused."""
     run_id = document["run"]
     if server is None:
-        hint = "set it to http://HOST:PORT of a Prometheus that takes remote write"
+        hint = "set it to http://HOST:PORT of a Prometheus that accepts remote write"
         raise PlanError("sending run", run_id, "LONGHAUL_PROMETHEUS is not set", hint)
     run = store.planned(run_id)
     span = place_of(store, run, document, server)
@@ -90,8 +90,8 @@ def send(store: Store, document: RunDocument, server: Prometheus | None) -> Prom
             samples += request.samples
     finally:
         writer.close()
-    told: PrometheusExport = {"samples": samples, "waiting": 0, "refused": 0}
-    return {**span.as_told(), **told}
+    counts: PrometheusExport = {"samples": samples, "waiting": 0, "refused": 0}
+    return {**span.as_told(), **counts}
 
 
 def _check_age(run_id: str, span: Span, server: Prometheus) -> None:
@@ -99,12 +99,12 @@ def _check_age(run_id: str, span: Span, server: Prometheus) -> None:
     if span.begin_ms >= earliest_ms(now_ms, server.window_s):
         return
     what = (
-        f"it lies {(now_ms - span.begin_ms) / 3_600_000:.1f} h back, and Prometheus takes what is younger than its"
+        f"it is {(now_ms - span.begin_ms) / 3_600_000:.1f} h old, and Prometheus accepts samples younger than its"
         f" out_of_order_time_window of {server.window_s / 3600:g} h"
     )
     hint = (
         f"write it with `longhaul export {run_id} --to openmetrics -o FILE`, and let"
-        " `promtool tsdb create-blocks-from openmetrics FILE DIRECTORY` make blocks of it in Prometheus' data directory"
+        " `promtool tsdb create-blocks-from openmetrics FILE DIRECTORY` convert it to blocks in Prometheus' data directory"
     )
     raise ExportError("sending run", run_id, what, hint)
 
@@ -119,13 +119,13 @@ def _push(writer: RemoteWriter, request: Request, run_id: str, before: int) -> N
         if answer.verdict is Verdict.REFUSED:
             raise ExportError("sending", subject, f"after {before} samples it refused one for good: {answer.why}")
         if time.monotonic() - begun_s > _PATIENCE_S:
-            hint = "see whether it runs; the same command sends all of it again, which changes nothing"
+            hint = "check whether it runs; the same command sends all samples again, without duplicates"
             raise ServiceUnavailable("sending", subject, f"{answer.why}, after {before} samples", hint)
         time.sleep(_AGAIN_S)
 
 
 def write_openmetrics(store: Store, document: RunDocument, server: Prometheus | None, output: Path) -> int:
-    """Write a kept run as OpenMetrics; how many samples. The mark of a series' end has no word there."""
+    """Write a kept run as OpenMetrics; returns the number of samples. The format has no end mark of a series."""
     run_id = document["run"]
     run = store.planned(run_id)
     span = place_of(store, run, document, server)

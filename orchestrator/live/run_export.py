@@ -1,9 +1,9 @@
-"""What a pipeline asks of the export: somebody beside each run, who may fail without the run noticing.
+"""The export of a pipeline's runs: one object for each run, which may fail without affecting the run.
 
-    Live                     of a process: where samples go, and where runs get their places from
-      `-- beside(run)        of a run: a stream for as long as it goes on, then what its document says of it
+    Live                     of a process: the destination of samples, and the source of runs' times
+      `-- export_of(run)     of a run: a stream while it runs, then the entry in its document
 
-A run that is kept already is not streamed: what is in Prometheus under its name is the kept one's. `longhaul export` replays it.
+A run that is kept already is not streamed: Prometheus has the kept run's samples under its name. `longhaul export` replays it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from longhaul.orchestrator.system.settings import Prometheus, Settings
 
 _LOG = logging.getLogger("longhaul.live")
 
-# A document waits so long for the last samples; what comes later is written into it later.
+# A document waits this long for the last samples; later ones are recorded in it later.
 _STREAM_S, _ANSWER_S, _LOOK_S = 1.0, 0.5, 0.02
-# What a run by the real clock takes at most beyond its duration, until its real place is known.
+# The most that a run in real time takes beyond its duration, until its real start is known.
 _MORE_MS = 60_000
 
 
-class Beside:
-    """One run's export, from before it begins until its document is written."""
+class RunExport:
+    """One run's export, from before its start until its document is written."""
 
     def __init__(self, live: Live, run: Run, run_id: str, places: list[Path]) -> None:
         self._live = live
@@ -65,13 +65,13 @@ class Beside:
             self._stream.end(whole=self._whole)
             if kind is not None:
                 if self._run.clock == "real":
-                    # Where it began is known when its first records are read.
+                    # Its start is known when its first records are read.
                     self._stream.wait(_STREAM_S)
                 self._stream.when_final(lambda outcome: None)
                 self._annotate("cancelled" if issubclass(kind, RunCancelled) else "failed")
 
     def watched(self, progress: RunProgress) -> RunProgress:
-        """The same, and what it is told is known here too."""
+        """The same progress, which also reports to this export."""
 
         def tell(reached_ns: int) -> None:
             if self._stream is not None:
@@ -81,7 +81,7 @@ class Beside:
         return tell
 
     def outcome(self) -> PrometheusExport:
-        """What the run's document says of its export, as far as it is known within a moment."""
+        """The entry of the run's document on its export, as far as known within a moment."""
         stream = self._stream
         if stream is None:
             return {"samples": 0, "waiting": 0, "refused": 0, "why": self._why}
@@ -92,7 +92,7 @@ class Beside:
         return stream.outcome()
 
     def close(self, outcome: PrometheusExport | None, status: str = "failed") -> None:
-        """The run is kept with this in its document, or has come to nothing; what is known later is noted down."""
+        """The run is kept with this entry in its document, or failed; later results are recorded later."""
         if self._stream is None:
             return
         self._annotate(status)
@@ -104,18 +104,18 @@ class Beside:
         self._live.note(self._run_id, final)
 
     def _annotate(self, status: str) -> None:
-        """Tell Grafana of the run's end, where it came to."""
+        """Annotate the run's end in Grafana, at the time that it reached."""
         stream = self._stream
         if stream is None or stream.begin_ms is None:
             return
         end_ms = stream.begin_ms + self._run.duration_us // 1000 if self._whole else stream.reached_ms
-        # One that ended before its first record ended where it began.
+        # A run that ended before its first record ended at its start.
         marks = end_of(self._run, self._run_id, stream.begin_ms, end_ms or stream.begin_ms, status, self._live.url)
         self._live.annotate(*marks)
 
 
 class Live:
-    """The export of the runs that this process carries out, to the end of the process."""
+    """The export of this process's runs, to the end of the process."""
 
     def __init__(self, settings: Settings, store: Store, tell: Callable[[Progress], None]) -> None:
         assert settings.prometheus is not None
@@ -136,32 +136,32 @@ class Live:
             self._teller.close()
 
     def annotate(self, *marks: Mark) -> None:
-        """Tell Grafana, if it is to be told, without waiting for it."""
+        """Annotate in Grafana, if configured, without waiting for it."""
         if self._teller is not None:
             self._teller.tell(marks)
 
-    def beside(self, run: Run, run_id: str, places: list[Path]) -> Beside | None:
-        """Somebody beside a run that begins; None where it is kept already."""
-        return None if self._store.find(run_id) is not None else Beside(self, run, run_id, places)
+    def export_of(self, run: Run, run_id: str, places: list[Path]) -> RunExport | None:
+        """The export of a starting run; None if it is kept already."""
+        return None if self._store.find(run_id) is not None else RunExport(self, run, run_id, places)
 
     def place(self, run: Run, run_id: str) -> int | None:
-        """Where a run begins in Prometheus' time; None where it goes by the real clock, and begins when it does."""
+        """The start of a run in Prometheus' time; None in real time, where it is its real start."""
         return place(Spans(self._store.database), run, run_id, self._server)
 
     def placed(self, run_id: str, outcome: PrometheusExport) -> None:
-        """Write down where a run by the real clock was."""
+        """Record the time span of a run in real time."""
         try:
             write_down(self._store, run_id, outcome)
         except LonghaulError as error:
             _LOG.warning("%s", error)
 
     def note(self, run_id: str, outcome: PrometheusExport) -> None:
-        """Write into a kept run's document what came of its export."""
+        """Record the export's outcome in a kept run's document."""
         note(self._store, run_id, outcome)
 
 
 class LiveElsewhere(Live):
-    """The same on a machine that has no record: the place of each run came with its order."""
+    """The same on a machine without a database: the time of each run came with its order."""
 
     def __init__(self, settings: Settings, tell: Callable[[Progress], None]) -> None:
         super().__init__(settings, Store(settings), tell)
@@ -169,28 +169,28 @@ class LiveElsewhere(Live):
 
     @contextmanager
     def expecting(self, run_id: str, begin_ms: int | None) -> Iterator[Self]:
-        """For as long as this run is carried out."""
+        """While this run is active."""
         self._begins[run_id] = begin_ms
         try:
             yield self
         finally:
             self._begins.pop(run_id, None)
 
-    def beside(self, run: Run, run_id: str, places: list[Path]) -> Beside | None:
-        return Beside(self, run, run_id, places) if run_id in self._begins else None
+    def export_of(self, run: Run, run_id: str, places: list[Path]) -> RunExport | None:
+        return RunExport(self, run, run_id, places) if run_id in self._begins else None
 
     def place(self, run: Run, run_id: str) -> int | None:
         return self._begins[run_id]
 
     def placed(self, run_id: str, outcome: PrometheusExport) -> None:
-        """The document says it to whoever keeps the record."""
+        """The document carries it to the machine with the database."""
 
     def note(self, run_id: str, outcome: PrometheusExport) -> None:
         _LOG.info("run %s in Prometheus: %s", run_id, outcome)
 
 
 def open_live(settings: Settings, store: Store) -> Live | None:
-    """The export of this process, if there is to be one; a spool that cannot be made is said, and runs go on without."""
+    """The export of this process, if configured; a spool that cannot be made is reported, and runs continue without it."""
     if settings.prometheus is None:
         return None
     counts = Counts(store.database)
@@ -206,7 +206,7 @@ def open_live(settings: Settings, store: Store) -> Live | None:
 
 
 def place(spans: Spans, run: Run, run_id: str, server: Prometheus) -> int | None:
-    """Choose a place for a run, or hold the present free for one that goes by the real clock."""
+    """Choose a time for a run, or reserve the present for one in real time."""
     length_ms = run.duration_us // 1000 + server.resolution_ms
     if run.clock == "real":
         now_ms = int(time.time() * 1000)
@@ -216,7 +216,7 @@ def place(spans: Spans, run: Run, run_id: str, server: Prometheus) -> int | None
 
 
 def note(store: Store, run_id: str, outcome: PrometheusExport) -> None:
-    """Write what came of a run's export into its document, and where it lies into the record."""
+    """Record the export's outcome in the run's document, and its time span in the database."""
     write_down(store, run_id, outcome)
     document = store.find(run_id)
     if document is not None and document.get("prometheus") != outcome:
@@ -224,6 +224,6 @@ def note(store: Store, run_id: str, outcome: PrometheusExport) -> None:
 
 
 def write_down(store: Store, run_id: str, outcome: PrometheusExport) -> None:
-    """Put a run's real place into the record."""
+    """Record a run's real time span in the database."""
     if (span := Span.told(outcome)) is not None:
         Spans(store.database).put(run_id, span)

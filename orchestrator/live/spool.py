@@ -1,10 +1,10 @@
-"""Requests on disk on their way to Prometheus, oldest first: what is in here outlives a server, and this process too.
+"""Requests on disk for Prometheus, oldest first: they outlive a restart of the server and of this process.
 
-    <home>/spool/<pid>-<random>/lock                                        held for as long as the process lives
+    <home>/spool/<pid>-<random>/lock                                        held as long as the process lives
     <home>/spool/<pid>-<random>/<number>-<newest ms>-<samples>-<run>.rw     a request, whole: it appears by rename
 
-What a process that died has left is taken over by the next one that looks. All of a home's requests together are bounded; one that does not
-fit is not taken, and whoever has it waits or says so.
+The next process that checks takes over the requests of a dead one. All of a home's requests together are bounded; one that does not
+fit is refused, and its sender waits or reports it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Spooled:
     run: str
     size: int
     since_s: float
-    # Left by a process that is gone: nobody here counts it as a stream's.
+    # Left by a dead process: it belongs to no stream of this process.
     inherited: bool
 
     def request(self) -> Request:
@@ -64,7 +64,7 @@ class Spool:
         self.look()
 
     def close(self) -> None:
-        """Leave what is here to the next process."""
+        """Leave the requests to the next process."""
         with self._changed:
             if not self._waiting:
                 shutil.rmtree(self.folder, ignore_errors=True)
@@ -76,12 +76,12 @@ class Spool:
         return self._bytes
 
     def oldest_s(self) -> float | None:
-        """When the first of those that wait was put here."""
+        """When the oldest waiting request was stored."""
         with self._changed:
             return self._waiting[0].since_s if self._waiting else None
 
     def put(self, request: Request, run: str) -> bool:
-        """Take a request in; False where it does not fit."""
+        """Store a request; False if it does not fit."""
         with self._changed:
             if self._bytes + self._others + len(request.body) > self._most:
                 return False
@@ -101,7 +101,7 @@ class Spool:
             return self._waiting[0] if self._waiting else None
 
     def remove(self, done: Spooled) -> None:
-        """Forget the first request, which has been dealt with."""
+        """Forget the first request, which is done."""
         with self._changed:
             assert self._waiting[0] is done
             self._waiting.popleft()
@@ -109,12 +109,12 @@ class Spool:
             done.file.unlink(missing_ok=True)
 
     def wake(self) -> None:
-        """Whoever waits for a request looks again."""
+        """Wake the threads that wait for a request."""
         with self._changed:
             self._changed.notify_all()
 
     def look(self) -> None:
-        """Now and then: take over what the dead have left, and count what the living have."""
+        """Periodically take over the requests of dead processes, and count those of living ones."""
         if time.monotonic() - self._looked_s < _LOOK_EVERY_S:
             return
         self._looked_s = time.monotonic()
@@ -129,7 +129,7 @@ class Spool:
                 except BlockingIOError:
                     others += sum(_size(file) for file in folder.glob(f"*{_SUFFIX}"))
                 except FileNotFoundError:
-                    # Its process ended just now, and left nothing.
+                    # Its process ended just now, without requests.
                     continue
         self._others = others
 

@@ -1,8 +1,8 @@
-"""One run on its way to Prometheus while it goes on: a thread beside it that reads its trace as it grows.
+"""Streams one run to Prometheus while it runs: a thread that reads its trace as it grows.
 
-It promises that the run notices nothing: it reads a file, at a lower priority, and whatever goes wrong here ends the export of this
-run and no more. Samples get the time `begin + t`: by the virtual clock `begin` is given, so that all of the run lies in the past;
-by the real one it is when the experiment began, as the first records tell: their last was taken when the file was last written to.
+The run is not affected: the thread reads a file, at a lower priority, and an error here only ends the export of this
+run. Samples get the time `begin + t`: in virtual time `begin` is allocated, so that all of the run lies in the past;
+in real time it is the start of the experiment, computed from the first records: the last of them was taken when the file was last written.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from longhaul.orchestrator.trace.tail import GrowingTrace
 _LOG = logging.getLogger("longhaul.live")
 
 _LOOK_EVERY_S = 0.2
-# Behind whatever else this machine does, but not last of all.
+# Below other work of this machine, but not the lowest.
 _NICE = 5
-# Records may be ahead of the wall clock by so much: clocks are read one after the other.
+# Records may be ahead of the wall clock by this much: clocks are read one after the other.
 _AHEAD_S = 1.0
-_FULL = "more waits for Prometheus than LONGHAUL_SPOOL_MB allows"
+_FULL = "more samples wait for Prometheus than LONGHAUL_SPOOL_MB allows"
 
 
 @dataclass(slots=True)
 class Tally:
-    """What has become of a run's samples."""
+    """The counts of a run's samples."""
 
     samples: int = 0
     waiting: int = 0
@@ -45,19 +45,19 @@ class Tally:
 
     @property
     def complete(self) -> bool:
-        """Whether Prometheus has all that there was."""
+        """Whether Prometheus has all samples."""
         return not self.why and not self.waiting and not self.refused
 
 
 def calm() -> None:
-    """Make this thread one that stands back."""
+    """Lower this thread's priority."""
     thread = threading.get_native_id()
-    # Who has been told to stand back further must not come forward: it would take a right.
+    # A thread with a lower priority keeps it: raising it needs a privilege.
     os.setpriority(os.PRIO_PROCESS, thread, max(_NICE, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 class Stream:
-    """The samples of a run that goes on. `put` takes a request, and says whether there was room for it."""
+    """The samples of a running run. `put` takes a request, and returns whether there was room for it."""
 
     def __init__(
         self,
@@ -90,27 +90,27 @@ class Stream:
 
     @property
     def done(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether no more samples come."""
         return not self._thread.is_alive()
 
     @property
     def reached_ms(self) -> int | None:
-        """The time of the newest of its records, where it is known."""
+        """The time of the newest of its records, if known."""
         reached_ns = min(max(self._downsampler.newest_ns, self._came_ns), self._run.duration_us * 1000)
         return None if self.begin_ms is None or reached_ns < 0 else self.begin_ms + reached_ns // 1_000_000
 
     def when_begun(self, call: Callable[[int], None]) -> None:
-        """Tell where it begins: now, or by the real clock when its first records have come."""
+        """Report its start: now, or in real time after its first records."""
         self._on_begin = call
         if self.begin_ms is not None:
             call(self.begin_ms)
 
     def came(self, reached_ns: int) -> None:
-        """So far the run has come, whatever of it was read: the trace of one that is cut off may go before the first look."""
+        """Note how far the run has come, also if it was not read yet: the trace of a cancelled run may go before the first read."""
         self._came_ns = reached_ns
 
     def end(self, *, whole: bool) -> None:
-        """The run is over, to its end or not; its files may go. The first word counts."""
+        """The run is over, to its end or not; its files may go. The first call counts."""
         if self._over.is_set():
             return
         with self._finding:
@@ -122,11 +122,11 @@ class Stream:
         self._over.set()
 
     def wait(self, longest_s: float | None = None) -> None:
-        """Until all of it has been handed over."""
+        """Wait until all samples have been handed over."""
         self._thread.join(longest_s)
 
     def outcome(self) -> PrometheusExport:
-        """What a run's document says of it: where it lies in Prometheus, and what of it is there."""
+        """The entry of a run's document: its time span in Prometheus, and its counts."""
         tally = self.tally
         found: PrometheusExport = {"samples": tally.samples, "waiting": tally.waiting, "refused": tally.refused}
         if self.begin_ms is not None:
@@ -137,12 +137,12 @@ class Stream:
         return found
 
     def when_final(self, call: Callable[[PrometheusExport], None]) -> None:
-        """Tell when nothing waits any more, unless this process ends before."""
+        """Report when no sample waits any more, unless this process ends before."""
         self._on_final = call
         self.settle()
 
     def settle(self) -> None:
-        """Look whether nothing waits any more."""
+        """Check whether any sample still waits."""
         with self._settling:
             call = self._on_final
             if call is None or not self.done or self.tally.waiting:
@@ -163,13 +163,13 @@ class Stream:
         except OSError as error:
             what = f"{error.filename or 'its trace'}: {error.strerror or error}"
             self._give_up(str(ExportError("exporting", f"run {self.run_id}", what, replay_hint(self.run_id))))
-        except Exception as error:  # nothing that is wrong here may be the run's fault
+        except Exception as error:  # an error here must not fail the run
             self._give_up(f"exporting run {self.run_id}: {type(error).__name__}: {error}; please report this")
         finally:
             self._trace.close()
 
     def _read(self) -> bool:
-        """One look; whether it was the last."""
+        """Read once; returns whether it was the last time."""
         over = self._over.wait(_LOOK_EVERY_S)
         with self._finding:
             self._trace.find()
@@ -191,11 +191,11 @@ class Stream:
             ahead_s = ((self.begin_ms or 0) * 1_000_000 + reached_ns - time.time_ns()) / 1e9
             if ahead_s > _AHEAD_S:
                 what = f"its trace is {ahead_s:.1f} s ahead of this machine's clock"
-                raise ExportError("exporting", f"run {self.run_id}", what, "see whether that clock was set back")
+                raise ExportError("exporting", f"run {self.run_id}", what, "check whether that clock was set back")
         self._send(settled)
 
     def _begin_again(self) -> None:
-        """Its guest died and was started once more: the same again by the virtual clock, by the real one another time."""
+        """Its guest died and was restarted: the same samples in virtual time, another start in real time."""
         if self._run.clock == "real":
             self._send(self._downsampler.finish(at_the_end=False))
             self.begin_ms = None
@@ -210,7 +210,7 @@ class Stream:
         begin_ms = self.begin_ms
         for request in requests((self._blocks[one.series], *one.placed(begin_ms)) for one in settled):
             while not self._put(self, request):
-                # A run that still goes on loses nothing: its trace is there to be read later.
+                # A running run loses no samples: its trace can be read later.
                 if self._over.wait(_LOOK_EVERY_S):
                     raise ExportError("exporting", f"run {self.run_id}", _FULL, replay_hint(self.run_id))
             self.tally.samples += request.samples
@@ -221,5 +221,5 @@ class Stream:
 
 
 def replay_hint(run_id: str) -> str:
-    """How a kept run gets to Prometheus later."""
-    return f"once it is kept, `longhaul export {run_id} --to prometheus` sends all of it"
+    """The command that sends a kept run to Prometheus later."""
+    return f"once it is kept, `longhaul export {run_id} --to prometheus` sends all its samples"

@@ -1,9 +1,9 @@
-"""A run that goes on, read for whoever looks at it: from its folder among those in the making, as its trace grows.
+"""Reads a running run for its viewers: from its staging folder, as its trace grows.
 
     staging/*/<run>-*/      found -- GrowingTrace -- Downsampler --> Told (live_series.py)
-                            gone     moved to where runs are kept, or its process has died and it is made again elsewhere
+                            gone     moved to the kept runs, or its process died and it is made again elsewhere
 
-It only reads, and only while somebody looks: a run costs nothing more for being one that could be looked at. Runs of other machines have no
+It only reads, and only while a viewer is connected: a run without viewers costs nothing more. Runs of other machines have no
 folder here.
 """
 
@@ -19,12 +19,12 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.tail import GrowingTrace
 
-# In virtual time records come in their order, but for those of a tick; real clocks are read one after the other.
+# In virtual time records come in their order, except for those of a tick; real clocks are read one after the other.
 _SLACK_NS = {"virtual": 20_000_000, "real": 500_000_000}
 
 
 def folder_of(home: Path, run_id: str) -> Path | None:
-    """Where a run is made right now, if it is on this machine; the newest, where a dead process has left another."""
+    """The staging folder of a running run, if it is on this machine; the newest, if a dead process has left another."""
     found: list[tuple[int, Path]] = []
     for folder in (home / "staging").glob(f"*/{run_id}-*"):
         try:
@@ -35,7 +35,7 @@ def folder_of(home: Path, run_id: str) -> Path | None:
 
 
 class GrowingRun:
-    """One attempt at a run, in its folder. `look` is to be called again and again, by one thread."""
+    """One attempt at a run, in its folder. `look` is called repeatedly, by one thread."""
 
     def __init__(self, run: Run, run_id: str, folder: Path, places: Sequence[Path], told: Told) -> None:
         self._run, self._run_id, self._told = run, run_id, told
@@ -46,12 +46,12 @@ class GrowingRun:
         self._begin()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close its trace."""
         self._trace.close()
 
     def look(self) -> bool:
-        """Read what is new; False where the folder is gone: nothing more will come."""
-        # Asked before: what is written until the folder goes is in the file that is open.
+        """Read new records; False if the folder is gone, so that no more will come."""
+        # Checked before: records written until the folder goes are in the open file.
         there = self._folder.is_dir()
         self._trace.find()
         for piece in self._trace.read():
@@ -63,11 +63,11 @@ class GrowingRun:
 
     @property
     def reached_ms(self) -> int:
-        """How far this attempt is, whatever an earlier one has told."""
+        """The progress of this attempt, independent of an earlier one."""
         return self._front_ms()
 
     def finish(self, *, whole: bool) -> None:
-        """Tell what is left: the run has ended, at its end or before."""
+        """Add the rest: the run has ended, at its end or before."""
         self._told.tell(self._downsampler.finish(at_the_end=whole), self._run.duration_us // 1000 + 1)
 
     def _begin(self) -> None:
@@ -76,14 +76,14 @@ class GrowingRun:
         self._told.begin_again(SAME_AGAIN if self._run.clock == "virtual" else attempt)
 
     def _front_ms(self) -> int:
-        """Cells before it are whole, and the rates at their ends known: ticks come a little late."""
+        """Cells before it are complete, and the rates at their ends known: ticks are slightly late."""
         tick_us = max(self._run.trace.tick_us, self._run.trace.ack_us)
         settled_ns = self._downsampler.newest_ns - _SLACK_NS[self._run.clock] - tick_us * 1000
         return max(0, settled_ns) // (self.cell_ms * 1_000_000) * self.cell_ms
 
 
 def growing_run(settings: Settings, run: Run, run_id: str, made_as: str, told: Told) -> GrowingRun | None:
-    """The run as it is made on this machine right now, under this id; None where it is not."""
+    """The run with this id in progress on this machine; None if there is none."""
     folder = folder_of(settings.home, made_as)
     if folder is None or not (folder / "run.json").exists():
         return None

@@ -177,14 +177,14 @@ def by_hand(
     live = open_live(lab, Store(lab))
     assert live is not None
     with live:
-        beside = live.beside(run, RUN_ID, backend.growing_traces(run, directory))
-        assert beside is not None
-        with beside:
+        export = live.export_of(run, RUN_ID, backend.growing_traces(run, directory))
+        assert export is not None
+        with export:
             directory.mkdir()
             (directory / "run.json").write_text(json.dumps(run.as_json()))
             backend.run(run, directory, at)
-        outcome = beside.outcome()
-        beside.close(None)
+        outcome = export.outcome()
+        export.close(None)
     write_traces(directory, read_trace(directory / "trace.bin"))
     wanted, count = samples_in(run, RUN_ID, read_traces(directory), outcome)
     found = prometheus.stored(RUN_ID, outcome["begin_ms"], outcome["end_ms"] + outcome["resolution_ms"])

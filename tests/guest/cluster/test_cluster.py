@@ -203,7 +203,7 @@ def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
         assert lab.finish(experiment)["done"] == 1
     worker.wait_until_it_says("slots at", times=2)
     (why, *_) = [event["data"]["why"] for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
-    assert "the scheduler is gone" in why or "did not answer" in why
+    assert "the scheduler is gone" in why or "did not respond" in why
     attempts = {event["data"]["attempt"] for event in lab.events(experiment, "run.started")}
     assert attempts == {1}, "that was no attempt of the run's"
     assert lab.events(experiment, "run.retried") == []

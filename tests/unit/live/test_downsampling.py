@@ -38,17 +38,17 @@ def acks(*points: tuple[float, int], flow: int = 0, **more: int) -> list[dict[st
     return [{"t_ns": round(ms * 1e6), "id": flow, "cwnd": cwnd, **more} for ms, cwnd in points]
 
 
-def test_a_cell_keeps_its_extremes_where_they_were() -> None:
+def test_a_cell_keeps_its_extremes_at_their_times() -> None:
     trace = trace_of(ack=acks((0, 10), (3, 50), (5.5, 2), (9, 20), (12, 7), (15, 7), (31, 1)))
     assert values(samples(plain_run(), trace)[CWND]) == [(3, 50.0), (5, 2.0), (12, 7.0), (31, 1.0)]
 
 
-def test_two_of_one_millisecond_have_places_of_their_own() -> None:
+def test_two_extremes_of_one_millisecond_get_separate_times() -> None:
     trace = trace_of(ack=acks((3.1, 50), (3.2, 2), (19.1, 4), (19.9, 8), (40, 1)))
     assert values(samples(plain_run(), trace)[CWND]) == [(3, 50.0), (4, 2.0), (18, 4.0), (19, 8.0), (40, 1.0)]
 
 
-def test_what_is_no_value_has_no_sample() -> None:
+def test_a_missing_value_has_no_sample() -> None:
     first = {"ssthresh": 2**31 - 1, "pacing_Bps": 2**64 - 1, "rtt_us": 0}
     then = {"ssthresh": 30, "pacing_Bps": 1000, "rtt_us": 40_000}
     trace = trace_of(ack=[*acks((1, 10), **first), *acks((21, 11), **then)])
@@ -70,7 +70,7 @@ def test_a_web_users_connections_are_one_counter() -> None:
     assert [value for _, value in values(found)] == [2, 3, 3, 6]
 
 
-def test_goodput_is_what_arrived_in_each_cell() -> None:
+def test_goodput_is_the_rate_of_arrivals_in_each_cell() -> None:
     run = plain_run()
     found = samples(run, trace_of(flow=steady(0, 1_000_000, 1.0, 3.0)))
     rate = dict(values(found[GOODPUT, 0]))
@@ -101,7 +101,7 @@ def test_a_run_has_its_mark_every_second_and_all_series_end() -> None:
     assert {int(one.ms[-1]) for one in found.values()} == {10_010}
 
 
-def test_records_after_the_end_are_of_the_end() -> None:
+def test_records_after_the_end_count_at_the_end() -> None:
     found = samples(plain_run(), trace_of(ack=acks((9_999, 1), (10_070, 3))))
     assert values(found[CWND]) == [(9999, 1.0), (10_000, 3.0)]
 
@@ -116,7 +116,7 @@ def test_a_run_that_broke_off_ends_where_it_did() -> None:
     assert Downsampler(run, RUN_ID).finish(at_the_end=False) == []
 
 
-def test_records_of_strangers_are_left_out() -> None:
+def test_records_of_unknown_flows_are_left_out() -> None:
     found = samples(plain_run(), trace_of(ack=acks((5, 1), flow=77), link=[{"t_ns": 5, "id": 9, "drops": 3}]))
     assert not {key for key in found if key[1] in (9, 77)}
 

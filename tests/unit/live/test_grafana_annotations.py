@@ -1,4 +1,4 @@
-"""What Grafana is told of a run, and that nobody waits for it: against a server that speaks POST /api/annotations."""
+"""The annotations of a run in Grafana, which no run waits for: against a server with POST /api/annotations."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ def test_known_documents_of_a_run(run: Run) -> None:
     ]
 
 
-def test_what_a_run_did_not_come_to_is_not_told(run: Run) -> None:
+def test_changes_after_a_runs_end_are_not_sent(run: Run) -> None:
     marks = end_of(run, RUN_ID, BEGIN_MS, BEGIN_MS + 20_000, "failed")
     assert [mark.time_ms - BEGIN_MS for mark in marks] == [15_000, 20_000]
 
 
-def test_a_text_leads_back_to_the_service_and_is_no_html_otherwise() -> None:
+def test_a_text_links_to_the_service_and_has_no_other_html() -> None:
     experiment = load_experiment("quick", ["experiment=a-b"])
     run = compile_plan(experiment).runs[0]
     text = start_of(run, RUN_ID, 0, "https://lab.example/a&b").text
     assert text == f'<a href="https://lab.example/a&amp;b/#/runs/{RUN_ID}">a-b seed 1</a> starts'
 
 
-def test_marks_are_posted_as_the_api_has_it_and_in_order(grafana: Grafana, heard: Heard) -> None:
+def test_marks_are_posted_in_the_apis_format_and_in_order(grafana: Grafana, heard: Heard) -> None:
     teller = Teller(grafana)
     marks = [Mark(BEGIN_MS + number, f"mark {number}", ("longhaul", "x")) for number in range(5)]
     teller.tell(marks[:3])
@@ -86,7 +86,7 @@ def test_marks_are_posted_as_the_api_has_it_and_in_order(grafana: Grafana, heard
         assert headers["Content-Type"] == "application/json"
 
 
-def test_what_may_go_better_in_a_moment_is_tried_again(grafana: Grafana, heard: Heard) -> None:
+def test_a_temporary_failure_is_tried_again(grafana: Grafana, heard: Heard) -> None:
     heard.answers = [503, 429, 200]
     teller = Teller(grafana, (0.01, 0.01, 0.01))
     teller.tell([Mark(1, "first", ()), Mark(2, "second", ())])
@@ -96,7 +96,7 @@ def test_what_may_go_better_in_a_moment_is_tried_again(grafana: Grafana, heard: 
 
 
 @pytest.mark.parametrize(("status", "times"), [(401, 1), (403, 1), (400, 1), (500, 3)])
-def test_what_is_refused_is_let_go_in_silence(
+def test_a_refused_mark_is_dropped_silently(
     status: int,
     times: int,
     grafana: Grafana,
@@ -111,14 +111,14 @@ def test_what_is_refused_is_let_go_in_silence(
         heard.wait(times + 1)
         teller.close()
     assert [body["text"] for _, _, body in heard.asked] == ["first"] * times + ["second"]
-    assert [(record.levelname, f"it answered {status}" in record.message) for record in caplog.records] == [
+    assert [(record.levelname, f"it responded {status}" in record.message) for record in caplog.records] == [
         ("INFO", True)
     ]
     assert "glsa_secret" not in caplog.text + str(grafana)
     assert capfd.readouterr().err == ""
 
 
-def test_nobody_waits_for_a_grafana_that_does_not_answer(grafana: Grafana, heard: Heard) -> None:
+def test_no_run_waits_for_a_grafana_that_does_not_respond(grafana: Grafana, heard: Heard) -> None:
     heard.go_on.clear()
     teller = Teller(grafana)
     teller.tell([Mark(1, "first", ())])
@@ -129,7 +129,7 @@ def test_nobody_waits_for_a_grafana_that_does_not_answer(grafana: Grafana, heard
     assert [body["text"] for _, _, body in heard.asked] == ["first"]
 
 
-def test_a_grafana_that_is_not_there_costs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_grafana_has_no_effect(capfd: pytest.CaptureFixture[str]) -> None:
     teller = Teller(Grafana("http://127.0.0.1:1", "glsa_secret"), (0.01,))
     teller.tell([Mark(1, "first", ())])
     teller.close()

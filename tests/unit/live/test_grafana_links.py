@@ -32,12 +32,12 @@ def test_known_addresses() -> None:
     )
 
 
-def test_a_name_stays_what_it_is() -> None:
+def test_a_name_is_unchanged_in_a_link() -> None:
     link = run_in_grafana("https://lab.example", "a&var-run=b #c", RUN_ID, BEGIN_MS, END_MS)
     assert parse_qs(urlsplit(link).query)["var-experiment"] == ["a&var-run=b #c"]
 
 
-def test_a_run_leads_to_grafana_where_one_is_set_and_the_run_has_a_place(tmp_path: Path) -> None:
+def test_a_run_links_to_grafana_if_one_is_set_and_the_run_has_a_time(tmp_path: Path) -> None:
     settings = replace(load_settings(), home=tmp_path, database="", grafana=None)
     of_grafana = replace(settings, grafana=Grafana("https://lab.example"))
     link = run_in_grafana("https://lab.example", "path-change", RUN_ID, BEGIN_MS, END_MS)

@@ -1,4 +1,4 @@
-"""What is said of moments of a run: known answers, and the same however the trace comes in pieces."""
+"""Samples of a run's events: known values, independent of the pieces of the trace."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ ENDED = None
 FIRST_MS = 90
 
 
-def events(*told: tuple[float, int, int, int]) -> Records:
+def events(*settled: tuple[float, int, int, int]) -> Records:
     """(milliseconds, what, id, value)."""
-    records = np.zeros(len(told), dtype=TRACE_KINDS["event"])
-    for record, (ms, what, number, value) in zip(records, told, strict=True):
+    records = np.zeros(len(settled), dtype=TRACE_KINDS["event"])
+    for record, (ms, what, number, value) in zip(records, settled, strict=True):
         record["t_ns"], record["what"], record["id"], record["value"] = ms * 1_000_000, what, number, value
     return records
 
@@ -49,13 +49,13 @@ WHOLE = events(
     (60_000.001, EVENT_END, 0xFFFF, 0),
 )
 
-Told = dict[tuple[str, int], list[tuple[int, float | None]]]
+SeriesSamples = dict[tuple[str, int], list[tuple[int, float | None]]]
 
 
-def told(*pieces: tuple[Records, float]) -> Told:
-    """All that is said, when events come in pieces, each followed by what is settled until then."""
+def settled(*pieces: tuple[Records, float]) -> SeriesSamples:
+    """All samples, when events arrive in pieces, each followed by settling."""
     moments = Moments(RUN)
-    found: Told = {}
+    found: SeriesSamples = {}
     for records, until_ms in pieces:
         moments.arrive(records)
         until_ns = int(until_ms * 1e6)
@@ -66,7 +66,7 @@ def told(*pieces: tuple[Records, float]) -> Told:
 
 
 def test_known_answers() -> None:
-    found = told((WHOLE, 60_000))
+    found = settled((WHOLE, 60_000))
     assert found[ACTIVE, 0] == [(FIRST_MS + 1000 * second, 1.0) for second in range(60)]
     assert found[ACTIVE, 1] == [*((10_044 + 1000 * second, 1.0) for second in range(30)), (40_000, ENDED)]
     assert [found[CHANGE, moment] for moment in range(3)] == [[(15_000, 1.0)], [(30_000, 1.0)], [(45_000, 1.0)]]
@@ -75,21 +75,23 @@ def test_known_answers() -> None:
     assert [bps for _, bps in rates] == [40e6] * 15 + [20e6] * 46
 
 
-def test_a_change_is_said_in_its_words() -> None:
-    told_of = {"__name__": CHANGE, "backend": "sandbox", "experiment": "path-change", "run": "x"}
+def test_a_change_has_its_text_as_a_label() -> None:
+    change_labels = {"__name__": CHANGE, "backend": "sandbox", "experiment": "path-change", "run": "x"}
     texts = ("20 Mbit/s", "delay 50 ms, reverse delay 60 ms", "losses in bursts")
-    assert [labels(RUN, "x", CHANGE, moment) for moment in range(3)] == [told_of | {"change": text} for text in texts]
+    assert [labels(RUN, "x", CHANGE, moment) for moment in range(3)] == [
+        change_labels | {"change": text} for text in texts
+    ]
 
 
-def test_nothing_is_said_of_what_a_run_did_not_come_to() -> None:
-    found = told((WHOLE[:3], 20_000))
+def test_events_after_a_runs_end_have_no_samples() -> None:
+    found = settled((WHOLE[:3], 20_000))
     assert found[ACTIVE, 0][-1] == (FIRST_MS + 19_000, 1.0)
     assert found[LINK_RATE, 0][-1] == (20_000, 20e6)
     assert (CHANGE, 1) not in found
 
 
 def test_a_flow_that_ends_at_once_or_comes_again_has_one_sample_a_millisecond() -> None:
-    found = told(
+    found = settled(
         (
             events(
                 (5.1, EVENT_CONNECTED, 0, 0),
@@ -104,9 +106,9 @@ def test_a_flow_that_ends_at_once_or_comes_again_has_one_sample_a_millisecond() 
     assert found[ACTIVE, 0] == [(5, 1.0), (6, ENDED), (7, 1.0), (9, ENDED)]
 
 
-def test_strangers_are_not_said() -> None:
+def test_unknown_flows_have_no_samples() -> None:
     odd = events((1, EVENT_CONNECTED, 77, 0), (2, EVENT_PATH_CHANGE, 0xFFFF, 99), (3, 250, 0, 0))
-    assert set(told((odd, 100))) == {(LINK_RATE, 0)}
+    assert set(settled((odd, 100))) == {(LINK_RATE, 0)}
 
 
 @settings(max_examples=60)
@@ -120,10 +122,10 @@ def test_pieces_make_no_difference(cuts: list[int], slack_ms: int) -> None:
         end = int(np.searchsorted(WHOLE["t_ns"], edge * 1_000_000))
         pieces.append((WHOLE[begin:end], max(0.0, edge - 1 - slack_ms)))
         begin = end
-    assert told(*pieces, (WHOLE[begin:], 60_000)) == told((WHOLE, 60_000))
+    assert settled(*pieces, (WHOLE[begin:], 60_000)) == settled((WHOLE, 60_000))
 
 
-def test_where_a_run_begins_is_a_value_of_its_own() -> None:
+def test_the_start_of_a_run_is_a_value() -> None:
     bits = np.array([np.float64(0).view(np.uint64), STALE])
     start = Samples((START, 0), np.array([0, 1000]), bits)
     ms, placed = start.placed(1_700_000_000_250)

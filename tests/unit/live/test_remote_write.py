@@ -34,7 +34,7 @@ def test_the_mark_of_an_end_keeps_its_bits() -> None:
     assert found[3:11] == bytes.fromhex("020000000000f07f")
 
 
-def test_times_that_cannot_be_are_refused() -> None:
+def test_impossible_times_are_refused() -> None:
     for ms in (-1, 0, 2**42):
         with pytest.raises(ValueError, match="milliseconds since 1970"):
             samples_block(np.array([ms]), np.array([0], dtype=np.uint64))

@@ -11,7 +11,7 @@ from longhaul.orchestrator.live.spool import Spool
 from longhaul.orchestrator.system.locks import locked
 
 
-def test_a_process_that_ends_meanwhile_takes_its_spool_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ends_meanwhile_removes_its_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leaving = tmp_path / "spool" / "1-leaving"
     leaving.mkdir(parents=True)
 

@@ -59,7 +59,7 @@ def whole(run: Run, name: str) -> set[tuple[bytes, bytes]]:
     return taken.samples()
 
 
-def test_a_stream_hands_over_what_a_replay_does(tmp_path: Path) -> None:
+def test_a_stream_sends_the_samples_of_a_replay(tmp_path: Path) -> None:
     run, trace, _ = recorded("lossy_pair")
     taken, file = Taken(), tmp_path / "trace.bin"
     file.write_bytes(LOSSY[: len(LOSSY) // 2])
@@ -79,7 +79,7 @@ def test_a_stream_hands_over_what_a_replay_does(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_how_far_a_run_came_is_known_where_its_trace_went_before_the_first_look(tmp_path: Path) -> None:
+def test_a_runs_progress_is_known_if_its_trace_is_removed_before_the_first_read(tmp_path: Path) -> None:
     one = stream(recorded("lossy_pair")[0], tmp_path / "trace.bin", Taken())
     one.came(1_500_000_000)
     one.end(whole=False)
@@ -104,7 +104,7 @@ def test_a_guest_that_is_started_again_sends_the_same_again(tmp_path: Path) -> N
     assert one.outcome()["begin_ms"] == BEGIN_MS
 
 
-def test_by_the_real_clock_a_second_attempt_is_another_time(tmp_path: Path) -> None:
+def test_in_real_time_a_second_attempt_has_another_time(tmp_path: Path) -> None:
     run = recorded("real_clock")[0]
     taken, file = Taken(), tmp_path / "trace.bin"
     file.write_bytes(REAL[: len(REAL) // 2])
@@ -138,7 +138,7 @@ def test_a_trace_that_is_ahead_of_the_clock_is_not_followed(tmp_path: Path) -> N
     assert all(request.newest_ms <= time.time() * 1000 for request in taken.requests)
 
 
-def test_what_does_not_fit_waits_while_the_run_goes_on_and_is_given_up_after_it(
+def test_a_full_spool_delays_samples_during_the_run_and_drops_them_after_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = recorded("lossy_pair")[0]
@@ -161,7 +161,7 @@ def test_what_does_not_fit_waits_while_the_run_goes_on_and_is_given_up_after_it(
     assert "--to prometheus" in caplog.text
 
 
-def test_what_is_no_trace_ends_the_stream_with_a_sentence(tmp_path: Path) -> None:
+def test_an_invalid_trace_ends_the_stream_with_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "trace.bin"
     file.write_bytes(b"x" * 10_000)
     one = stream(recorded("lossy_pair")[0], file, Taken())

@@ -1,4 +1,4 @@
-"""A run that goes on, as pages are told of it: everything once, in the order of time, however its trace is read and by whom."""
+"""A running run's samples for pages: each once, in the order of time, for every reader and way of reading."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def points(steps: list[Step]) -> Points:
 
 
 def all_at_once(name: str) -> Points:
-    """What a page should have been told of a recorded run by its end, by the rule of the samples alone."""
+    """The samples that a page should have of a recorded run at its end, by the rule of samples."""
     run, trace, _ = recorded(name)
     downsampler = Downsampler(run, RUN_ID, cell_of(run))
     found: Points = {}
@@ -60,8 +60,8 @@ class Making:
         self.folder.mkdir(parents=True)
         (self.folder / "trace.bin").write_bytes(self.content[:HEADER_BYTES])
 
-    def watch(self, told: Told) -> GrowingRun:
-        return GrowingRun(self.run, RUN_ID, self.folder, [self.folder / "trace.bin"], told)
+    def watch(self, samples: Told) -> GrowingRun:
+        return GrowingRun(self.run, RUN_ID, self.folder, [self.folder / "trace.bin"], samples)
 
     def grow_to(self, share: float) -> None:
         records = (len(self.content) - HEADER_BYTES) // RECORD_BYTES
@@ -73,18 +73,18 @@ class Making:
 
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), max_size=8), st.lists(st.integers(1, 2000), min_size=1, max_size=6))
-def test_every_sample_is_told_once_in_whatever_pieces(
+def test_every_sample_is_delivered_once_in_any_pieces(
     tmp_path_factory: pytest.TempPathFactory, shares: list[float], lengths: list[int]
 ) -> None:
     making = Making(tmp_path_factory.mktemp("home"), "lossy_pair")
-    told = Told()
-    growing = making.watch(told)
+    samples = Told()
+    growing = making.watch(samples)
     steps: list[Step] = []
     position_ms = 0
 
     def ask(longest_ms: int) -> None:
         nonlocal position_ms
-        while (step := told.since(position_ms, longest_ms)) is not None:
+        while (step := samples.since(position_ms, longest_ms)) is not None:
             assert step.begin_ms == position_ms < step.end_ms
             for ms, _ in step.series.values():
                 assert (ms >= step.begin_ms).all() and (ms < step.end_ms).all()
@@ -105,7 +105,7 @@ def test_every_sample_is_told_once_in_whatever_pieces(
     assert points(steps) == all_at_once("lossy_pair")
 
 
-def test_another_reader_goes_on_exactly_where_the_first_one_was(tmp_path: Path) -> None:
+def test_another_reader_continues_exactly_where_the_first_one_was(tmp_path: Path) -> None:
     """The service is started again in the middle of it."""
     making = Making(tmp_path, "lossy_pair")
     first, second = Told(), Told()
@@ -125,55 +125,55 @@ def test_another_reader_goes_on_exactly_where_the_first_one_was(tmp_path: Path) 
     again.close()
 
 
-def test_a_guest_that_is_started_again_tells_nothing_twice(tmp_path: Path) -> None:
+def test_a_restarted_guest_delivers_no_sample_twice(tmp_path: Path) -> None:
     making = Making(tmp_path, "lossy_pair")
-    told = Told()
-    growing = making.watch(told)
+    samples = Told()
+    growing = making.watch(samples)
     making.grow_to(0.6)
     growing.look()
-    front_ms = told.front_ms
+    front_ms = samples.front_ms
     assert front_ms > 0
     (making.folder / "trace.bin").unlink()
     (making.folder / "trace.bin").write_bytes(making.content[:HEADER_BYTES])
     growing.look()
     making.grow_to(0.3)
     growing.look()
-    assert told.front_ms == front_ms
+    assert samples.front_ms == front_ms
     making.grow_to(1)
     growing.look()
     growing.finish(whole=True)
-    whole = told.since(0, 10**9)
+    whole = samples.since(0, 10**9)
     assert whole is not None
     assert points([whole]) == all_at_once("lossy_pair")
     growing.close()
 
 
-def test_by_the_real_clock_a_second_attempt_has_another_name(tmp_path: Path) -> None:
+def test_in_real_time_a_second_attempt_has_another_name(tmp_path: Path) -> None:
     making = Making(tmp_path, "real_clock")
-    told = Told()
-    growing = making.watch(told)
-    first = told.attempt
+    samples = Told()
+    growing = making.watch(samples)
+    first = samples.attempt
     making.grow_to(0.9)
     growing.look()
-    assert told.front_ms > 0
+    assert samples.front_ms > 0
     (making.folder / "trace.bin").unlink()
     (making.folder / "trace.bin").write_bytes(making.content[:HEADER_BYTES])
     growing.look()
-    assert told.attempt != first
-    assert told.since(0, 10**9) is None
+    assert samples.attempt != first
+    assert samples.since(0, 10**9) is None
     growing.close()
 
 
-def test_of_a_run_that_broke_off_what_there_was_is_told(tmp_path: Path) -> None:
+def test_the_samples_of_a_run_that_broke_off_are_delivered(tmp_path: Path) -> None:
     making = Making(tmp_path, "lossy_pair")
-    told = Told()
-    growing = making.watch(told)
+    samples = Told()
+    growing = making.watch(samples)
     making.grow_to(0.5)
     growing.look()
     shutil.rmtree(making.folder)
     growing.look()
     growing.finish(whole=False)
-    whole = told.since(0, 10**9)
+    whole = samples.since(0, 10**9)
     assert whole is not None
     expected = all_at_once("lossy_pair")
     for key, some in points([whole]).items():
@@ -196,21 +196,21 @@ def test_the_newest_folder_of_a_run_is_its(tmp_path: Path) -> None:
     assert folder_of(tmp_path, "f" * 20) is None
 
 
-def test_what_is_shown_of_links_is_told_from_what_is_shown_of_flows() -> None:
+def test_series_of_links_are_distinguished_from_series_of_flows() -> None:
     of_links = {series for metric, (series, _) in SHOWN.items() if metric.startswith("longhaul_link_")}
     assert of_links == set(LINK_SERIES)
 
 
 def test_samples_of_other_metrics_are_left_out() -> None:
-    told = Told()
+    samples = Told()
     ms, bits = np.array([5]), np.array([1.0]).view(np.uint64)
-    told.tell([Samples(("longhaul_run_info", 0), ms, bits)], 100)
-    step = told.since(0, 1000)
+    samples.tell([Samples(("longhaul_run_info", 0), ms, bits)], 100)
+    step = samples.since(0, 1000)
     assert step is not None and not step.series
 
 
-def test_what_cannot_be_watched_keeps_no_page_waiting(tmp_path: Path) -> None:
-    """The queue has a run that is none: whatever goes wrong on the way to its samples, how it ends is told."""
+def test_a_run_that_cannot_be_watched_delays_no_page(tmp_path: Path) -> None:
+    """The queue has an invalid run: after any error, its end is reported."""
     lab = Lab(replace(load_settings(), home=tmp_path, database=""))
     queue, key = Queue(lab.store.database), "f" * 20
     queue.submit("e", [key])
