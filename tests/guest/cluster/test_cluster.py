@@ -1,4 +1,4 @@
-"""Runs on the workers of a real Dask cluster: the same numbers, and whatever dies costs only what it was doing."""
+"""Runs on the workers of a real Dask cluster: the same numbers, and a dead process costs only its current runs."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def lab(tmp_path: Path, settings: Settings) -> Iterator[Lab]:
         yield lab
 
 
-def test_a_worker_with_nothing_gets_what_a_run_is_made_of(lab: Lab, pipeline: Pipeline, tmp_path: Path) -> None:
+def test_an_empty_worker_gets_the_artefacts_of_a_run(lab: Lab, pipeline: Pipeline, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     lab.worker(cache=cache)
     with lab.dispatching():
@@ -134,7 +134,7 @@ def test_a_worker_with_nothing_gets_what_a_run_is_made_of(lab: Lab, pipeline: Pi
         assert lab.store.trace(one["run"]).acks.tobytes() == pipeline.store.trace(one["run"]).acks.tobytes()
 
 
-def test_who_carries_runs_out_is_told_and_is_gone_with_its_dispatcher(lab: Lab) -> None:
+def test_workers_are_listed_and_removed_with_their_dispatcher(lab: Lab) -> None:
     workers = Workers(lab.store.database)
     lab.worker(slots=2)
     with lab.dispatching():
@@ -209,7 +209,7 @@ def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
     assert lab.events(experiment, "run.retried") == []
 
 
-def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_nothing(lab: Lab) -> None:
+def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_no_run(lab: Lab) -> None:
     lab.worker()
     environment = {"LONGHAUL_HOME": str(lab.settings.home), "LONGHAUL_DASK": lab.scheduler.address}
     dispatcher = Part(
@@ -228,9 +228,7 @@ def test_a_dispatcher_that_dies_leaves_no_guest_and_loses_nothing(lab: Lab) -> N
     assert len(lab.events(experiment, "run.finished")) == 1
 
 
-def test_a_run_that_nothing_there_can_carry_out_waits_and_says_so_once(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_without_a_suitable_worker_waits_and_reports_it_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.worker()
     with lab.dispatching():
         assert lab.finish(lab.submit(seed=9))["done"] == 1
@@ -283,8 +281,8 @@ def test_a_worker_has_its_machine_to_itself_only_alone(lab: Lab) -> None:
         wait_for(lambda: "alone" in cluster.needs)
 
 
-def test_the_backends_agree_on_what_a_machine_has_of_its_own(settings: Settings) -> None:
-    """What an identity holds is either brought along or the machine's own."""
+def test_the_backends_agree_on_the_programs_of_a_machine(settings: Settings) -> None:
+    """An identity consists of artefacts and programs of the machine."""
     for backend, tool in (("sandbox", "lh-flow"), ("sandbox", "iperf3"), ("mininet", "lh-flow"), ("mininet", "iperf3")):
         run = compile_plan(
             load_experiment("quick", [f"flows.app.tool={tool}", "flows.app.cc=htcp"]),

@@ -1,4 +1,4 @@
-"""`longhaul doctor` on a machine stripped of each thing in turn: it names what is gone, and what brings it back."""
+"""`longhaul doctor` on a machine stripped of each thing in turn: it names the missing part, and its remedy."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def covered(folder: Path) -> list[str]:
     return mounted(f"mount -t tmpfs none '{folder}'")
 
 
-def test_this_machine_can_run_and_says_so(tmp_path: Path) -> None:
+def test_this_machine_is_ready(tmp_path: Path) -> None:
     said = longhaul("doctor", home=tmp_path)
     assert said.returncode == 0, said.stdout
     assert {"sandbox: ready", "own modules: ready", "mininet --in guest: ready"} <= set(said.stdout.splitlines())
@@ -196,7 +196,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
 @pytest.mark.parametrize(
     ("how", "capability", "piece", "remedy"), [pytest.param(*one[1:], id=one[0]) for one in strips()]
 )
-def test_what_is_gone_is_named_with_its_remedy(
+def test_a_missing_part_is_named_with_its_remedy(
     tmp_path: Path, how: dict[str, Any], capability: str, piece: str, remedy: str
 ) -> None:
     said = doctor(**{"home": tmp_path, **how})

@@ -144,7 +144,7 @@ def test_the_paper_is_reproduced(tree: Tree, modules: Path) -> None:
     assert [(one["claim"], one["verdict"]) for one in judged] == [("one-in-a-thousand", "agrees"), ("half", "agrees")]
 
 
-def test_the_verb_does_what_it_says(tree: Tree) -> None:
+def test_the_verb_works(tree: Tree) -> None:
     assert tree.longhaul("pipe", "622 Mbit/s", "300 ms") == "23.325 MB\n"
     assert "Print the bandwidth-delay product" in tree.longhaul("pipe", "--help")
 

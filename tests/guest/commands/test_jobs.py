@@ -1,4 +1,4 @@
-"""Several runs at a time: how many guests there are, and what does not wait for what."""
+"""Several runs at a time: the number of guests, and independent steps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_guest_begins_while_runs_before_it_are_kept(settings: Settings) -> Non
     backend = Counting(settings)
 
     class Slow(Store):
-        """Keeps nothing before a third guest is at work."""
+        """Keeps no run before a third guest is active."""
 
         def keep(self, *words: Any) -> None:
             assert backend.third_began.wait(PATIENCE_S)

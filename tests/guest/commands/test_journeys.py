@@ -1,4 +1,4 @@
-"""Whole journeys of a person at the command line, with real guests underneath."""
+"""Whole workflows of a user at the command line, with real guests underneath."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
     assert int(first.split(",")[0]) > 0
 
 
-def test_a_sweep_with_repeats_is_summed_up(home: Path) -> None:
+def test_a_sweep_with_repeats_is_summarised(home: Path) -> None:
     document = run(home, "quick", *SHORT, "--repeats", "3", "--set", "sweep={path.rtt: [20 ms, 40 ms]}", "--jobs", "2")
     assert [(one["point"]["path.rtt"], one["seed"]) for one in document["runs"]] == [
         (rtt, seed) for rtt in ("20 ms", "40 ms") for seed in (1, 2, 3)

@@ -35,7 +35,7 @@ def of_pages() -> Iterator[tuple[Path, list[Block]]]:
 
 
 class Terminal:
-    """A shell in a folder of its own, as somebody who follows a page has it; what is exported and where it is stay from step to step."""
+    """A shell in a folder of its own, as for a user who follows a page; exported variables and the folder stay from step to step."""
 
     def __init__(self, folder: Path, home: Path, **environment: str) -> None:
         self.folder, self.home, self.environment = folder, home, environment

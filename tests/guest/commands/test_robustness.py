@@ -1,4 +1,4 @@
-"""What happens when things die: one clear sentence, the right exit code, nothing left behind, no half result."""
+"""Killed processes: one clear sentence, the right exit code, no process or partial result left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from longhaul.orchestrator.system.settings import Settings
 from tests.support.guests import experiment
 from tests.support.waiting import wait_for
 
-# What nobody holds any more goes at once.
+# Unreferenced resources are removed at once.
 _SOON_S = 20
 LONG = {"path": {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, "duration": "1000 s", "sample": "10 ms"}
 
@@ -136,7 +136,9 @@ def test_a_killed_longhaul_leaves_nothing(
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_sweep_says_what_is_kept_and_goes_on_from_there(longhaul: Command, tmp_path: Path, sent: int) -> None:
+def test_a_stopped_sweep_reports_its_kept_runs_and_continues_from_them(
+    longhaul: Command, tmp_path: Path, sent: int
+) -> None:
     home, file = tmp_path / "home", tmp_path / "sweep.yaml"
     document = {
         "experiment": "sweep",
@@ -224,7 +226,7 @@ def small_disk(place: Path, options: str) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_full_disk_is_said(longhaul: Command, written: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(longhaul: Command, written: Path, tmp_path: Path) -> None:
     written.write_text(written.read_text().replace('"10 ms"', '"every-ack"'))
     with small_disk(tmp_path / "small", "size=4m") as disk:
         command = longhaul(written, disk / "home")
@@ -236,7 +238,7 @@ def test_a_full_disk_is_said(longhaul: Command, written: Path, tmp_path: Path) -
         assert_nothing_left(disk / "home")
 
 
-def test_a_read_only_home_is_said(longhaul: Command, tmp_path: Path) -> None:
+def test_a_read_only_home_is_reported(longhaul: Command, tmp_path: Path) -> None:
     with small_disk(tmp_path / "still", "size=1m,ro") as disk:
         command = longhaul(Path("quick"), disk / "home")
         output, errors = command.communicate(timeout=30)
@@ -247,7 +249,7 @@ def test_a_read_only_home_is_said(longhaul: Command, tmp_path: Path) -> None:
     assert json.loads(output)["error"]["error"] == "ResultsError"
 
 
-def test_a_home_that_cannot_be_written_is_said(longhaul: Command, settings: Settings, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_reported(longhaul: Command, settings: Settings, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("a file where a folder should be")
     command = longhaul(Path("quick"), blocked / "home")
