@@ -217,7 +217,7 @@ def test_a_run_that_is_too_old_goes_by_openmetrics_and_blocks(
     old = placed | {"begin_ms": placed["begin_ms"] - 3 * DAY_MS, "end_ms": placed["end_ms"] - 3 * DAY_MS}
     note(store, document["run"], old)
     document = store.get(document["run"])
-    with pytest.raises(ExportError, match=r"72\.\d h back.*--to openmetrics -o FILE.*promtool tsdb create-blocks-from"):
+    with pytest.raises(ExportError, match=r"72\.\d h old.*--to openmetrics -o FILE.*promtool tsdb create-blocks-from"):
         send(store, document, lab.prometheus)
     file = tmp_path / "run.om"
     count = write_openmetrics(store, document, lab.prometheus, file)
@@ -240,7 +240,7 @@ def test_a_prometheus_that_stays_away_is_one_sentence(
     (document,) = carry_out(lab, PLAN)
     prometheus.stop()
     monkeypatch.setattr(replay, "_PATIENCE_S", 0.5)
-    with pytest.raises(ServiceUnavailable, match=r"does not answer.*sends all of it again, which changes nothing"):
+    with pytest.raises(ServiceUnavailable, match=r"does not respond.*sends all samples again, without duplicates"):
         send(Store(lab), document, lab.prometheus)
 
 

@@ -62,7 +62,7 @@ def test_a_limit_without_a_name_voids_the_run(pipeline: Pipeline) -> None:
     what = why_void(pipeline, *_BEGUN, **long, flows=[_LARGE])
     assert "limits have names" in what
     assert "sample: every-ack" in what
-    assert "window of the flow: below what it had on its way" in what
+    assert "window of the flow: a cap below its bytes in flight" in what
     # What is said to help does.
     assert spoilt(pipeline, *_BEGUN, **long, flows=[{**_LARGE, "window": "6 packets"}])["status"] == "done"
 
@@ -72,7 +72,7 @@ def test_a_window_that_does_not_open_voids_the_run(pipeline: Pipeline) -> None:
     small: dict[str, Any] = {"path": {"rtt": "500 ms"}, "duration": "6 s"}
     what = why_void(pipeline, *_CLOSED, **small)
     assert "not limited by buffers" in what
-    assert "window of the flow: what it may have on its way at most" in what
+    assert "window of the flow: a cap on the bytes in flight" in what
     # What is said to help does.
     held = {"name": "one", "cc": "cubic", "window": "40 packets"}
     assert spoilt(pipeline, *_CLOSED, **small, flows=[held])["status"] == "done"
