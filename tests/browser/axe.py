@@ -1,4 +1,4 @@
-"""What axe-core finds in a page as it is shown now: serious and critical breaches of WCAG 2.2 A and AA."""
+"""Serious and critical breaches of WCAG 2.2 A and AA that axe-core finds in a page."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RUN_AXE = """async (only) => {
 
 
 def breaches(page: Page, *rules: str) -> list[Any]:
-    """By these rules, or by all."""
+    """Breaches of these rules, or of all."""
     if not page.evaluate("'axe' in window"):
-        # Not as a script of the page, whose policy allows none but its own.
+        # Not as a script of the page, because its policy allows only its own scripts.
         page.evaluate(f"{_AXE.read_text()}; undefined")
     found: list[Any] = page.evaluate(_RUN_AXE, list(rules or _RULES))
     return [one for one in found if one["impact"] in _SERIOUS]

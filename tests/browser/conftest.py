@@ -1,7 +1,6 @@
-"""One browser and one real service for all journeys; each journey has a browser profile of its own.
+"""One browser and one real service for all tests; each test has its own browser profile.
 
-A journey fails whatever else it finds if the page wrote an error to its console, threw one, broke its own policy or asked
-anybody but the service for anything.
+A test also fails if the page wrote an error to its console, threw one, broke its own policy or sent a request to another server.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tests.support.service import Service, served
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """With nothing in it yet."""
+    """A service without runs."""
     assert (BUILT / "index.html").is_file(), "the web page is not built: make web"
     with served(tmp_path_factory.mktemp("browser") / "home") as running:
         yield running
@@ -26,7 +25,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def kept(service: Service) -> Service:
-    """The same, with the experiment `quick` run in a guest."""
+    """The same service, with a kept run of the experiment `quick`."""
     if not service.run:
         ended = service.wait(service.submit({"shipped": "quick"})["id"])
         assert ended["status"] == "done", ended
@@ -46,14 +45,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visitor(browser: Browser, service: Service) -> Iterator[Visitor]:
-    """Somebody at a desk."""
+    """A browser on a desktop."""
     with Visitor.comes(browser, service) as one:
         yield one
 
 
 @pytest.fixture
-def passer_by(browser: Browser, service: Service) -> Iterator[Visitor]:
-    """Somebody with a phone."""
+def phone(browser: Browser, service: Service) -> Iterator[Visitor]:
+    """A browser on a phone."""
     with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""`make pictures`: every page as docs/web.md shows it, of real runs: at a desk and on a phone, light and dark.
+"""`make pictures`: the screenshots in docs/web.md, of real runs: on a desktop and a phone, light and dark.
 
 docs/pictures/web/VIEW-desk-light.png  VIEW-desk-dark.png  VIEW-phone-light.png  VIEW-phone-dark.png
 """
@@ -14,7 +14,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from tests.browser.views import EMPTY, FULL, furnished, hand_in, reaches, settle
+from tests.browser.views import EMPTY, FULL, reaches, settle, submit_all, wait_for_all
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
 from tests.support.service import ROOT, Service, served
 
@@ -27,7 +27,7 @@ SHOWN = (
     *("start", "launch", "runs", "run", "sweep", "compare", "compare-differences", "compare-map"),
     *("papers", "figure", "queue", "hosts", "modules", "service"),
 )
-# Slow enough that it goes on while it is looked at.
+# Slow enough to be running while it is watched.
 LIVE: dict[str, Any] = {
     "experiment": "three-at-a-gigabit",
     "about": "CUBIC, H-TCP and BBR, one after the other.",
@@ -40,15 +40,15 @@ LIVE: dict[str, Any] = {
     "duration": "300 s",
 }
 _COLOURS = 128
-# How far a live run is when its picture is taken.
+# The progress of a live run when its screenshot is taken.
 _FAR_ENOUGH_S = 8
 
 
 def keep(page: Page, name: str) -> None:
-    """What is seen now in both themes, with as many colours as it takes."""
+    """Save a screenshot in both themes, with few colours."""
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        # Charts are drawn again in the other colours.
+        # Charts are drawn again in the colours of the theme.
         page.wait_for_timeout(300)
         picture = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
         few = picture.quantize(_COLOURS, dither=Image.Dither.NONE)
@@ -56,9 +56,9 @@ def keep(page: Page, name: str) -> None:
 
 
 def visit(browser: Browser, service: Service, views: dict[str, str], names: dict[str, str]) -> None:
-    """Pictures of views, in every place."""
-    for place, told in PLACES.items():
-        with Visitor.comes(browser, service, **told) as visitor:
+    """Screenshots of views, on every device."""
+    for place, options in PLACES.items():
+        with Visitor.comes(browser, service, **options) as visitor:
             visitor.enters("admin")
             visitor.opens()
             for name, view in views.items():
@@ -68,10 +68,10 @@ def visit(browser: Browser, service: Service, views: dict[str, str], names: dict
 
 
 def watch(browser: Browser, service: Service) -> None:
-    """A run while it goes on."""
+    """Screenshots of a running run."""
     made = service.submit({"spec": LIVE})
-    for place, told in PLACES.items():
-        with Visitor.comes(browser, service, **told) as visitor:
+    for place, options in PLACES.items():
+        with Visitor.comes(browser, service, **options) as visitor:
             visitor.enters("admin")
             visitor.opens(f"runs/{made['runs'][0].rpartition('/')[2]}")
             reaches(visitor.page, _FAR_ENOUGH_S)
@@ -95,7 +95,7 @@ def main() -> None:
         visit(browser, service, {name: EMPTY[name] for name in SHOWN_EMPTY if not wanted or name in wanted}, {})
         full = {name: FULL[name] for name in SHOWN if not wanted or name in wanted}
         if full:
-            visit(browser, service, full, furnished(service, hand_in(service)))
+            visit(browser, service, full, wait_for_all(service, submit_all(service)))
         if not wanted or "watch" in wanted:
             watch(browser, service)
         browser.close()

@@ -1,4 +1,4 @@
-"""A reverse proxy as a lab may have one: the service below a prefix, which the proxy takes away or passes on."""
+"""A reverse proxy that serves the service below a prefix, which it strips or keeps."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _HOP = ("connection", "transfer-encoding", "content-length", "keep-alive", "date
 
 @contextlib.contextmanager
 def below_prefix(service: str, prefix: str, *, strips: bool) -> Iterator[str]:
-    """The address of the proxy; what does not begin with the prefix is nobody's."""
+    """The address of the proxy, which answers 404 outside the prefix."""
     client = httpx.Client(base_url=service, timeout=60)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def pass_on(self) -> None:
+        def forward(self) -> None:
             if not self.path.startswith(f"{prefix}/"):
                 self.send_error(404)
                 return
@@ -39,9 +39,9 @@ def below_prefix(service: str, prefix: str, *, strips: bool) -> Iterator[str]:
                     self.wfile.flush()
             self.close_connection = True
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = pass_on  # noqa: N815 (names of the base class)
+        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = forward  # noqa: N815 (names of the base class)
 
-        def log_message(self, *said: object) -> None:
+        def log_message(self, *args: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""Runs that are not as they should be: a damaged one says which file and how it is repaired, a failed one leads to its log."""
+"""Damaged runs, their damaged files and their repair; failed runs and their logs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KMOD = Path(__file__).resolve().parents[2] / "kmod"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One of its own, where runs are broken on purpose, and which takes modules."""
+    """A service for these tests only, which accepts modules, and whose runs are damaged on purpose."""
     with served(tmp_path_factory.mktemp("broken") / "home", LONGHAUL_USER_CODE="on") as running:
         yield running
 
@@ -41,50 +41,48 @@ def is_fit(page: Page) -> None:
         assert breaches(page) == []
 
 
-def test_a_damaged_run_says_which_file_and_is_repaired(visitor: Visitor, service: Service) -> None:
-    """A flipped bit in what its charts need: the charts notice it."""
+def test_damaged_run_names_its_file_and_is_repaired(visitor: Visitor, service: Service) -> None:
+    """A flipped bit in a file that the charts read."""
     run, folder = a_run(service, 1)
     flip(folder / "acks.parquet", 8 * 5000)
     page = visitor.page
     visitor.logs_in("read", f"runs/{run}")
     damage = page.get_by_role("region", name="Damage")
     expect(damage.get_by_role("heading", name="This run is damaged")).to_be_visible()
-    expect(damage.get_by_role("list", name="Damaged files")).to_have_text(
-        "acks.parquet: its content is not what was kept"
-    )
+    expect(damage.get_by_role("list", name="Damaged files")).to_have_text("acks.parquet: its content has changed")
     expect(damage).to_contain_text(f"longhaul verify {run} --repair")
     expect(page.get_by_role("heading", level=1)).to_contain_text("damaged")
-    # It is said once, and what cannot be downloaded is no link.
+    # The damage is reported once, and damaged files have no link.
     expect(page.get_by_role("alert")).to_have_count(0)
     files = page.get_by_role("region", name="Files")
     expect(files.get_by_role("link", name="acks.csv")).to_have_count(0)
     expect(files.get_by_role("link", name="flows.csv")).to_have_count(1)
     visitor.pictures("run-damaged")
     is_fit(page)
-    # The command that it names is the one that helps.
+    # The command that the page shows repairs the run.
     command = damage.locator("code").last.inner_text().split()
     assert command[0] == "longhaul"
     done = longhaul(*command[1:], home=service.home)
     assert done.returncode == 0, done.stdout + done.stderr
-    damage.get_by_role("button", name="Look again").click()
+    damage.get_by_role("button", name="Check again").click()
     expect(damage).to_have_count(0)
     expect(page.get_by_role("heading", level=1)).not_to_contain_text("damaged")
     expect(page.get_by_role("region", name="Charts").locator("canvas").first).to_be_visible()
     expect(files.get_by_role("link", name="acks.csv")).to_have_count(1)
 
 
-def test_a_file_that_is_gone_is_seen_without_being_asked_for(visitor: Visitor, service: Service) -> None:
-    """No chart needs it."""
+def test_missing_file_is_noticed_when_the_page_opens(visitor: Visitor, service: Service) -> None:
+    """The charts do not need the file."""
     run, folder = a_run(service, 2)
     (folder / "log.txt").unlink()
     page = visitor.page
     visitor.logs_in("read", f"runs/{run}")
-    expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: it is gone")
+    expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: it is missing")
     expect(page.get_by_role("region", name="Charts").locator("canvas").first).to_be_visible()
 
 
-def test_all_files_are_verified_by_a_press(visitor: Visitor, service: Service) -> None:
-    """A flipped bit in a file that the page does not read is found when somebody asks."""
+def test_verify_reads_all_files(visitor: Visitor, service: Service) -> None:
+    """A flipped bit in a file that the page does not read."""
     run, folder = a_run(service, 3)
     page = visitor.page
     visitor.logs_in("read", f"runs/{run}")
@@ -93,10 +91,10 @@ def test_all_files_are_verified_by_a_press(visitor: Visitor, service: Service) -
     expect(files.get_by_text(re.compile("whole$"))).to_be_visible()
     flip(folder / "log.txt", 5)
     files.get_by_role("button", name="Verify").click()
-    expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: its content is not what was kept")
+    expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: its content has changed")
 
 
-def test_a_damaged_manifest_leads_to_running_the_experiment_again(visitor: Visitor, service: Service) -> None:
+def test_damaged_manifest_links_to_launching_the_experiment(visitor: Visitor, service: Service) -> None:
     run, folder = a_run(service, 4)
     (folder / "manifest.json").write_text("[]")
     page = visitor.page
@@ -105,7 +103,7 @@ def test_a_damaged_manifest_leads_to_running_the_experiment_again(visitor: Visit
     expect(damage.get_by_role("list", name="Damaged files")).to_contain_text("manifest.json")
     expect(damage).not_to_contain_text("--repair")
     damage.get_by_role("link", name="Change and launch").click()
-    # Launching waits until the experiment is there, and does not launch the one that was being written.
+    # Launch waits until the text of the experiment is loaded, and does not launch an earlier draft.
     page.get_by_role("button", name=re.compile("^Launch")).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("quick")
     with service.client("read") as client:
@@ -117,8 +115,8 @@ def test_a_damaged_manifest_leads_to_running_the_experiment_again(visitor: Visit
     expect(page.get_by_role("region", name="Damage")).to_have_count(0)
 
 
-def test_a_failed_run_leads_to_its_log(visitor: Visitor, service: Service, tmp_path: Path) -> None:
-    """A module that panics takes its guest along, and the log says so."""
+def test_failed_run_links_to_its_log(visitor: Visitor, service: Service, tmp_path: Path) -> None:
+    """A module that panics crashes its guest, and the log contains the panic."""
     source = (KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "dying")
     source = source.replace("return tcp_register", 'panic("on purpose");\n\treturn tcp_register')
     (tmp_path / "dying").mkdir()
@@ -139,7 +137,7 @@ def test_a_failed_run_leads_to_its_log(visitor: Visitor, service: Service, tmp_p
     page = visitor.page
     visitor.logs_in("read", f"runs/{run}")
     failure = page.get_by_role("alert")
-    expect(failure.get_by_role("heading", name="It failed")).to_be_visible()
+    expect(failure.get_by_role("heading", name="The run failed")).to_be_visible()
     with page.expect_download() as download:
         failure.get_by_role("link", name="log.txt").click()
     assert "on purpose" in Path(download.value.path()).read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""What the first page costs: its code, compressed, that nobody but the service is asked for it, and that a phone is not sent the editor."""
+"""The size of the first page's code, compressed; a phone does not load the editor."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.browser.views import settle
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
 
-# Of gzip at its usual level; the service sends what is smaller where a browser takes it.
+# With gzip at its default level; the service sends a smaller encoding to browsers that accept one.
 _MOST_BYTES = 350_000
 _MOST_BYTES_ON_A_PHONE = 200_000
 
 
 @pytest.mark.parametrize("view", ["", "launch", "runs", "runs/{run}", "compare", "papers", "lab"])
-def test_a_page_that_is_the_first_has_little_code(visitor: Visitor, kept: Service, view: str) -> None:
+def test_first_page_stays_within_its_budget(visitor: Visitor, kept: Service, view: str) -> None:
     page = visitor.page
     visitor.enters("admin")
     code = _counted(page)
@@ -28,11 +28,11 @@ def test_a_page_that_is_the_first_has_little_code(visitor: Visitor, kept: Servic
     assert sum(code.values()) < _MOST_BYTES, code
 
 
-def test_a_phone_is_sent_the_editor_when_one_turns_to_the_text(passer_by: Visitor) -> None:
-    page = passer_by.page
-    passer_by.enters("run")
+def test_phone_loads_the_editor_only_with_the_text(phone: Visitor) -> None:
+    page = phone.page
+    phone.enters("run")
     code = _counted(page)
-    passer_by.opens("launch")
+    phone.opens("launch")
     expect(page.get_by_label("Duration")).to_be_visible()
     settle(page)
     assert sum(code.values()) < _MOST_BYTES_ON_A_PHONE, code
@@ -43,12 +43,12 @@ def test_a_phone_is_sent_the_editor_when_one_turns_to_the_text(passer_by: Visito
 
 
 def _counted(page: Page) -> dict[str, int]:
-    """From now on: the scripts that come, with their bytes."""
+    """Scripts that load from now on, with their compressed bytes."""
     code: dict[str, int] = {}
 
-    def came(answer: Response) -> None:
+    def note(answer: Response) -> None:
         if answer.request.resource_type == "script":
             code[answer.url] = len(gzip.compress(answer.body(), 6))
 
-    page.on("response", came)
+    page.on("response", note)
     return code

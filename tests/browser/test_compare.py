@@ -1,4 +1,4 @@
-"""Comparing: two runs laid over each other and told apart, and a sweep as a map that leads to its runs."""
+"""Compare: two runs overlaid and compared, and a sweep as a heat map with links to its runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_watch import said
+from tests.browser.test_watch import values
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
 
@@ -25,21 +25,21 @@ PAIRS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def pairs(service: Service) -> dict[str, Any]:
-    """Two by two, three runs each: more than are drawn at once."""
+    """Four points with three runs each: more than are drawn at once."""
     ended = service.wait(service.submit({"spec": PAIRS})["id"])
     assert ended["status"] == "done", ended
     return ended
 
 
-def test_two_runs_are_chosen_laid_over_each_other_and_told_apart(visitor: Visitor, pairs: dict[str, Any]) -> None:
+def test_two_runs_are_overlaid_and_compared(visitor: Visitor, pairs: dict[str, Any]) -> None:
     page = visitor.page
     visitor.logs_in("read", "compare")
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()
     visitor.pictures("compare-empty")
-    page.get_by_label("Find").fill("cubic bbr")
+    page.get_by_label("Search").fill("cubic bbr")
     for seed in ("seed 1", "seed 2"):
         page.get_by_role("listitem").filter(has_text=seed).get_by_role("checkbox").first.check()
-    expect(said(page, "Congestion window")).to_contain_text("seed 2")
+    expect(values(page, "Congestion window")).to_contain_text("seed 2")
     visitor.pictures("compare-overlay")
     for name, heading in (
         ("Side by side", "seed 1"),
@@ -51,54 +51,54 @@ def test_two_runs_are_chosen_laid_over_each_other_and_told_apart(visitor: Visito
         visitor.pictures(f"compare-{name.split()[0].lower()}")
     page.get_by_text("Differences", exact=True).click()
     table = page.get_by_role("table", name="Differences")
-    page.get_by_label("also what is the same").check()
+    page.get_by_label("Show measures without a difference").check()
     expect(table).to_contain_text("goodput")
     expect(table).to_contain_text("Jain’s index")
-    # One pair proves nothing about other seeds.
+    # One pair gives no interval over seeds.
     expect(table).to_contain_text("1 pair: no interval, no verdict")
     expect(table).not_to_contain_text("better")
     visitor.pictures("compare-differences")
-    # All of it is in the address.
+    # The address contains the whole view.
     page.reload()
     expect(table).to_contain_text("goodput")
     page.go_back()
     expect(page.get_by_role("figure", name="Jain’s index over time")).to_be_visible()
 
 
-def test_of_many_runs_as_many_are_drawn_as_can_be_told_apart(visitor: Visitor, pairs: dict[str, Any]) -> None:
+def test_many_runs_are_drawn_eight_at_a_time(visitor: Visitor, pairs: dict[str, Any]) -> None:
     page = visitor.page
     visitor.enters("read")
     visitor.opens(f"compare?runs={','.join(href.rpartition('/')[2] for href in pairs['runs'])}")
-    chooser = page.get_by_role("region", name="Runs that are compared")
-    told, drawn = chooser.get_by_role("status"), chooser.get_by_role("list").first.get_by_role("link")
-    expect(told).to_contain_text("Runs 1 to 8 of the 12 that are picked are drawn")
+    chooser = page.get_by_role("region", name="Compared runs")
+    status, drawn = chooser.get_by_role("status"), chooser.get_by_role("list").first.get_by_role("link")
+    expect(status).to_contain_text("Showing runs 1 to 8 of 12 selected")
     expect(drawn).to_have_count(8)
     colours = drawn.evaluate_all("all => all.map((one) => one.previousElementSibling.style.background)")
     assert len(set(colours)) == 8
     # Each with two flows.
-    expect(said(page, "Congestion window")).to_contain_text("and 10 more")
+    expect(values(page, "Congestion window")).to_contain_text("and 10 more")
     visitor.pictures("compare-many")
     chooser.get_by_role("button", name="Next 4").click()
-    expect(told).to_contain_text("Runs 9 to 12 of the 12")
+    expect(status).to_contain_text("Showing runs 9 to 12 of 12")
     expect(drawn).to_have_count(4)
-    expect(said(page, "Congestion window")).to_contain_text("and 2 more")
+    expect(values(page, "Congestion window")).to_contain_text("and 2 more")
     page.reload()
-    expect(told).to_contain_text("Runs 9 to 12 of the 12")
-    chooser.get_by_role("button", name="Leave ").first.click()
-    expect(told).to_contain_text("Runs 9 to 11 of the 11")
-    chooser.get_by_role("button", name="Pick others").click()
+    expect(status).to_contain_text("Showing runs 9 to 12 of 12")
+    chooser.get_by_role("button", name="Remove ").first.click()
+    expect(status).to_contain_text("Showing runs 9 to 11 of 11")
+    chooser.get_by_role("button", name="Select others").click()
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()
     boxes = chooser.get_by_role("checkbox")
     for at in range(8):
         boxes.nth(at).check()
     expect(drawn).to_have_count(8)
-    expect(chooser).to_contain_text("8 are drawn at most: leave one out to add another")
+    expect(chooser).to_contain_text("at most 8 are drawn: remove one to add another")
     expect(boxes.nth(8)).to_be_disabled()
     boxes.nth(0).uncheck()
     expect(boxes.nth(8)).to_be_enabled()
 
 
-def test_experiments_are_told_apart_with_intervals(visitor: Visitor, pairs: dict[str, Any]) -> None:
+def test_experiments_are_compared_with_intervals(visitor: Visitor, pairs: dict[str, Any]) -> None:
     page = visitor.page
     visitor.logs_in(
         "read",
@@ -108,16 +108,16 @@ def test_experiments_are_told_apart_with_intervals(visitor: Visitor, pairs: dict
     expect(page.get_by_role("table", name="Differences")).to_contain_text("same")
 
 
-def test_runs_of_other_paths_say_in_what_they_differ(visitor: Visitor, pairs: dict[str, Any], service: Service) -> None:
+def test_comparison_names_different_inputs(visitor: Visitor, pairs: dict[str, Any], service: Service) -> None:
     page = visitor.page
     far = service.submit({"spec": PAIRS | {"path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms"}, "repeats": 1}})
     assert service.wait(far["id"])["status"] == "done"
     run, other = (one["runs"][0].rpartition("/")[2] for one in (pairs, far))
     visitor.logs_in("read", f"compare?show=differences&runs={run},{other}")
-    expect(page.get_by_role("note")).to_contain_text("These runs differ in: rtt (40 ms and 80 ms)")
+    expect(page.get_by_role("note")).to_contain_text("The inputs of these runs differ in: rtt (40 ms and 80 ms)")
 
 
-def test_a_map_leads_from_a_cell_to_its_runs(visitor: Visitor, pairs: dict[str, Any]) -> None:
+def test_cell_of_a_heat_map_links_to_its_runs(visitor: Visitor, pairs: dict[str, Any]) -> None:
     page = visitor.page
     visitor.logs_in("read", f"experiments/{pairs['id']}")
     page.get_by_role("link", name="Heat map").click()
@@ -135,13 +135,13 @@ def test_a_map_leads_from_a_cell_to_its_runs(visitor: Visitor, pairs: dict[str, 
     runs.get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("first.cc cubic, second.cc bbr")
     page.go_back()
-    page.get_by_role("link", name="Overlay them").click()
-    expect(said(page, "Congestion window")).to_contain_text("seed 1")
+    page.get_by_role("link", name="Overlay", exact=True).click()
+    expect(values(page, "Congestion window")).to_contain_text("seed 1")
 
 
-def test_what_cannot_be_compared_says_why(visitor: Visitor, service: Service) -> None:
+def test_unknown_run_shows_an_error_and_is_removed(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", f"compare?runs={'0' * 20}")
     expect(page.get_by_role("alert")).to_contain_text("there is none with that id")
-    page.get_by_role("button", name="Leave 00000000 out").click()
+    page.get_by_role("button", name="Remove 00000000").click()
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()

@@ -1,4 +1,4 @@
-"""In and out: the first visit, the session that stays, keys, the theme, and what a wrong token is told."""
+"""Login and logout: the first visit, the session, keys, the theme, and the error for a wrong token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.browser.visitor import Visitor
 from tests.support.service import ROOT, Service
 
 
-def test_the_first_visit_takes_a_token_and_leads_where_one_wanted(visitor: Visitor) -> None:
+def test_first_visit_asks_for_a_token_and_opens_the_requested_view(visitor: Visitor) -> None:
     page = visitor.page
     visitor.opens("papers?sort=-year")
     expect(page.get_by_role("heading", name="Longhaul")).to_be_visible()
@@ -18,7 +18,7 @@ def test_the_first_visit_takes_a_token_and_leads_where_one_wanted(visitor: Visit
     visitor.shows_token(visitor.service.tokens["run"])
     expect(page.get_by_role("link", name="Papers")).to_have_attribute("aria-current", "page")
     assert page.url.endswith("#/papers?sort=-year")
-    # The token is kept nowhere that a script could read.
+    # No script can read the token.
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
     assert "lh_" not in kept
     page.reload()
@@ -26,7 +26,7 @@ def test_the_first_visit_takes_a_token_and_leads_where_one_wanted(visitor: Visit
     expect(page.get_by_label("runer, scope run")).to_be_visible()
 
 
-def test_logging_out_ends_the_session_for_good(visitor: Visitor) -> None:
+def test_logout_ends_the_session(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run")
     cookies = page.context.cookies()
@@ -39,27 +39,27 @@ def test_logging_out_ends_the_session_for_good(visitor: Visitor) -> None:
         assert thief.get(f"{ROOT}/session").status_code == 401
 
 
-def test_a_wrong_token_is_told_what_to_do(visitor: Visitor) -> None:
+def test_wrong_token_shows_the_error_and_its_hint(visitor: Visitor) -> None:
     page = visitor.page
     visitor.opens()
     visitor.shows_token("lh_0123456789ab_" + "x" * 43)
     with visitor.service.client(None) as client:
-        said = client.post(f"{ROOT}/session", json={"token": "lh_0123456789ab_" + "x" * 43}).json()
-    assert said["hint"]
-    expect(page.get_by_role("alert")).to_contain_text(said["title"])
-    expect(page.get_by_role("alert")).to_contain_text(said["hint"])
+        problem = client.post(f"{ROOT}/session", json={"token": "lh_0123456789ab_" + "x" * 43}).json()
+    assert problem["hint"]
+    expect(page.get_by_role("alert")).to_contain_text(problem["title"])
+    expect(page.get_by_role("alert")).to_contain_text(problem["hint"])
     visitor.pictures("entrance-refused")
     visitor.shows_token(visitor.service.tokens["read"])
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
 
 
-def test_a_session_that_ends_meanwhile_leaves_the_page_where_it_was(visitor: Visitor, service: Service) -> None:
+def test_login_after_the_end_of_a_session_keeps_the_view(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     token = service.make_token("short", "run")
     visitor.opens("runs?status=done")
     visitor.shows_token(token)
     expect(page.get_by_label("short, scope run")).to_be_visible()
-    # What it still asks for would tell it of the end.
+    # A pending request would notice the end of the session.
     settle(page)
     with service.client() as admin:
         assert admin.delete(f"{ROOT}/tokens/short").status_code == 200
@@ -75,7 +75,7 @@ def test_a_session_that_ends_meanwhile_leaves_the_page_where_it_was(visitor: Vis
     assert page.url.endswith("#/runs?status=done")
 
 
-def test_keys_lead_everywhere_and_the_sheet_lists_them(visitor: Visitor) -> None:
+def test_shortcuts_open_pages_and_are_listed(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("read", "launch")
     page.keyboard.press("g")
@@ -84,14 +84,14 @@ def test_keys_lead_everywhere_and_the_sheet_lists_them(visitor: Visitor) -> None
     page.go_back()
     expect(page.get_by_role("link", name="Launch")).to_have_attribute("aria-current", "page")
     page.keyboard.press("?")
-    sheet = page.get_by_role("dialog", name="Keys")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(sheet).to_contain_text("Go to Compare")
     visitor.pictures("keys")
     page.keyboard.press("Escape")
     expect(sheet).to_have_count(0)
 
 
-def test_the_theme_is_the_systems_until_one_chooses(visitor: Visitor) -> None:
+def test_theme_follows_the_system_until_it_is_chosen(visitor: Visitor) -> None:
     page = visitor.page
     visitor.chooses("dark")
     visitor.logs_in("read")
@@ -106,15 +106,15 @@ def test_the_theme_is_the_systems_until_one_chooses(visitor: Visitor) -> None:
     expect(root).to_have_attribute("data-theme", "dark")
 
 
-def test_an_address_that_leads_nowhere_says_so(visitor: Visitor) -> None:
+def test_unknown_address_shows_not_found(visitor: Visitor) -> None:
     visitor.logs_in("read", "nowhere/at/all")
-    expect(visitor.page.get_by_role("heading", name="Nothing is here")).to_be_visible()
+    expect(visitor.page.get_by_role("heading", name="Not Found")).to_be_visible()
 
 
-def test_a_phone_sees_every_page(passer_by: Visitor) -> None:
-    page = passer_by.page
-    passer_by.logs_in("read", "runs")
-    passer_by.pictures("phone")
+def test_phone_shows_every_page(phone: Visitor) -> None:
+    page = phone.page
+    phone.logs_in("read", "runs")
+    phone.pictures("phone")
     for name in ("Launch", "Runs", "Compare", "Papers", "Lab"):
         page.get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("link", name=name, exact=True)).to_have_attribute("aria-current", "page")

@@ -1,4 +1,4 @@
-"""The page of docs/extending.md: checked and built like the others, it is in the header and shows what it says."""
+"""The page of docs/extending.md: it is checked and built like the others, and appears in the header."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tests.support.extending import examples, extended_tree
 from tests.support.folders import REPOSITORY
 
 WEB = "dashboards/web"
-# Types of these alone: those of the whole page take a quarter of a minute.
+# Check the types of these files only: the whole page takes 15 s.
 TYPED = "tsconfig.added.json"
 
 
-def test_a_page_that_is_added_is_in_the_header(browser: Browser, tmp_path: Path) -> None:
+def test_added_page_is_in_the_header(browser: Browser, tmp_path: Path) -> None:
     web = extended_tree(tmp_path / "tree") / WEB
     (web / "node_modules").symlink_to(REPOSITORY / WEB / "node_modules")
     touched = [one.file.removeprefix(f"{WEB}/") for one in examples() if one.file.startswith(WEB)]
     added = [file for file in touched if not (REPOSITORY / WEB / file).exists()]
     typed = {"extends": "./tsconfig.json", "include": [], "files": ["src/vite-env.d.ts", *added]}
     (web / TYPED).write_text(json.dumps(typed))
-    for words in (
+    for command in (
         ["npm", "run", "--silent", "types"],
         ["node_modules/.bin/tsc", "--project", TYPED],
         ["node_modules/.bin/biome", "ci", "--error-on-warnings", *touched],
         ["node_modules/.bin/vite", "build"],
     ):
-        done = subprocess.run(words, cwd=web, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=web, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     with in_process(tmp_path / "home", web / "dist") as running:
         page = browser.new_page()

@@ -1,4 +1,4 @@
-"""From the first visit to a link that shows others what was found, through all pages on the way."""
+"""A journey through all pages, from the first visit to a link that shows the result to others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.browser.visitor import Visitor
 from tests.support.service import Service
 
 SEEDS = """experiment: journey
-about: CUBIC beside BBR, with two seeds.
+about: CUBIC with BBR, with two seeds.
 path: {bandwidth: 20 Mbit/s, rtt: 40 ms, loss: 1e-4}
 flows:
   - {name: cubic, cc: cubic}
@@ -25,7 +25,7 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
     page = visitor.page
     visitor.opens()
     visitor.shows_token(service.tokens["run"])
-    # Whoever comes first is told what to do, others see what goes on.
+    # The first visitor sees the first steps, later visitors see running work.
     expect(page.get_by_role("main").get_by_role("heading").first).to_be_attached()
     visitor.opens("launch")
     page.get_by_role("button", name="Presets").click()
@@ -48,12 +48,12 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
     found = launched(page, service)
     assert (found["name"], found["status"]) == ("journey", "done")
     page.get_by_role("link", name="Longhaul", exact=True).click()
-    expect(page.get_by_role("list", name="Latest experiments")).to_contain_text("CUBIC beside BBR, with two seeds.")
+    expect(page.get_by_role("list", name="Latest experiments")).to_contain_text("CUBIC with BBR, with two seeds.")
 
     visitor.opens("runs?name=journey")
     rows = page.get_by_role("table", name="Runs").locator("tbody tr")
     expect(rows).to_have_count(2)
-    page.get_by_label("Pick all that match").check()
+    page.get_by_label("Select all that match").check()
     page.get_by_role("toolbar").get_by_role("link", name="Compare").click()
     page.get_by_text("Fairness", exact=True).click()
     jain = page.get_by_role("figure", name="Jain’s index over time")
@@ -66,7 +66,7 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
         other.shows_token(service.tokens["read"])
         expect(other.page.get_by_role("figure", name="Jain’s index over time")).to_be_visible()
         assert other.page.url == link
-        # Who may only look is not offered to launch, and would be refused.
+        # The scope read shows no Launch button, and the service refuses the request.
         other.opens("launch")
         expect(other.page.get_by_text("Your token may look, not launch.")).to_be_visible()
         expect(button(other.page)).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Without a mouse, and for those whom motion disturbs."""
+"""The page without a mouse, and with reduced motion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.browser.views import settle
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
 
-# What has the focus, where it is, and whether that can be seen: a line round it, or round what stands for it.
+# The focused element, its position, and whether its focus is visible: an outline round it or round its label.
 _FOCUSED = """() => {
     let one = document.activeElement;
     while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
@@ -37,7 +37,7 @@ _STOPS = 40
 
 
 @pytest.mark.parametrize("view", ["", "launch", "runs", "runs/{run}", "compare", "papers", "lab"])
-def test_every_stop_of_the_tab_key_is_seen(visitor: Visitor, kept: Service, view: str) -> None:
+def test_every_stop_of_the_tab_key_is_visible(visitor: Visitor, kept: Service, view: str) -> None:
     page = visitor.page
     visitor.enters("admin")
     visitor.opens(view.format(run=kept.run))
@@ -51,28 +51,28 @@ def test_every_stop_of_the_tab_key_is_seen(visitor: Visitor, kept: Service, view
             break
         stops.append(found)
     assert [stop["what"] for stop in stops if not (stop["seen"] and stop["there"])] == []
-    # The header comes first, from its beginning, and the page after it.
-    assert "Skip to the page" in stops[0]["what"]
+    # The header comes first, then the page.
+    assert "Skip to content" in stops[0]["what"]
     assert [stop["header"] for stop in stops[:7]] == [True] * 7
 
 
-def test_one_skips_the_header_opens_the_sheet_and_comes_back(visitor: Visitor, kept: Service) -> None:
+def test_focus_skips_the_header_and_returns_from_dialogs(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
     visitor.enters("admin")
     visitor.opens(f"runs/{kept.run}")
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     settle(page)
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Skip to the page")).to_be_focused()
+    expect(page.get_by_role("button", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("main")).to_be_focused()
     page.keyboard.press("Tab")
-    held = page.evaluate("document.activeElement.outerHTML")
+    focused = page.evaluate("document.activeElement.outerHTML")
     page.keyboard.press("?")
-    sheet = page.get_by_role("dialog", name="Keys")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(sheet).to_be_visible()
     expect(sheet).to_contain_text("This page")
-    # A dialog holds the focus, and gives it back.
+    # A dialog keeps the focus, and returns it.
     for _ in range(5):
         page.keyboard.press("Tab")
         assert page.evaluate(
@@ -80,7 +80,7 @@ def test_one_skips_the_header_opens_the_sheet_and_comes_back(visitor: Visitor, k
         )
     page.keyboard.press("Escape")
     expect(sheet).to_have_count(0)
-    assert page.evaluate("document.activeElement.outerHTML") == held
+    assert page.evaluate("document.activeElement.outerHTML") == focused
     page.get_by_label("first, scope admin").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Log out")).to_be_visible()
@@ -89,7 +89,7 @@ def test_one_skips_the_header_opens_the_sheet_and_comes_back(visitor: Visitor, k
     expect(page.get_by_label("first, scope admin")).to_be_focused()
 
 
-def test_keys_alone_lead_from_the_start_to_a_run(visitor: Visitor, kept: Service) -> None:
+def test_keys_lead_from_start_to_a_run(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
     visitor.enters("admin")
     visitor.opens()
@@ -103,7 +103,7 @@ def test_keys_alone_lead_from_the_start_to_a_run(visitor: Visitor, kept: Service
 
 
 @pytest.mark.parametrize("view", ["launch", "runs/{run}", "lab"])
-def test_nothing_moves_for_those_who_asked_for_it(visitor: Visitor, kept: Service, view: str) -> None:
+def test_reduced_motion_stops_all_animation(visitor: Visitor, kept: Service, view: str) -> None:
     page = visitor.page
     visitor.enters("admin")
     page.emulate_media(reduced_motion="reduce")

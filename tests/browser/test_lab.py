@@ -1,4 +1,4 @@
-"""Lab: the queue as it moves, a host that is taken, a module that is tried, tokens that come and go, and what only admins see."""
+"""Lab: the run queue, leases of hosts, trials of modules, tokens, and pages for admins only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.visitor import PHONE, Visitor
 from tests.support.service import ROOT, Service, served
 
-# Two hosts that nobody speaks to here: what a policy allows is told all the same.
+# Two hosts that no test connects to: the page shows their policy anyway.
 POLICY = """\
 hosts:
   hk:
@@ -45,111 +45,111 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-def test_the_queue_is_empty_and_then_is_not(visitor: Visitor, service: Service) -> None:
+def test_queue_shows_running_and_next_runs(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "lab")
-    expect(page.get_by_text("Nothing runs at the moment.")).to_be_visible()
-    expect(page.get_by_text("Nothing waits.")).to_be_visible()
+    expect(page.get_by_text("No run is running.")).to_be_visible()
+    expect(page.get_by_text("No run is queued.")).to_be_visible()
     workers = page.get_by_role("table", name="Workers")
     expect(workers.locator("tbody tr")).to_have_count(1)
-    expect(workers).to_contain_text("there")
+    expect(workers).to_contain_text("connected")
     swept = ["duration=4000 s", "sweep={flows.app.cc: [cubic, reno]}"]
     made = service.submit({"shipped": "quick", "set": swept, "priority": 3})
     running, waiting = page.get_by_role("table", name="Running"), page.get_by_role("table", name="Next")
     expect(running.locator("tbody tr")).to_have_count(1)
     expect(waiting.locator("tbody tr")).to_have_count(1)
-    # Of which flow: a sweep may have the same field of several.
+    # With the name of the flow: a sweep may vary the same field of several flows.
     expect(waiting).to_contain_text("app cc reno")
     expect(running.get_by_role("progressbar")).to_be_visible()
-    expect(page.get_by_role("table", name="Whose")).to_contain_text("runer")
+    expect(page.get_by_role("table", name="Owners")).to_contain_text("runer")
     visitor.pictures("lab-queue")
     with service.client() as client:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-    expect(page.get_by_text("Nothing runs at the moment.")).to_be_visible()
+    expect(page.get_by_text("No run is running.")).to_be_visible()
 
 
-def test_a_host_is_taken_and_given_back(visitor: Visitor) -> None:
+def test_host_is_leased_and_released(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run", "lab/hosts")
     host = page.get_by_role("listitem").filter(has_text="root@")
     expect(host).to_contain_text("free")
-    host.get_by_role("button", name="Take").click()
-    page.get_by_role("dialog").get_by_label("For", exact=True).select_option("4 hours")
-    page.get_by_role("dialog").get_by_label("What for").fill("kernel tests")
-    page.get_by_role("button", name="Take it").click()
-    expect(host).to_contain_text(re.compile(r"runer, (4 h|3 h 59 min) more"))
+    host.get_by_role("button", name="Lease").click()
+    page.get_by_role("dialog").get_by_label("Duration").select_option("4 hours")
+    page.get_by_role("dialog").get_by_label("Purpose").fill("kernel tests")
+    page.get_by_role("dialog").get_by_role("button", name="Lease").click()
+    expect(host).to_contain_text(re.compile(r"leased by runer, (4 h|3 h 59 min) left"))
     expect(host).to_contain_text("kernel tests")
-    expect(host.get_by_role("img")).to_have_attribute("aria-label", re.compile("runer until"))
+    expect(host.get_by_role("img")).to_have_attribute("aria-label", re.compile("leased by runer until"))
     visitor.pictures("lab-hosts")
-    # It is still theirs after a reload.
+    # The lease outlives a reload.
     page.reload()
-    host.get_by_role("button", name="Give back").click()
+    host.get_by_role("button", name="Release").click()
     expect(host).to_contain_text("free")
 
 
-def test_real_hosts_tell_what_they_may_be_used_for_and_are_stopped_together(visitor: Visitor) -> None:
+def test_physical_hosts_show_their_policy_and_are_stopped_together(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run", "lab/hosts?span=week")
     host = page.get_by_role("listitem").filter(has=page.get_by_text("hk", exact=True))
     expect(host).to_contain_text(
-        "At most 100 Mbit/s, 2 GB a run, 50 GB a day, 10 min at a time; with chicago (provisioned)"
+        "At most 100 Mbit/s, 2 GB per run, 50 GB per day, 10 min at a time; with chicago (provisioned)"
     )
     expect(host.get_by_role("img")).to_have_attribute("aria-label", re.compile("in maintenance from"))
     visitor.pictures("lab-hosts-real")
     page.get_by_role("button", name="Stop all").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Stop all").click()
-    expect(dialog.get_by_role("status")).to_contain_text(re.compile("0 experiments given up on .*hk"))
+    expect(dialog.get_by_role("status")).to_contain_text(re.compile("0 experiments cancelled on .*hk"))
     dialog.get_by_role("button", name="Close").click()
     expect(host).not_to_contain_text("free")
 
 
-def test_a_module_is_tried(visitor: Visitor) -> None:
+def test_trial_of_a_module(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run", "lab/modules")
     row = page.get_by_role("row").filter(has=page.get_by_text("htcp", exact=True))
     expect(row).to_contain_text("built")
     expect(row).to_contain_text("never")
-    row.get_by_role("button", name="Try htcp").click()
+    row.get_by_role("button", name="Run trial of htcp").click()
     expect(row).to_contain_text("done")
     row.get_by_text("htcp", exact=True).click()
     expect(row).to_contain_text("use_rtt_scaling")
     visitor.pictures("lab-modules")
 
 
-def test_a_token_is_made_shown_once_used_and_revoked(browser: Browser, visitor: Visitor, service: Service) -> None:
+def test_token_is_created_shown_once_used_and_revoked(browser: Browser, visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("admin", "lab/tokens")
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Scope", exact=True).select_option("read")
-    page.get_by_role("button", name="Make").click()
+    page.get_by_role("button", name="Create").click()
     dialog = page.get_by_role("dialog", name="The token of nightly")
     token = dialog.get_by_test_id("secret").inner_text()
     assert token.startswith("lh_")
     page.keyboard.press("Escape")
     expect(dialog).to_be_visible()
-    page.get_by_role("button", name="I have it").click()
+    page.get_by_role("button", name="Done").click()
     row = page.get_by_role("row").filter(has=page.get_by_text("nightly", exact=True))
-    expect(row).to_contain_text("in force")
+    expect(row).to_contain_text("active")
     visitor.pictures("lab-tokens")
     assert token not in page.content()
     page.reload()
     expect(row).to_be_visible()
     assert token not in page.content()
-    with service.as_token(token) as somebody:
-        assert somebody.get(f"{ROOT}/runs").status_code == 200
-        assert somebody.get(f"{ROOT}/tokens").status_code == 403
+    with service.as_token(token) as user:
+        assert user.get(f"{ROOT}/runs").status_code == 200
+        assert user.get(f"{ROOT}/tokens").status_code == 403
         row.get_by_role("button", name="Revoke nightly").click()
         page.get_by_role("dialog").get_by_role("button", name="Revoke nightly").click()
         expect(row).to_contain_text("revoked")
-        assert somebody.get(f"{ROOT}/runs").status_code == 401
-    # The same name twice is refused, in the service's words.
+        assert user.get(f"{ROOT}/runs").status_code == 401
+    # The service refuses the same name twice, and the page shows its error.
     page.get_by_label("Name", exact=True).fill("reader")
-    page.get_by_role("button", name="Make").click()
+    page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("alert")).to_contain_text("revoke it first")
 
 
-def test_the_log_of_changes_names_who_and_what(visitor: Visitor, service: Service) -> None:
+def test_audit_log_names_user_and_action(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     with service.client("read") as client:
         assert client.post(f"{ROOT}/tokens", json={"name": "mine", "scope": "admin"}).status_code == 403
@@ -160,7 +160,7 @@ def test_the_log_of_changes_names_who_and_what(visitor: Visitor, service: Servic
     visitor.pictures("lab-audit")
 
 
-def test_the_service_tells_its_version_and_its_state(visitor: Visitor) -> None:
+def test_service_shows_its_version_and_configuration(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("read", "lab/service")
     with visitor.service.client("read") as client:
@@ -172,7 +172,7 @@ def test_the_service_tells_its_version_and_its_state(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("scope", ["read", "run"])
-def test_what_is_for_admins_is_neither_shown_nor_given(visitor: Visitor, scope: str) -> None:
+def test_admin_pages_are_hidden_and_refused(visitor: Visitor, scope: str) -> None:
     page = visitor.page
     visitor.logs_in(scope, "lab")
     parts = page.get_by_role("navigation", name="Parts of the lab")
@@ -180,18 +180,18 @@ def test_what_is_for_admins_is_neither_shown_nor_given(visitor: Visitor, scope: 
     expect(parts.get_by_role("link", name="Tokens")).to_have_count(0)
     expect(parts.get_by_role("link", name="Audit")).to_have_count(0)
     visitor.opens("lab/tokens")
-    expect(page.get_by_role("heading", name="This is for admins")).to_be_visible()
+    expect(page.get_by_role("heading", name="Admins only")).to_be_visible()
     assert [visitor.is_answered("GET", one) for one in ("tokens", "audit")] == [403, 403]
     if scope == "read":
         visitor.opens("lab/hosts")
         expect(page.get_by_role("listitem").filter(has_text="root@")).to_be_visible()
-        expect(page.get_by_role("button", name="Take")).to_have_count(0)
+        expect(page.get_by_role("button", name="Lease")).to_have_count(0)
         visitor.opens("lab/modules")
         expect(page.get_by_role("table", name="Kernels")).to_be_visible()
-        expect(page.get_by_role("button", name=re.compile("^Try"))).to_have_count(0)
+        expect(page.get_by_role("button", name=re.compile("^Run trial"))).to_have_count(0)
 
 
-def test_real_hosts_fit_on_a_phone(browser: Browser, service: Service) -> None:
+def test_physical_hosts_fit_on_a_phone(browser: Browser, service: Service) -> None:
     with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
         visitor.logs_in("run", "lab/hosts")
         expect(visitor.page.get_by_text("hk", exact=True)).to_be_visible()

@@ -325,12 +325,12 @@ def test_places_say_whether_they_are_ready(at_launch: Page) -> None:
     expect(places.get_by_role("radio", name=re.compile("^Mininet in a guest, virtual time"))).to_be_checked()
 
 
-def test_on_a_phone_form_and_text_take_turns(passer_by: Visitor) -> None:
-    passer_by.logs_in("run", "launch")
-    page = passer_by.page
+def test_on_a_phone_form_and_text_take_turns(phone: Visitor) -> None:
+    phone.logs_in("run", "launch")
+    page = phone.page
     expect(page.get_by_label("Duration")).to_be_visible()
     expect(page.get_by_role("textbox", name=EDITOR)).to_be_hidden()
-    passer_by.pictures("launch-phone")
+    phone.pictures("launch-phone")
     page.get_by_text("Text", exact=True).click()
     expect(page.get_by_role("textbox", name=EDITOR)).to_be_visible()
     expect(page.get_by_label("Duration")).to_be_hidden()

@@ -1,4 +1,4 @@
-"""Runs: an empty lab teaches, filters make a link that restores them, many are acted on at once, keys, and what changes meanwhile."""
+"""The list of runs: the empty state, filters in the address, bulk actions, keys, and updates while it is open."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ RENO: dict[str, Any] = {"shipped": "quick", "set": ["flows.app.cc=reno", "path.r
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One of its own: what is in a list is known."""
+    """A service for these tests only, so that the content of its lists is known."""
     with served(tmp_path_factory.mktemp("runs") / "home") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def filled(service: Service) -> Service:
-    """Three runs of cubic and one of reno by one person, one more by another."""
-    asked = [(QUICK, "run"), (RENO, "run"), (RENO | {"seed": 99}, "admin")]
-    for made in [service.submit(one, scope) for one, scope in asked]:
+    """Three runs of cubic and one of reno by one user, one more by another."""
+    requests = [(QUICK, "run"), (RENO, "run"), (RENO | {"seed": 99}, "admin")]
+    for made in [service.submit(one, scope) for one, scope in requests]:
         assert service.wait(made["id"])["status"] == "done"
     return service
 
@@ -38,14 +38,14 @@ def rows(page: Page) -> Locator:
     return page.get_by_role("table").locator("tbody tr")
 
 
-def test_an_empty_lab_says_what_to_do(visitor: Visitor) -> None:
+def test_empty_lab_offers_to_launch(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs")
-    expect(page.get_by_role("heading", name="Nothing has been run here yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     expect(page.get_by_role("link", name="Launch an experiment")).to_have_attribute("href", "#/launch")
     visitor.pictures("runs-empty")
     page.get_by_text("Experiments", exact=True).click()
-    expect(page.get_by_role("heading", name="Nothing has been run here yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     page.get_by_label("Search").fill("nobody")
     expect(page.get_by_role("heading", name="No experiments match")).to_be_visible()
 
@@ -62,7 +62,7 @@ def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Vi
     page.get_by_label("RTT").fill("80 ms")
     page.get_by_label("Bandwidth").fill("10 Mbit/s")
     page.get_by_role("button", name="Oldest first").click()
-    # What is typed takes effect at a pause, and then nothing stays picked.
+    # A typed filter takes effect at a pause, and then clears the selection.
     expect(page).to_have_url(re.compile(re.escape("bandwidth=10+Mbit/s")))
     rows(page).get_by_role("checkbox").check()
     expect(page.get_by_role("toolbar")).to_contain_text("1 run")
@@ -80,21 +80,21 @@ def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Vi
         expect(rows(again).get_by_role("checkbox")).to_be_checked()
         expect(again.get_by_role("status").filter(has_text="oldest first")).to_be_visible()
         assert again.url == link
-    # Another filter leaves nothing picked that is out of view.
+    # Another filter clears the selection, so that no selected row is out of view.
     page.get_by_label("Status").select_option("done")
     expect(page.get_by_role("toolbar")).to_have_count(0)
-    # A word with a name has the whole value.
+    # A word with a name must match the whole value.
     page.get_by_role("button", name="Clear").click()
     page.get_by_label("Search").fill("seed=9")
     expect(page.get_by_role("heading", name="No runs match")).to_be_visible()
     page.get_by_label("Search").fill("seed=99")
     expect(rows(page)).to_have_count(1)
-    # What the service does not know it refuses, and the page says so.
+    # The service refuses an unknown value, and the page shows its error.
     visitor.opens("runs?status=banana")
     expect(page.get_by_role("alert")).to_contain_text("'banana' is none of 'queued'")
     expect(page.get_by_label("Status")).to_have_value("banana")
     page.get_by_role("button", name="Clear").click()
-    # What cannot be read is told in the service's words, and one keystroke mends it.
+    # The page shows the service's error for an invalid value, until the value is corrected.
     if not page.get_by_label("RTT").is_visible():
         page.get_by_role("button", name="More").click()
     page.get_by_label("RTT").fill("80 cows")
@@ -104,8 +104,8 @@ def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Vi
     visitor.pictures("runs")
 
 
-def test_an_experiment_of_many_runs_leads_to_all_of_its_own(visitor: Visitor, filled: Service) -> None:
-    """Its page shows two hundred at most; of this one it is made to believe that there are more."""
+def test_page_of_an_experiment_links_to_all_of_its_runs(visitor: Visitor, filled: Service) -> None:
+    """The page shows at most two hundred runs; here a changed response reports that there are more."""
     page = visitor.page
     with filled.client("read") as client:
         newest_first = client.get(f"{ROOT}/experiments", params={"cc": "cubic"}).json()["items"]
@@ -117,14 +117,14 @@ def test_an_experiment_of_many_runs_leads_to_all_of_its_own(visitor: Visitor, fi
 
     page.route(first_runs, with_more)
     visitor.logs_in("read", f"experiments/{newest_first[0]['id']}")
-    expect(page.get_by_role("link", name="All of them")).to_be_visible()
+    expect(page.get_by_role("link", name="All runs")).to_be_visible()
     page.unroute(first_runs)
-    page.get_by_role("link", name="All of them").click()
+    page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("status").filter(has_text="newest first")).to_be_visible()
     expect(rows(page)).to_have_count(3)
 
 
-def test_keys_walk_the_list(visitor: Visitor, filled: Service) -> None:
+def test_keys_move_select_and_open_in_the_list(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "runs")
     expect(rows(page)).to_have_count(5)
@@ -147,11 +147,11 @@ def test_keys_walk_the_list(visitor: Visitor, filled: Service) -> None:
     expect(page.get_by_label("Search")).to_have_value("cubic")
 
 
-def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled: Service) -> None:
+def test_selected_runs_are_compared_pinned_rerun_and_deleted(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs?cc=cubic")
     expect(rows(page)).to_have_count(3)
-    page.get_by_label("Pick all that match").check()
+    page.get_by_label("Select all that match").check()
     bar = page.get_by_role("toolbar")
     expect(bar).to_contain_text("3 runs")
     compare = str(bar.get_by_role("link", name="Compare").get_attribute("href"))
@@ -160,7 +160,7 @@ def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled
     assert compare.startswith("#/compare?runs=") and set(compare.partition("=")[2].split(",")) == known
     bar.get_by_role("button", name="Pin").click()
     expect(page.get_by_text("pinned", exact=True)).to_have_count(3)
-    # Pinned runs are kept: each says so.
+    # Pinned runs are not deleted: each is refused.
     bar.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
     expect(page.get_by_role("dialog", name="3 refused")).to_contain_text("it is pinned")
@@ -168,9 +168,9 @@ def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
     bar.get_by_role("button", name="Unpin").click()
     expect(page.get_by_text("pinned", exact=True)).to_have_count(0)
-    bar.get_by_role("button", name="Run again").click()
+    bar.get_by_role("button", name="Rerun").click()
     expect(rows(page)).to_have_count(6)
-    # What goes on is told as it goes on, without the list being read again.
+    # Statuses change in place, without the list being read again.
     expect(rows(page).filter(has_text="done")).to_have_count(6)
     bar.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
@@ -180,7 +180,7 @@ def test_many_are_compared_pinned_run_again_and_deleted(visitor: Visitor, filled
         assert all(client.get(f"{ROOT}/runs/{key}").status_code == 404 for key in known)
 
 
-def test_what_is_new_is_counted_and_shown_when_asked_for(visitor: Visitor, filled: Service) -> None:
+def test_new_runs_are_counted_and_shown_on_request(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs?cc=vegas")
     expect(page.get_by_role("heading", name="No runs match")).to_be_visible()
@@ -190,7 +190,7 @@ def test_what_is_new_is_counted_and_shown_when_asked_for(visitor: Visitor, fille
     filled.wait(made["id"])
     expect(rows(page).filter(has_text="done")).to_have_count(1)
     expect(rows(page)).to_contain_text("%")
-    # A pick changes the address, and the count of new runs stays.
+    # Selecting a row changes the address, and the count of new runs stays.
     more = filled.submit({"shipped": "quick", "seed": 5, "set": ["flows.app.cc=vegas"]})
     expect(page.get_by_role("button", name="1 new: show")).to_be_visible()
     rows(page).get_by_role("checkbox").check()
@@ -218,21 +218,21 @@ def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service
         assert client.get(f"{ROOT}/experiments/{made['id']}").status_code == 404
 
 
-def test_who_may_only_look_sees_no_way_to_change_and_is_refused(visitor: Visitor, filled: Service) -> None:
+def test_scope_read_sees_no_actions_and_is_refused(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "runs")
-    page.get_by_label("Pick all that match").check()
+    page.get_by_label("Select all that match").check()
     bar = page.get_by_role("toolbar")
     expect(bar.get_by_role("link", name="Compare")).to_be_visible()
-    for name in ("Pin", "Run again", "Delete", "Cancel"):
+    for name in ("Pin", "Rerun", "Delete", "Cancel"):
         expect(bar.get_by_role("button", name=name, exact=True)).to_have_count(0)
-    # Whatever the page hides, the service refuses.
+    # The service refuses the actions that the page hides.
     run = str(rows(page).nth(0).get_by_role("link").get_attribute("href")).rpartition("/")[2]
     for method, path in (("PUT", f"runs/{run}/pin"), ("DELETE", f"runs/{run}"), ("POST", f"runs/{run}/rerun")):
         assert visitor.is_answered(method, path) == 403, path
 
 
-def test_somebody_elses_run_stays(visitor: Visitor, filled: Service) -> None:
+def test_run_of_another_owner_is_not_deleted(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs?owner=first")
     rows(page).get_by_role("checkbox").check()
@@ -241,12 +241,12 @@ def test_somebody_elses_run_stays(visitor: Visitor, filled: Service) -> None:
     expect(page.get_by_role("dialog", name="1 refused")).to_contain_text("ask them, or an admin")
 
 
-def test_pages_follow_as_one_scrolls(visitor: Visitor, filled: Service) -> None:
-    # None of them has to be carried out to be listed.
+def test_scrolling_loads_the_next_rows(visitor: Visitor, filled: Service) -> None:
+    # Runs are listed before they run.
     made = filled.submit({"shipped": "quick", "repeats": 70, "set": ["duration=4000 s"], "priority": -10})
     page = visitor.page
     visitor.logs_in("read", "runs?q=quick")
-    # How many match is known before they are all loaded.
+    # The number of matching runs is known before all are loaded.
     expect(page.get_by_role("status").filter(has_text=re.compile(r"^7\d runs that match"))).to_be_visible()
     rows(page).nth(59).scroll_into_view_if_needed()
     expect(rows(page).nth(70)).to_be_attached()
@@ -256,10 +256,10 @@ def test_pages_follow_as_one_scrolls(visitor: Visitor, filled: Service) -> None:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
 
 
-def test_all_that_match_are_picked_and_it_is_said_how_many_refused(visitor: Visitor, filled: Service) -> None:
-    """Those of later pages too, which the list has not loaded."""
-    asked = {"shipped": "quick", "repeats": 70, "set": ["duration=4000 s", "experiment=many"], "priority": -10}
-    made = filled.submit(asked)
+def test_all_matching_runs_are_selected_and_refusals_are_counted(visitor: Visitor, filled: Service) -> None:
+    """Including rows that the list has not loaded."""
+    request = {"shipped": "quick", "repeats": 70, "set": ["duration=4000 s", "experiment=many"], "priority": -10}
+    made = filled.submit(request)
     with filled.client() as client:
         ids = {href.rpartition("/")[2] for href in client.get(f"{ROOT}/experiments/{made['id']}").json()["runs"]}
     assert len(ids) == 70
@@ -267,38 +267,38 @@ def test_all_that_match_are_picked_and_it_is_said_how_many_refused(visitor: Visi
     visitor.logs_in("run", f"runs?of={made['id']}")
     expect(page.get_by_role("status").filter(has_text="70 runs that match")).to_be_visible()
     expect(rows(page)).to_have_count(60)
-    page.get_by_label("Pick all that match").click()
+    page.get_by_label("Select all that match").click()
     bar = page.get_by_role("toolbar")
     expect(bar).to_contain_text("70 runs")
-    expect(page.get_by_label("Pick all that match")).to_be_checked()
-    # The address restores what is picked beyond the first page.
+    expect(page.get_by_label("Select all that match")).to_be_checked()
+    # The address contains the selected rows beyond the first page.
     picked = re.search(r"picked=([0-9a-f,]+)", page.url)
     assert picked is not None and set(picked[1].split(",")) == ids
-    # All of them go on: each refuses, with the same reason.
+    # All of them are queued or running: each is refused for the same reason.
     bar.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 70 runs").click()
     refused = page.get_by_role("dialog", name="70 refused")
     expect(refused).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="0 of 70 runs deleted; 70 refused.")).to_be_attached()
-    for line in refused.get_by_text("The same of").all():
+    for line in refused.get_by_text("The same for").all():
         line.click()
     shown = {str(link.get_attribute("href")).rpartition("/")[2] for link in refused.get_by_role("link").all()}
     assert shown <= ids and refused.get_by_role("alert").count() <= 2
     visitor.pictures("runs-many-refused")
     refused.get_by_role("button", name="Close").click()
-    # Many reruns are not queued by one press.
-    bar.get_by_role("button", name="Run again").click()
-    page.get_by_role("dialog", name="Run again 70 runs?").get_by_role("button", name="Leave it").click()
-    page.get_by_label("Pick all that match").click()
+    # Many reruns need a confirmation.
+    bar.get_by_role("button", name="Rerun").click()
+    page.get_by_role("dialog", name="Rerun 70 runs?").get_by_role("button", name="Go back").click()
+    page.get_by_label("Select all that match").click()
     expect(bar).to_have_count(0)
-    # What is left can be deleted in one go, whichever page it is on.
+    # All of them can be deleted at once, on whichever page they are.
     with filled.client() as client:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-        # The one that runs ends a moment later.
+        # The running one ends a moment later.
         one_by_one = [f"{ROOT}/runs/{run}" for run in ids]
         wait_for(lambda: all(client.get(href).json()["status"] == "cancelled" for href in one_by_one))
     page.reload()
-    page.get_by_label("Pick all that match").click()
+    page.get_by_label("Select all that match").click()
     expect(bar).to_contain_text("70 runs")
     bar.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 70 runs").click()

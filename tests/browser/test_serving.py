@@ -1,4 +1,4 @@
-"""How the page is served: policy, caching, a service that goes away, prefixes behind proxies."""
+"""Delivery of the page: security policy, caching, an absent service, prefixes of proxies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.visitor import Visitor
 from tests.support.service import Service, served
 
 
-def test_what_is_served_is_kept_as_long_as_it_may_be(service: Service) -> None:
+def test_caching_of_the_page_and_its_files(service: Service) -> None:
     with service.client(None) as client:
         index = client.get("/")
         again = client.get("/", headers={"If-None-Match": index.headers["etag"]})
@@ -30,7 +30,7 @@ def test_what_is_served_is_kept_as_long_as_it_may_be(service: Service) -> None:
         assert name.endswith(".svg") or asset.headers["content-encoding"] in ("zstd", "br", "gzip"), name
 
 
-def test_the_policy_allows_nothing_that_the_page_does_not_need(service: Service) -> None:
+def test_content_security_policy_is_minimal(service: Service) -> None:
     policy = httpx.get(f"{service.url}/").headers["content-security-policy"]
     rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split("; ")}
     assert rules == {
@@ -46,11 +46,11 @@ def test_the_policy_allows_nothing_that_the_page_does_not_need(service: Service)
     }
 
 
-def test_the_page_says_that_the_service_is_away_and_goes_on_when_it_is_back(visitor: Visitor, service: Service) -> None:
+def test_page_reports_an_absent_service_and_continues_when_it_is_back(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "runs")
     with service.away():
-        # Whatever is asked next finds out.
+        # The next request notices it.
         page.get_by_label("reader, scope read").click()
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("status").first).to_contain_text("Service away")
@@ -58,15 +58,15 @@ def test_the_page_says_that_the_service_is_away_and_goes_on_when_it_is_back(visi
     expect(page.get_by_label("reader, scope read")).to_be_visible()
 
 
-def test_below_a_prefix_that_a_proxy_takes_away(browser: Browser, service: Service) -> None:
+def test_below_a_prefix_that_a_proxy_strips(browser: Browser, service: Service) -> None:
     with (
         below_prefix(service.url, "/some/lab", strips=True) as at,
         Visitor.comes(browser, service, at=at) as visitor,
     ):
-        _goes_about(visitor, f"{at}/some/lab")
+        _visit(visitor, f"{at}/some/lab")
 
 
-def test_below_a_prefix_that_a_proxy_passes_on(browser: Browser, tmp_path: Path) -> None:
+def test_below_a_prefix_that_a_proxy_keeps(browser: Browser, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port: int = taken.getsockname()[1]
     with served(tmp_path / "home", port, LONGHAUL_URL=f"http://127.0.0.1:{port}/some/lab") as service:
@@ -74,13 +74,13 @@ def test_below_a_prefix_that_a_proxy_passes_on(browser: Browser, tmp_path: Path)
             below_prefix(service.url, "/some/lab", strips=False) as at,
             Visitor.comes(browser, service, at=at) as visitor,
         ):
-            _goes_about(visitor, f"{at}/some/lab")
+            _visit(visitor, f"{at}/some/lab")
         bare = httpx.get(f"{service.url}/some/lab")
         assert (bare.status_code, bare.headers["location"]) == (308, "/some/lab/")
         assert httpx.get(f"{service.url}/some/laboratory").status_code == 404
 
 
-def _goes_about(visitor: Visitor, at: str) -> None:
+def _visit(visitor: Visitor, at: str) -> None:
     page = visitor.page
     visitor.opens("runs", at=at)
     visitor.shows_token(visitor.service.tokens["read"])

@@ -1,4 +1,4 @@
-"""Every view is fit for everybody: what axe finds, how it fits a phone and twice the size, and that nothing jumps while it comes."""
+"""Every view: accessibility (axe-core), fit on a phone and at twice the size, and no layout shift while it loads."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, expect
 
 from tests.browser.axe import breaches
-from tests.browser.views import EMPTY, FULL, furnished, hand_in, settle
+from tests.browser.views import EMPTY, FULL, settle, submit_all, wait_for_all
 from tests.browser.visitor import DESK, PHONE, Visitor
 from tests.support.service import Service, served
 
 # Twice the size on a screen of 1280 by 800.
 _ZOOMED: ViewportSize = {"width": 640, "height": 400}
 _MOST_SHIFT = 0.02
-# What moved without anybody having pressed anything.
+# Layout shifts without user input.
 _WATCH_SHIFTS = """
     window.shifts = [];
     new PerformanceObserver((list) => {
@@ -31,17 +31,17 @@ _WATCH_SHIFTS = """
 
 @dataclass(frozen=True)
 class Lab:
-    """A service, what addresses of its views name, who looks at them, and what was read in those that were looked at."""
+    """A service, the names in the addresses of its views, its viewers, and the texts of the views seen so far."""
 
     service: Service
     names: dict[str, str]
-    lookers: list[Looker]
-    read: dict[str, str] = field(default_factory=dict)
+    viewers: list[Viewer]
+    seen: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Looker:
-    """Somebody who is logged in, at a desk or with a phone, and knows nothing of what they saw before."""
+class Viewer:
+    """A logged-in browser, on a desktop or a phone, without cached data."""
 
     visitor: Visitor
     viewport: ViewportSize
@@ -49,14 +49,14 @@ class Looker:
 
     @classmethod
     @contextlib.contextmanager
-    def comes(cls, browser: Browser, service: Service, viewport: ViewportSize, **told: Any) -> Iterator[Looker]:
-        with Visitor.comes(browser, service, viewport=viewport, **told) as visitor:
+    def comes(cls, browser: Browser, service: Service, viewport: ViewportSize, **options: Any) -> Iterator[Viewer]:
+        with Visitor.comes(browser, service, viewport=viewport, **options) as visitor:
             visitor.enters("admin")
             visitor.page.add_init_script(_WATCH_SHIFTS)
             yield cls(visitor, viewport, visitor.page.context.new_cdp_session(visitor.page))
 
     def opens(self, view: str) -> Page:
-        """As on the first visit: nothing is kept, neither code nor drafts, but who one is."""
+        """Open a view as on the first visit: without cached code and drafts, but with the session."""
         page = self.visitor.page
         page.goto("about:blank")
         page.set_viewport_size(self.viewport)
@@ -69,57 +69,57 @@ class Looker:
         settle(page)
         return page
 
-    def is_content(self) -> None:
-        """Nothing went wrong behind the view."""
+    def has_no_faults(self) -> None:
+        """Check that the console has no errors."""
         faults, self.visitor.faults[:] = list(self.visitor.faults), []
         assert faults == [], faults
 
 
 @pytest.fixture(scope="module")
 def filling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, dict[str, str]]]:
-    """A lab of which the runs are computed, beside what is looked at first."""
+    """A lab whose runs are simulated while the empty views are tested."""
     with served(tmp_path_factory.mktemp("views") / "home") as service:
-        yield service, hand_in(service)
+        yield service, submit_all(service)
 
 
 @pytest.fixture(scope="module")
 def bare(
     tmp_path_factory: pytest.TempPathFactory, browser: Browser, filling: tuple[Service, dict[str, str]]
 ) -> Iterator[Lab]:
-    """One without runs."""
-    with served(tmp_path_factory.mktemp("bare") / "home") as service, _lookers(browser, service) as lookers:
-        yield Lab(service, {}, lookers)
+    """A lab without runs."""
+    with served(tmp_path_factory.mktemp("bare") / "home") as service, _viewers(browser, service) as viewers:
+        yield Lab(service, {}, viewers)
 
 
 @pytest.fixture(scope="module")
 def full(browser: Browser, filling: tuple[Service, dict[str, str]]) -> Iterator[Lab]:
     """The lab with all of its runs."""
     service, made = filling
-    with _lookers(browser, service) as lookers:
-        yield Lab(service, furnished(service, made), lookers)
+    with _viewers(browser, service) as viewers:
+        yield Lab(service, wait_for_all(service, made), viewers)
 
 
 @contextlib.contextmanager
-def _lookers(browser: Browser, service: Service) -> Iterator[list[Looker]]:
+def _viewers(browser: Browser, service: Service) -> Iterator[list[Viewer]]:
     with (
-        Looker.comes(browser, service, DESK) as at_a_desk,
-        Looker.comes(browser, service, PHONE, has_touch=True, is_mobile=True) as with_a_phone,
+        Viewer.comes(browser, service, DESK) as at_a_desk,
+        Viewer.comes(browser, service, PHONE, has_touch=True, is_mobile=True) as with_a_phone,
     ):
         yield [at_a_desk, with_a_phone]
 
 
 @pytest.mark.parametrize("view", EMPTY)
-def test_a_view_of_nothing_is_fit_for_everybody(bare: Lab, view: str) -> None:
-    _is_fit(bare, EMPTY[view])
+def test_empty_view_is_accessible_and_stable(bare: Lab, view: str) -> None:
+    _check_view(bare, EMPTY[view])
 
 
 @pytest.mark.parametrize("view", FULL)
-def test_a_view_is_too(full: Lab, view: str) -> None:
-    _is_fit(full, FULL[view])
+def test_full_view_is_accessible_and_stable(full: Lab, view: str) -> None:
+    _check_view(full, FULL[view])
 
 
-def test_what_lies_over_a_page_is_too(browser: Browser, full: Lab) -> None:
-    """The sheet of keys, the menu behind the name, and logging in."""
+def test_dialogs_and_menus_are_accessible(browser: Browser, full: Lab) -> None:
+    """The list of shortcuts, the menu of the user, and the login page."""
     with Visitor.comes(browser, full.service) as visitor:
         page = visitor.page
         visitor.opens()
@@ -128,8 +128,8 @@ def test_what_lies_over_a_page_is_too(browser: Browser, full: Lab) -> None:
         visitor.shows_token(full.service.tokens["admin"])
         page.get_by_label("first, scope admin").click()
         found += breaches(page)
-        page.get_by_role("button", name="Keys").click()
-        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        page.get_by_role("button", name="Keyboard shortcuts").click()
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         found += breaches(page)
         page.keyboard.press("Escape")
         visitor.opens("launch")
@@ -141,21 +141,21 @@ def test_what_lies_over_a_page_is_too(browser: Browser, full: Lab) -> None:
     assert found == [], _lines(found)
 
 
-def _is_fit(lab: Lab, view: str) -> None:
+def _check_view(lab: Lab, view: str) -> None:
     found: list[Any] = []
-    for looker in lab.lookers:
-        page = looker.opens(view.format(**lab.names))
+    for viewer in lab.viewers:
+        page = viewer.opens(view.format(**lab.names))
         found += _shifted(page)
         found += breaches(page)
-        looker.visitor.chooses("dark")
+        viewer.visitor.chooses("dark")
         found += breaches(page, "color-contrast")
         found += _too_wide(page, "as it is")
-        if looker.viewport == DESK:
-            # An address that the page does not understand shows what another one does.
-            assert lab.read.setdefault(page.get_by_role("main").inner_text(), view) == view
+        if viewer.viewport == DESK:
+            # The page shows another view if it does not know the address, so no two views have the same text.
+            assert lab.seen.setdefault(page.get_by_role("main").inner_text(), view) == view
             page.set_viewport_size(_ZOOMED)
             found += _too_wide(page, "at twice the size")
-        looker.is_content()
+        viewer.has_no_faults()
     assert found == [], _lines(found)
 
 

@@ -1,4 +1,4 @@
-"""Watching a run: live, cancelled, across a restart of the service, and afterwards with a zoom that an address restores."""
+"""The page of a run: live, cancelled, across a restart of the service, and kept, with a zoom that the address restores."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.browser.views import reaches, settle
 from tests.browser.visitor import Visitor
 from tests.support.service import ROOT, Service
 
-# Minutes of it: long enough to be looked at, and fast enough on a machine that has much else to do.
+# Long enough to be watched, and fast enough on a busy machine.
 LONG: dict[str, Any] = {
     "experiment": "long",
     "path": {"bandwidth": "300 Mbit/s", "rtt": "20 ms"},
     "flows": [{"name": "one", "cc": "cubic"}, {"name": "two", "cc": "bbr", "start": "1 s"}],
     "duration": "2000 s",
 }
-# Shorter ones may be without an ACK, after a timeout.
+# A shorter stretch may have no ACK, after a timeout.
 STRETCH_S = 2.0
 
 
@@ -32,7 +32,7 @@ def run_of(made: dict[str, Any]) -> str:
 
 @pytest.fixture
 def long_run(service: Service) -> Iterator[str]:
-    """One that goes on; it is given up afterwards."""
+    """A running run, which is cancelled afterwards."""
     made = service.submit({"spec": LONG})
     yield run_of(made)
     with service.client("run") as client:
@@ -44,18 +44,18 @@ def chart(page: Page, name: str) -> Locator:
     return page.get_by_role("figure", name=name, exact=True)
 
 
-def said(page: Page, name: str) -> Locator:
-    """The values that a chart tells in words."""
+def values(page: Page, name: str) -> Locator:
+    """The values above a chart."""
     return chart(page, name).locator("output")
 
 
 def samples(page: Page, name: str, folder: Path) -> dict[str, list[tuple[float, float]]]:
-    """What a chart shows, as it gives it away."""
+    """The samples that a chart shows, from its CSV file."""
     chart(page, name).get_by_text("Save").click()
-    with page.expect_download() as given:
+    with page.expect_download() as download:
         chart(page, name).get_by_role("button", name="CSV").click()
     file = folder / "samples.csv"
-    given.value.save_as(file)
+    download.value.save_as(file)
     page.keyboard.press("Escape")
     found: dict[str, list[tuple[float, float]]] = {}
     with file.open(newline="") as text:
@@ -65,7 +65,7 @@ def samples(page: Page, name: str, folder: Path) -> dict[str, list[tuple[float, 
 
 
 def front_s(page: Page) -> float:
-    """How far the page says that the run is."""
+    """The progress of the run on the page, in virtual seconds."""
     match = re.search(r"([\d.]+) s of", page.get_by_text(re.compile(r"[\d.]+ s of")).inner_text())
     assert match is not None
     return float(match[1])
@@ -76,22 +76,22 @@ def wait_until(page: Page, at_least_s: float) -> float:
     return front_s(page)
 
 
-def test_a_run_is_there_while_it_goes_on_and_is_given_up(visitor: Visitor, service: Service, tmp_path: Path) -> None:
+def test_running_run_is_watched_and_cancelled(visitor: Visitor, service: Service, tmp_path: Path) -> None:
     visitor.logs_in("run", "runs")
     page = visitor.page
     made = service.submit({"spec": LONG})
     visitor.opens(f"runs/{run_of(made)}")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
     expect(page.get_by_role("status").filter(has_text="live")).to_be_visible()
-    for name in ("Goodput", "Round trip", "In flight", "Queue", "Retransmits"):
-        expect(said(page, name)).not_to_be_empty()
+    for name in ("Goodput", "RTT", "In flight", "Queue", "Retransmits"):
+        expect(values(page, name)).not_to_be_empty()
     wait_until(page, 3)
     visitor.pictures("run-live")
     assert {"one", "two"} <= set(samples(page, "Congestion window", tmp_path))
-    # Nothing is lost by one press.
+    # A single click loses nothing.
     page.get_by_role("button", name="Cancel").click()
     question = page.get_by_role("dialog", name="Cancel long?")
-    question.get_by_role("button", name="Let it run").click()
+    question.get_by_role("button", name="Go back").click()
     expect(question).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     question.get_by_role("button", name="Cancel the run").click()
@@ -100,43 +100,43 @@ def test_a_run_is_there_while_it_goes_on_and_is_given_up(visitor: Visitor, servi
     assert service.wait(made["id"])["status"] == "cancelled"
 
 
-def test_who_may_only_look_sees_no_way_to_change_anything(visitor: Visitor, long_run: str) -> None:
+def test_scope_read_sees_no_actions(visitor: Visitor, long_run: str) -> None:
     page = visitor.page
     visitor.logs_in("read", f"runs/{long_run}")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
     for name in ("Cancel", "Rerun", "Pin"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
 
 
-def test_a_restart_of_the_service_leaves_neither_a_gap_nor_a_double(
+def test_restart_of_the_service_neither_loses_nor_doubles_samples(
     visitor: Visitor, service: Service, long_run: str, tmp_path: Path
 ) -> None:
     page = visitor.page
     visitor.logs_in("run", f"runs/{long_run}")
     before_s = wait_until(page, 8)
     with service.away():
-        expect(page.get_by_role("status").filter(has_text="trying again").first).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="reconnecting").first).to_be_visible()
     after_s = wait_until(page, before_s + 6)
     found = samples(page, "Congestion window", tmp_path)
     for name, begin_s in (("one", 0.0), ("two", 1.0)):
         times = [at for at, _ in found[name]]
-        assert times == sorted(set(times)), "a sample came twice, or too late"
+        assert times == sorted(set(times)), "a sample arrived twice or out of order"
         cells = {int(at / STRETCH_S) for at in times}
-        # Every cell from the flow's first full one on, to the one that is being filled.
+        # Every cell from the flow's first full one to the one that is being filled.
         wanted = set(range(int(begin_s / STRETCH_S) + 1, int(after_s / STRETCH_S) - 1))
         assert wanted <= cells, sorted(wanted - cells)
 
 
-def test_a_run_that_ends_becomes_what_is_kept_of_it(visitor: Visitor, service: Service) -> None:
+def test_ended_run_shows_its_kept_result(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs")
     expected = {"measure": "goodput", "flow": "two", "at_least": "1 Mbit/s"}
     made = service.submit({"spec": LONG | {"experiment": "ends", "duration": "6 s", "expect": [expected]}})
     visitor.opens(f"experiments/{made['id']}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("done")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
     expect(page.get_by_role("table", name="Summary")).to_contain_text("one")
-    # What CI asks first: what was expected, what came, and the file that it reads.
+    # The expectations with their values, and the JUnit file for CI.
     expect(page.get_by_role("listitem").filter(has_text="at least 1 Mbit/s")).to_have_text(
         re.compile(r"met goodput\(two\) at least 1 Mbit/s: [\d.]+ Mbit/s$")
     )
@@ -148,15 +148,15 @@ def test_a_run_that_ends_becomes_what_is_kept_of_it(visitor: Visitor, service: S
     page.get_by_role("button", name="Pin", exact=True).click()
     expect(page.get_by_role("button", name="Unpin")).to_be_visible()
     page.get_by_role("button", name="Rerun").click()
-    # What comes of it is said here, beside the charts that it is about.
-    told = page.get_by_role("list", name="Reruns")
-    expect(told).to_contain_text("identical: every byte of the trace is the same")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
-    # Its own page has the same charts and files, and nothing that leads nowhere.
-    told.get_by_role("link").click()
+    # The result of the rerun is shown next to the charts of the run.
+    reruns = page.get_by_role("list", name="Reruns")
+    expect(reruns).to_contain_text("identical: the traces are equal, byte for byte")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
+    # The page of the rerun has the same charts and files, and no broken links.
+    reruns.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Rerun of")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
-    # The header's own link to Compare leads somewhere.
+    expect(values(page, "Congestion window")).to_contain_text("packets")
+    # The header has its own link named Compare.
     content = page.get_by_role("main")
     for name in ("Compare", "Rerun", "Pin"):
         expect(content.get_by_role("button", name=name, exact=True)).to_have_count(0)
@@ -167,17 +167,17 @@ def test_a_run_that_ends_becomes_what_is_kept_of_it(visitor: Visitor, service: S
         assert page.request.get(address).ok, address
 
 
-def test_a_zoom_asks_for_finer_values_and_an_address_restores_it(visitor: Visitor, kept: Service) -> None:
+def test_zoom_requests_finer_values_and_is_in_the_address(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
-    asked: list[str] = []
+    requested: list[str] = []
 
-    def heard(request: Request) -> None:
+    def note(request: Request) -> None:
         if "/timelines?" in request.url:
-            asked.append(request.url)
+            requested.append(request.url)
 
-    page.on("request", heard)
+    page.on("request", note)
     visitor.logs_in("read", f"runs/{kept.run}")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
     visitor.pictures("run")
     over = chart(page, "Congestion window").locator(".u-over").bounding_box()
     assert over is not None
@@ -189,7 +189,7 @@ def test_a_zoom_asks_for_finer_values_and_an_address_restores_it(visitor: Visito
         page.mouse.up()
     expect(page).to_have_url(re.compile("at="))
     window = page.get_by_text(re.compile(r"[\d.]+ – [\d.]+ s")).inner_text()
-    # What is panned to is there already: the window's neighbours came along.
+    # A pan needs no request, because the neighbours of the window were loaded too.
     zoomed = page.url
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(window)).to_have_count(0)
@@ -205,14 +205,14 @@ def test_a_zoom_asks_for_finer_values_and_an_address_restores_it(visitor: Visito
     assert page.url == there
     page.keyboard.press("0")
     expect(page).not_to_have_url(re.compile("at="))
-    assert any("from=" in one for one in asked)
-    assert any("from=" not in one for one in asked)
+    assert any("from=" in one for one in requested)
+    assert any("from=" not in one for one in requested)
 
 
-def test_the_legend_tells_what_is_under_the_pointer_after_a_zoom_too(visitor: Visitor, kept: Service) -> None:
+def test_values_above_a_chart_follow_the_pointer_after_a_zoom(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", f"runs/{kept.run}")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
     over = chart(page, "Congestion window").locator(".u-over").bounding_box()
     assert over is not None
     middle = over["y"] + over["height"] / 2
@@ -227,13 +227,13 @@ def test_the_legend_tells_what_is_under_the_pointer_after_a_zoom_too(visitor: Vi
         float(word)
         for word in re.findall(r"[\d.]+", page.get_by_text(re.compile(r"[\d.]+ – [\d.]+ s")).inner_text())[:2]
     )
-    # The pointer is where it was left, at six tenths of what is shown now.
+    # The pointer is still at six tenths of the chart.
     wanted = first + 0.6 * (last - first)
-    told = re.match(r"([\d.]+) s", said(page, "Congestion window").inner_text())
-    assert told is not None and abs(float(told[1]) - wanted) < 0.02 * (last - first), (told, first, last)
+    match = re.match(r"([\d.]+) s", values(page, "Congestion window").inner_text())
+    assert match is not None and abs(float(match[1]) - wanted) < 0.02 * (last - first), (match, first, last)
 
 
-def test_what_measures_leave_out_is_named(visitor: Visitor, service: Service) -> None:
+def test_warmup_is_marked_in_charts_and_headings(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     spec = {
         "experiment": "warm",
@@ -248,13 +248,13 @@ def test_what_measures_leave_out_is_named(visitor: Visitor, service: Service) ->
     visitor.logs_in("read", f"runs/{run_of(made)}")
     expect(page.get_by_role("heading", name="Flows after warmup (2 s to 6 s)")).to_be_visible()
     expect(page.get_by_role("list", name="Signs in the charts")).to_contain_text("not measured (warmup)")
-    # Why it missed stands above its charts.
+    # The missed expectation is above the charts.
     missed = page.get_by_role("listitem").filter(has_text="at least 19.99 Mbit/s").bounding_box()
     charts = chart(page, "Congestion window").bounding_box()
     assert missed is not None and charts is not None and missed["y"] < charts["y"]
 
 
-def test_an_id_that_is_none_leads_somewhere(visitor: Visitor, kept: Service) -> None:
+def test_unknown_and_short_ids(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", "runs/deadbeef")
     expect(page.get_by_role("heading", name="There is no run deadbeef")).to_be_visible()
@@ -266,32 +266,32 @@ def test_an_id_that_is_none_leads_somewhere(visitor: Visitor, kept: Service) -> 
     expect(page.get_by_role("heading", name="There is no experiment what-is-this")).to_be_visible()
 
 
-def test_a_chart_is_given_away_as_a_picture(visitor: Visitor, kept: Service, tmp_path: Path) -> None:
+def test_chart_is_saved_as_svg_and_png(visitor: Visitor, kept: Service, tmp_path: Path) -> None:
     page = visitor.page
     visitor.logs_in("read", f"runs/{kept.run}")
     for form, begins in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
         chart(page, "Goodput").get_by_text("Save").click()
-        with page.expect_download() as given:
+        with page.expect_download() as download:
             chart(page, "Goodput").get_by_role("button", name=form).click()
         page.keyboard.press("Escape")
-        given.value.save_as(tmp_path / form)
+        download.value.save_as(tmp_path / form)
         assert (tmp_path / form).read_bytes().startswith(begins)
-        assert given.value.suggested_filename == f"{kept.run}-goodput.{form.lower()}"
+        assert download.value.suggested_filename == f"{kept.run}-goodput.{form.lower()}"
 
 
-def test_a_phone_watches_too(passer_by: Visitor, kept: Service) -> None:
-    page = passer_by.page
-    passer_by.logs_in("read", f"runs/{kept.run}")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
-    expect(page.get_by_text("two fingers zoom, one moves along")).to_be_visible()
-    passer_by.pictures("phone-run")
+def test_run_page_on_a_phone(phone: Visitor, kept: Service) -> None:
+    page = phone.page
+    phone.logs_in("read", f"runs/{kept.run}")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
+    expect(page.get_by_text("two fingers zoom, one pans")).to_be_visible()
+    phone.pictures("phone-run")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
 
 
-def test_two_fingers_bring_a_chart_closer_and_one_moves_along(passer_by: Visitor, kept: Service) -> None:
-    page = passer_by.page
-    passer_by.logs_in("read", f"runs/{kept.run}")
-    expect(said(page, "Congestion window")).to_contain_text("packets")
+def test_two_fingers_zoom_and_one_pans(phone: Visitor, kept: Service) -> None:
+    page = phone.page
+    phone.logs_in("read", f"runs/{kept.run}")
+    expect(values(page, "Congestion window")).to_contain_text("packets")
     over = chart(page, "Congestion window").locator(".u-over").bounding_box()
     assert over is not None
     hand = page.context.new_cdp_session(page)
@@ -313,7 +313,7 @@ def test_two_fingers_bring_a_chart_closer_and_one_moves_along(passer_by: Visitor
         touch("touchMove", 0.5 - apart, 0.5 + apart)
     touch("touchEnd")
     expect(page).to_have_url(re.compile("at="))
-    # What was a fifth of the ten seconds between the fingers is four fifths of the chart.
+    # A fifth of ten seconds was between the fingers, and now fills four fifths of the chart.
     first, last = window()
     assert abs((last - first) - 2.5) < 0.2, (first, last)
     assert abs((first + last) / 2 - 5) < 0.2, (first, last)

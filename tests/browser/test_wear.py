@@ -1,4 +1,4 @@
-"""Wear and tear: a service that is away, an upgrade under a page that is open, tabs that nobody sees."""
+"""A page that is open for long: the service away, an upgrade, hidden tabs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEEN = """(seen) => {
 }"""
 
 
-def test_a_page_that_is_opened_while_the_service_is_away_comes_when_it_is_back(
+def test_page_that_is_opened_while_the_service_is_away_loads_when_it_is_back(
     visitor: Visitor, service: Service
 ) -> None:
     page = visitor.page
@@ -28,14 +28,14 @@ def test_a_page_that_is_opened_while_the_service_is_away_comes_when_it_is_back(
     with service.away():
         page.get_by_role("link", name="Papers", exact=True).click()
         expect(page.get_by_role("banner").get_by_role("status")).to_contain_text("Service away")
-        # Told once, there.
+        # Only the header reports it.
         expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_role("banner").get_by_role("status")).to_have_text("")
     expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_page_that_is_older_than_the_service_says_so(browser: Browser, service: Service, tmp_path: Path) -> None:
+def test_page_older_than_the_service_offers_to_reload(browser: Browser, service: Service, tmp_path: Path) -> None:
     with upgradable(tmp_path) as other, Visitor.comes(browser, service, at=other.url) as visitor:
         page = visitor.page
         visitor.opens("compare", at=other.url)
@@ -48,12 +48,12 @@ def test_a_page_that_is_older_than_the_service_says_so(browser: Browser, service
         expect(page.get_by_role("alert")).to_have_count(0)
         expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
         assert page.url.endswith("#/papers")
-        # The browser says what it asked for in vain.
+        # The browser logs the missing file.
         visitor.faults[:] = [fault for fault in visitor.faults if "Refused to apply style" not in fault]
 
 
-def test_a_page_that_nobody_sees_follows_nothing_and_loses_nothing(visitor: Visitor, service: Service) -> None:
-    """No tab of this browser is ever out of sight: the page is told so, as a browser tells it."""
+def test_hidden_page_stops_streaming_and_loses_no_samples(visitor: Visitor, service: Service) -> None:
+    """Tabs of this browser are never hidden, so the test simulates the browser's events."""
     page = visitor.page
     opened: set[Request] = set()
     page.on("request", lambda one: opened.add(one) if one.headers.get("accept") == "text/event-stream" else None)
@@ -80,9 +80,9 @@ def test_a_page_that_nobody_sees_follows_nothing_and_loses_nothing(visitor: Visi
     service.wait(made["id"])
 
 
-def wait_for(page: Page, holds: Callable[[], bool]) -> None:
-    """Let the browser go on until it does."""
+def wait_for(page: Page, condition: Callable[[], bool]) -> None:
+    """Run the browser until the condition is true."""
     until_s = time.monotonic() + PATIENCE_MS / 1000
-    while not holds():
+    while not condition():
         assert time.monotonic() < until_s
         page.wait_for_timeout(50)

@@ -1,4 +1,4 @@
-"""A service of which the page is built anew while people have the one before: every file of another name, as after an upgrade."""
+"""A service whose page is replaced while it is open: every file gets another name, as after an upgrade."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.support.operations import settings
 
 @dataclass(frozen=True)
 class Upgradable:
-    """Where it is, who may enter, and the folder of its page."""
+    """The address of the service, a token, and the folder of its page."""
 
     url: str
     token: str
     built: Path
 
     def upgrade(self) -> None:
-        """Put another build in the place of this one."""
+        """Replace the build by another one."""
         assets = sorted((self.built / "assets").iterdir())
         texts = {file: file.read_text() for file in (self.built / "index.html", *assets)}
         for file, text in texts.items():
@@ -51,7 +51,7 @@ def upgradable(folder: Path) -> Iterator[Upgradable]:
 
 @contextlib.contextmanager
 def in_process(home: Path, built: Path) -> Iterator[Upgradable]:
-    """The service in this process, with a page that was built anywhere."""
+    """The service in this process, with a page from any folder."""
     app = create_app(settings(home), built)
     token, _ = app.state.lab.access.add_token("visitor", "read")
     with socket.create_server(("127.0.0.1", 0)) as listening:

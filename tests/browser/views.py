@@ -1,4 +1,4 @@
-"""Every view of the page, in a lab without runs and in one with some, as tests look at all of them and pictures are made of them."""
+"""Every view of the page, in a lab without runs and in one with runs, for tests and screenshots."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.support.service import ROOT, Service
 
-# Four congestion controls, each beside each: a map with sixteen cells.
+# Four congestion controls in pairs: a heat map with sixteen cells.
 PAIRS: dict[str, Any] = {
-    "experiment": "all-beside-all",
-    "about": "Four congestion controls share 20 Mbit/s, each beside each.",
+    "experiment": "all-pairs",
+    "about": "Four congestion controls share 20 Mbit/s in pairs.",
     "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms"},
     "flows": [{"name": "first", "cc": "reno"}, {"name": "second", "cc": "reno"}],
     "duration": "10 s",
@@ -20,10 +20,10 @@ PAIRS: dict[str, Any] = {
     "sample": "50 ms",
     "sweep": {"flows.first.cc": ["reno", "cubic", "htcp", "bbr"], "flows.second.cc": ["reno", "cubic", "htcp", "bbr"]},
 }
-# Half a minute of ten, so that a picture of it does not wait.
+# Long enough for a screenshot, and quick to simulate.
 DUEL: dict[str, Any] = {
-    "experiment": "cubic-beside-bbr",
-    "about": "CUBIC and BBR meet at 100 Mbit/s; the path loses half of it for ten seconds.",
+    "experiment": "cubic-with-bbr",
+    "about": "CUBIC and BBR share 100 Mbit/s; the bandwidth is halved for ten seconds.",
     "path": {"bandwidth": "100 Mbit/s", "rtt": "60 ms", "buffer": "1 BDP"},
     "flows": [{"name": "cubic", "cc": "cubic"}, {"name": "bbr", "cc": "bbr", "start": "5 s"}],
     "schedule": [
@@ -38,7 +38,7 @@ DUEL: dict[str, Any] = {
 }
 FIGURE = ("agilesd", "fig4")
 
-# The first word names its picture.
+# Each view, by the name of its screenshot.
 EMPTY = {
     "start-empty": "",
     "runs-empty": "runs",
@@ -74,16 +74,16 @@ FULL = {
     "nowhere": "nowhere",
 }
 
-# A run is computed: beside a busy machine's other work that takes longer than a page does.
+# A simulation takes longer than a page, above all on a busy machine.
 _REACHES_MS = 120_000
-# Nothing changes for a while, and nothing says that it is on its way.
+# Resolves when nothing has changed for a while and nothing is loading.
 _SETTLED = """() => new Promise((resolve) => {
     const [quiet, most] = [400, 30000];
     const begun = performance.now();
     let changed = begun;
     const watch = new MutationObserver(() => { changed = performance.now(); });
     watch.observe(document.body, { subtree: true, childList: true, characterData: true });
-    // Numbers of an experiment that is not the one on the page any more are pale until their successors come.
+    // Numbers of an earlier version of the experiment are pale until the new ones arrive.
     const waits = () => document.querySelector('main [data-fresh="false"]') !== null
         || [...document.querySelectorAll("main [role=status]")].some((one) => /…$/.test(one.textContent));
     const look = () => {
@@ -96,8 +96,8 @@ _SETTLED = """() => new Promise((resolve) => {
 })"""
 
 
-def hand_in(service: Service) -> dict[str, str]:
-    """What a lab with real runs consists of: its experiments, which are computed meanwhile."""
+def submit_all(service: Service) -> dict[str, str]:
+    """Submit the experiments of a full lab; returns their ids."""
     made = {name: service.submit({"spec": spec})["id"] for name, spec in (("pairs", PAIRS), ("duel", DUEL))}
     paper, figure = FIGURE
     with service.client("run") as client:
@@ -105,8 +105,8 @@ def hand_in(service: Service) -> dict[str, str]:
     return made
 
 
-def furnished(service: Service, made: dict[str, str]) -> dict[str, str]:
-    """As soon as all of it is there: what addresses of views name."""
+def wait_for_all(service: Service, made: dict[str, str]) -> dict[str, str]:
+    """Wait for all runs; returns the names that addresses of views contain."""
     with service.client("run") as client:
         ended = {name: service.wait(one) for name, one in made.items()}
         for row in client.get(f"{ROOT}/experiments").json()["items"]:
@@ -116,12 +116,12 @@ def furnished(service: Service, made: dict[str, str]) -> dict[str, str]:
 
 
 def settle(page: Page) -> None:
-    """Wait until what was asked for is there."""
+    """Wait until the page has loaded."""
     page.evaluate(_SETTLED)
 
 
 def reaches(page: Page, at_least_s: float) -> None:
-    """Wait until the page says that the run on it has come so far."""
+    """Wait until the page shows that its run has progressed so far."""
     try:
         page.wait_for_function(
             "most => { const found = /([\\d.]+) s of/.exec(document.querySelector('main')?.textContent ?? '');"
@@ -131,4 +131,4 @@ def reaches(page: Page, at_least_s: float) -> None:
         )
     except TookTooLong:
         shown = page.locator("main").inner_text()
-        raise AssertionError(f"the run did not come to {at_least_s} s; the page says: {shown[:1000]}") from None
+        raise AssertionError(f"the run did not reach {at_least_s} s; the page shows: {shown[:1000]}") from None

@@ -1,4 +1,4 @@
-/** The page begins: theme first, so that nothing flashes, then who is asking, then what they asked for. */
+/** The entry point: the theme first, so that nothing flashes, then the session, then the requested page. */
 import "./theme/theme.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
@@ -12,8 +12,8 @@ import { startTheme } from "./theme/theme";
 startTheme();
 watchForUpgrades();
 const root = document.getElementById("root");
-if (root === null) throw new Error("index.html has no place for the page");
-// What the service says is told on the page; the console is for the page's own mistakes.
+if (root === null) throw new Error('index.html has no element with the id "root"');
+// The page shows the service's errors; the console is for errors of the page itself.
 const onCaughtError = (error: unknown): void => {
   if (!(error instanceof Problem)) reportError(error);
 };

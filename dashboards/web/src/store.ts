@@ -1,4 +1,4 @@
-/** A value that lives outside the page's tree of components, and those that want to know when it changes. */
+/** A value outside the tree of components, with listeners for its changes. */
 import { useSyncExternalStore } from "react";
 
 export class Store<T> {

@@ -1,6 +1,5 @@
-/**
- * Numbers as the field writes them, one formatter a quantity: 622 Mbit/s, 300 ms, 1 BDP, 15,550 packets. Rates and sizes are
- * powers of 1000. Measured values are shown to four digits; `null` and what is no number become a dash.
+/** Numbers in networking units, one formatter per quantity: 622 Mbit/s, 300 ms, 1 BDP, 15,550 packets. Rates and sizes use powers
+ * of 1000. Measured values have four digits; `null` and NaN become a dash.
  */
 
 export const NONE = "–";
@@ -54,7 +53,7 @@ export function bdp(multiple: Value): string {
   return isNumber(multiple) ? `${digits(multiple)} BDP` : NONE;
 }
 
-/** 0.954 -> "95.4 %", 1e-5 -> "1e-5": a share of packets is small, and is written so. */
+/** 0.954 -> "95.4 %", 1e-5 -> "1e-5": shares of lost packets are small. */
 export function share(part: Value): string {
   if (!isNumber(part)) return NONE;
   return part !== 0 && Math.abs(part) < 1e-3 ? part.toExponential(2).replace(/\.?0+e/, "e") : `${digits(part * 100)} %`;
@@ -70,7 +69,7 @@ export function count(whole: Value): string {
   return isNumber(whole) ? Math.round(whole).toLocaleString("en") : NONE;
 }
 
-/** How long people wait: 3.2 -> "3.2 s", 95 -> "1 min 35 s", 7300 -> "2 h 2 min". */
+/** A real time that a user waits: 3.2 -> "3.2 s", 95 -> "1 min 35 s", 7300 -> "2 h 2 min". */
 export function wait(seconds: Value): string {
   if (!isNumber(seconds)) return NONE;
   if (seconds < 60) return seconds < 1 ? duration(seconds) : `${digits(seconds, 2)} s`;
@@ -96,7 +95,7 @@ export function wait(seconds: Value): string {
     .join(" ");
 }
 
-/** When something was, from now: "just now", "4 min ago", "3 d ago". */
+/** The time since then: "just now", "4 min ago", "3 d ago". */
 export function ago(at: string | null | undefined, nowMs = Date.now()): string {
   const seconds = at ? (nowMs - Date.parse(at)) / 1000 : Number.NaN;
   if (!Number.isFinite(seconds)) return NONE;
@@ -106,7 +105,7 @@ export function ago(at: string | null | undefined, nowMs = Date.now()): string {
   return `${Math.round(value)} ${unit} ago`;
 }
 
-/** A moment in the reader's own time zone: "2031-05-17 09:00:12". */
+/** A moment in the browser's time zone: "2031-05-17 09:00:12". */
 export function moment(at: string | null | undefined): string {
   const date = at ? new Date(at) : null;
   if (date === null || Number.isNaN(date.getTime())) return NONE;
@@ -115,7 +114,7 @@ export function moment(at: string | null | undefined): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** So many digits at most, thousands grouped from 10,000 on. */
+/** At most `most` significant digits, with thousands grouped from 10,000 on. */
 export function digits(value: number, most = 4): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -129,7 +128,7 @@ function scaled(value: Value, units: Units): string {
   if (!isNumber(value)) return NONE;
   const smallest = units[units.length - 1] ?? [1, ""];
   const size = Math.abs(value);
-  // What rounds up to the next unit is written in it: 1 Gbit/s, not 1000 Mbit/s.
+  // A value that rounds up to the next unit is written in it: 1 Gbit/s, not 1000 Mbit/s.
   const [factor, name] = value === 0 ? smallest : (units.find(([one]) => size >= one * 0.99995) ?? smallest);
   if (value === 0) return `0 ${units === DURATIONS ? "s" : name}`;
   return `${digits(value / factor)} ${name}`;

@@ -5,7 +5,7 @@ import { queries } from "./queries";
 import { SCOPES, type Scope, session } from "./session";
 
 /** Ask who the cookie says that we are; nobody is no mistake. */
-export async function askWho(): Promise<void> {
+export async function checkSession(): Promise<void> {
   try {
     enter(await answered(api.GET("/api/v1/session")));
   } catch (error) {

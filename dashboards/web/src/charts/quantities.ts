@@ -51,7 +51,7 @@ export const QUANTITIES = {
   ssthresh: packets("Slow start threshold"),
   goodput: rate("Goodput"),
   throughput: rate("Throughput"),
-  rtt: milliseconds("Round trip"),
+  rtt: milliseconds("RTT"),
   inflight: packets("In flight"),
   retransmits: packets("Retransmits"),
   queue: packets("Queue"),

@@ -1,10 +1,11 @@
-/** Measures of runs by their names, as comparisons (`rtt_mean`) and summaries (`rtt_ms.mean`) have them: how one is called and written. */
+/** Names and values of measures as the page shows them. Comparisons write `rtt_mean`, summaries `rtt_ms.mean`. */
 import { count, digits, duration, NONE, packets, plain, rate, share, size } from "../units";
 
 const SHARES = new Set(["loss_ratio", "pdr", "share", "rate_error", "utilisation", "efficiency"]);
 const COUNTS = new Set(["retransmits", "drops", "marks"]);
 const NAMES: Readonly<Record<string, string>> = {
   goodput_cv: "goodput, variation",
+  rtt: "RTT",
   tpp: "TPP",
   pdr: "delivered share",
   loss_ratio: "loss",
@@ -16,19 +17,19 @@ const NAMES: Readonly<Record<string, string>> = {
   stability_sd: "goodput, deviation",
 };
 
-/** "rtt_ms.p95" -> "rtt, 95 %"; what is not known stays legible. */
+/** "rtt_ms.p95" -> "RTT, 95 %"; an unknown measure keeps its own name. */
 export function measureText(measure: string): string {
   const known = NAMES[measure];
   if (known !== undefined) return known;
   const bare = measure.replace(/_(bps|ms|packets)(?=\.|$)/, "").replace(/_s$/, "");
   const [, name = bare, of = ""] = /^(.*?)[._](mean|min|max|p\d+)$/.exec(bare) ?? [];
-  const words = name.replaceAll("_", " ");
+  const words = NAMES[name] ?? name.replaceAll("_", " ");
   if (of === "") return words;
   return `${words}, ${of.startsWith("p") ? `${of.slice(1)} %` : of}`;
 }
 
-/** A value of it with its unit. */
-export function sayMeasure(measure: string, value: number | null | undefined): string {
+/** A value of a measure, with its unit. */
+export function measureValue(measure: string, value: number | null | undefined): string {
   if (value == null) return NONE;
   if (measure.endsWith("_cv")) return plain(value);
   if (/_bps$|^(goodput|throughput|stability_sd)/.test(measure)) return rate(value);
@@ -41,7 +42,7 @@ export function sayMeasure(measure: string, value: number | null | undefined): s
   return digits(value);
 }
 
-/** What people look for first: of pairs, who gets how much; a lone flow's share is always all. */
+/** The measure shown first: the share of competing flows, otherwise goodput (a lone flow always has all of it). */
 export function firstOf<T extends { flow: string | null; measure: string }>(measures: readonly T[]): T | undefined {
   const shares = measures.filter((one) => one.measure === "share" && one.flow);
   return (

@@ -1,4 +1,4 @@
-/** Where figures stand in this lab, kept true while their runs go on. */
+/** Results of figures in this lab, updated while their runs are running. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../api/client";
 import type { Tone } from "../parts/Badge";
@@ -10,7 +10,7 @@ export type Claim = Schemas["Claim"];
 export type Extent = "quick" | "full";
 export type Verdict = Claim["verdict"];
 
-const LOOK_AGAIN_MS = 1500;
+const POLL_MS = 1500;
 
 export const VERDICTS: readonly Verdict[] = ["agrees", "differs", "not checkable", "not run"];
 export const TONES: Record<Verdict, Tone> = {
@@ -28,13 +28,13 @@ export function usePapers() {
   });
 }
 
-/** All figures of a paper; asked for when `seen`, since each is held against the record. */
+/** All figures of a paper; requested only when `seen`, because the service checks each against the database. */
 export function usePaper(paper: string, seen: boolean) {
   return useQuery({
     queryKey: ["papers", paper],
     queryFn: () => answered(api.GET("/api/v1/reproductions/{paper}", { params: { path: { paper } } })),
     enabled: seen,
-    refetchInterval: (query) => (query.state.data?.some(isLive) ? LOOK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.data?.some(isLive) ? POLL_MS : false),
   });
 }
 
@@ -47,11 +47,11 @@ export function useFigure(paper: string, figure: string, extent: Extent | null) 
           params: { path: { paper, figure }, query: extent === null ? {} : { extent } },
         }),
       ),
-    refetchInterval: (query) => (query.state.data && isLive(query.state.data) ? LOOK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.data && isLive(query.state.data) ? POLL_MS : false),
   });
 }
 
-/** Its pictures by what is kept; asked for again when more is. */
+/** The charts of a figure from its kept runs; requested again when more runs are kept. */
 export function usePictures(figure: Figure) {
   const { paper, figure: name, extent } = figure;
   const kept = figure[extent].kept;
@@ -69,7 +69,7 @@ export function usePictures(figure: Figure) {
   });
 }
 
-/** Hand in what a figure needs. */
+/** Submit the runs that a figure needs. */
 export function useReproduce(paper: string, figure: string) {
   const client = useQueryClient();
   return useMutation({

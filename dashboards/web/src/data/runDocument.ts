@@ -1,4 +1,4 @@
-/** What a run came to, as the service tells it (docs/results.md): the parts of it that the page shows. */
+/** The parts of a run's result (docs/results.md) that the page shows. */
 import type { Schemas } from "../api/client";
 import { digits } from "../units";
 import { isLive } from "./runList";
@@ -55,26 +55,26 @@ export function documentOf(run: Run): RunDocument {
 export const isOver = (status: Run["status"]): boolean => !isLive({ status });
 export const isKept = (status: Run["status"]): boolean => status === "done" || status === "missed";
 
-/** The kept run that this one repeats, if it repeats one. */
-export function repeatedBy(run: Run): string | null {
+/** The kept run of which this one is a rerun, if it is one. */
+export function originalOf(run: Run): string | null {
   return run.rerun_of ?? documentOf(run).rerun?.run ?? null;
 }
 
-/** Whether there are charts and files: its own or a part of them, or of an identical rerun those that it is identical to. */
+/** Whether a run has charts and files: its own, a partial trace, or, for an identical rerun, those of the original run. */
 export function hasTrace(run: Run): boolean {
   if (run.partial) return true;
   if (!isKept(run.status)) return false;
-  return repeatedBy(run) === null || documentOf(run).rerun?.identical === true;
+  return originalOf(run) === null || documentOf(run).rerun?.identical === true;
 }
 
-/** When measures are taken, as in "after warmup (2 s to 30 s)"; nothing where it is all of the run. */
+/** The time that measures cover, as in "after warmup (2 s to 30 s)"; empty if it is the whole run. */
 export function windowText({ window_s, duration_s }: Outline): string {
   const [begin = 0, end = duration_s] = window_s;
   if (begin === 0 && end === duration_s) return "";
   return `${begin > 0 ? "after warmup" : "in the window"} (${digits(begin)} s to ${digits(end)} s)`;
 }
 
-/** The values of a sweep at its point, as in "rtt 20 ms, app.cc reno"; nothing where nothing is swept. */
+/** The swept values of a point, as in "rtt 20 ms, app.cc reno"; empty without a sweep. */
 export function pointText(point: Readonly<Record<string, string>>): string {
   return Object.entries(point)
     .map(([path, value]) => `${path.replace(/^(flows|path)\./, "")} ${value}`)

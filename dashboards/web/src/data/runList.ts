@@ -1,4 +1,4 @@
-/** What of the list is shown, as the address has it, and the question that the service is asked for it. */
+/** The filters of the list, as the address contains them, and the query that they make. */
 import type { Schemas } from "../api/client";
 import { flag, list, oneOf, text, type ViewOf, writeView } from "../navigation/codecs";
 import { linkTo } from "../navigation/hash";
@@ -6,7 +6,7 @@ import type { Status } from "../parts/Badge";
 
 export const STATUSES: readonly Status[] = ["queued", "running", "done", "missed", "failed", "cancelled"];
 
-/** Whether something still comes of it. */
+/** Whether it is queued or running. */
 export function isLive({ status }: { status: Status }): boolean {
   return status === "queued" || status === "running";
 }
@@ -16,7 +16,7 @@ export type Backend = Schemas["AskedFor"]["backend"];
 export const VIEW = {
   what: oneOf(["runs", "experiments"], "runs"),
   q: text(),
-  // What the service does not know it refuses, and says what it knows.
+  // The service refuses unknown values and lists the known ones.
   status: text(),
   cc: text(),
   backend: text(),
@@ -27,7 +27,7 @@ export const VIEW = {
   from: text(),
   to: text(),
   pinned: flag(),
-  // Of one experiment: by its name, or the very one.
+  // Runs of an experiment: by its name, or by its id.
   name: text(),
   of: text(),
   sort: text("newest"),
@@ -39,17 +39,17 @@ export type RunRow = Schemas["RunRow"];
 export type ExperimentRow = Schemas["ExperimentRow"];
 
 export const PAGE = 60;
-/** So many at most are picked: the address holds them, 21 kB of it then. */
-export const MOST_PICKED = 1000;
+/** The limit of a selection: its ids then take 21 kB of the address. */
+export const MOST_SELECTED = 1000;
 
-/** Filters that lie behind "More". */
+/** Filters that "More" opens. */
 export const SELDOM = ["backend", "owner", "rtt", "bandwidth", "topology", "from", "to"] as const;
 export const NOTHING: Partial<View> = {
   q: "", status: "", cc: "", backend: "", owner: "", rtt: "", bandwidth: "", topology: "", from: "", to: "",
   pinned: false, name: "", of: "",
 }; // biome-ignore format: one look
 
-/** A change of what is listed leaves nothing picked: what is picked is in view. */
+/** A change of a filter clears the selection, so that no selected row is out of view. */
 export function narrowed(change: Partial<View>): Partial<View> {
   const other = Object.keys(change).some((name) => name in NOTHING || name === "what");
   return other && !("picked" in change) ? { ...change, picked: [] } : change;
@@ -59,7 +59,7 @@ export function isFiltered(view: View): boolean {
   return Object.entries(NOTHING).some(([name, empty]) => view[name as keyof View] !== empty);
 }
 
-/** Of both lists. */
+/** Parameters that both lists share. */
 function common(view: View) {
   return {
     limit: PAGE,

@@ -1,4 +1,4 @@
-/** The pages: one row each, loaded when it is first shown. */
+/** The pages, one row each. A page's code is loaded when the page is first shown. */
 import type { ComponentType } from "react";
 import type { Route } from "../navigation/route";
 import { type Load, lazily, once } from "./loading";
@@ -8,10 +8,10 @@ export interface PageEntry {
   /** The first word of its address. */
   word: string;
   name: string;
-  /** Pressed after `g`. */
+  /** The key after `g`. */
   key: string;
   Page: ComponentType<PageProps>;
-  /** Fetch its code ahead. */
+  /** Fetch the page's code. */
   load: Load<PageProps>;
 }
 
@@ -29,12 +29,12 @@ export const PAGES: readonly PageEntry[] = [
   entry("lab", "Lab", "b", () => import("./lab")),
 ];
 
-/** `#/`: behind the name of the whole. */
+/** `#/`: the link of the name in the header. */
 const START = entry("", "Start", "h", () => import("./start"));
 const RUN = entry("runs", "Run", "", () => import("./run"));
 const EXPERIMENT: PageEntry = { ...RUN, word: "experiments", name: "Experiment" };
 
-/** `#/runs/<id>` and `#/experiments/<id>` are watched: that page gets ["runs", id] or ["experiments", id]. */
+/** `#/runs/<id>` and `#/experiments/<id>` share a page, which gets ["runs", id] or ["experiments", id]. */
 export function pageAt({ path }: Route): { entry: PageEntry; path: readonly string[] } | null {
   const [word, ...rest] = path;
   if (word === undefined) return { entry: START, path: [] };

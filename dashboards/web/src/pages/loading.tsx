@@ -1,4 +1,4 @@
-/** Code that is fetched when it is first wanted. While the service is away it is waited for; where it is gone, it is said why. */
+/** Code that is fetched on first use. While the service is away the page waits; after an upgrade it offers to reload. */
 import { type ComponentType, useEffect, useState } from "react";
 import { onceReturned, unreachable } from "../api/connection";
 import { Problem } from "../api/problem";
@@ -7,30 +7,29 @@ import { Waiting } from "../parts/Waiting";
 
 export type Load<P> = () => Promise<{ default: ComponentType<P> }>;
 
-/** The same promise each time. */
+/** Loads once: returns the same promise each time. */
 export function once<P>(load: Load<P>): Load<P> {
   let known: ReturnType<Load<P>> | null = null;
   return () => {
-    known ??= patiently(load);
+    known ??= retryWhileAway(load);
     return known;
   };
 }
 
-/**
- * A component of which the code comes when it is first shown. Not by Suspense: React shows what was waited for 300 ms after it
- * showed that something is waited for, however soon it came.
+/** A component whose code is loaded when it is first shown. Not with Suspense: after showing its fallback, React waits 300 ms
+ * before it shows the component, even if the code arrives sooner.
  */
 export function lazily<P extends object>(load: Load<P>): ComponentType<P> {
   let known: ComponentType<P> | null = null;
   return function Loaded(props: P) {
-    const [, setCame] = useState(false);
+    const [, setLoaded] = useState(false);
     const [failed, setFailed] = useState<{ why: unknown } | null>(null);
     useEffect(() => {
       if (known !== null) return;
       load().then(
         (found) => {
           known = found.default;
-          setCame(true);
+          setLoaded(true);
         },
         (why: unknown) => setFailed({ why }),
       );
@@ -41,17 +40,17 @@ export function lazily<P extends object>(load: Load<P>): ComponentType<P> {
   };
 }
 
-async function patiently<P>(load: Load<P>): ReturnType<Load<P>> {
+async function retryWhileAway<P>(load: Load<P>): ReturnType<Load<P>> {
   try {
     return await load();
   } catch (error) {
-    if (await isThere()) throw outdated.get() ? gone() : error;
+    if (await isReachable()) throw outdated.get() ? upgraded() : error;
     await onceReturned();
-    return patiently(load);
+    return retryWhileAway(load);
   }
 }
 
-async function isThere(): Promise<boolean> {
+async function isReachable(): Promise<boolean> {
   try {
     await askWhichPage();
     return true;
@@ -61,11 +60,11 @@ async function isThere(): Promise<boolean> {
   }
 }
 
-function gone(): Problem {
-  const said = {
-    title: "Longhaul was upgraded meanwhile",
-    detail: "This part of the page that you have is not there any more.",
-    hint: "Reload: what you see is in the address, and stays.",
+function upgraded(): Problem {
+  const body = {
+    title: "Longhaul was upgraded",
+    detail: "This part of the page is from the previous version, and no longer exists.",
+    hint: "Reload the page. The view stays, because its state is in the address.",
   };
-  return Problem.of(new Response(null, { status: 404 }), said);
+  return Problem.of(new Response(null, { status: 404 }), body);
 }

@@ -1,5 +1,5 @@
-/** What every page is given. */
+/** The properties of every page. */
 export interface PageProps {
-  /** What comes after the page's own word: `#/lab/hosts` -> ["hosts"]. */
+  /** The address after the page's own word: `#/lab/hosts` -> ["hosts"]. */
   path: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** A state in one word, with a sign of its own: colour is never all there is. */
+/** A status in one word, with a sign, so that colour is never the only mark. */
 import type { Schemas } from "../api/client";
 import styles from "./Badge.module.css";
 
@@ -26,7 +26,7 @@ export function Badge({ tone, children }: { tone: Tone; children: string }) {
   );
 }
 
-/** The state of a run or an experiment. */
+/** The status of a run or an experiment. */
 export function StatusBadge({ status }: { status: Status }) {
   return <Badge tone={TONES[status]}>{status}</Badge>;
 }

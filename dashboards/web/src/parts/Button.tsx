@@ -1,4 +1,4 @@
-/** What can be pressed. One `primary` a view; `busy` while it is being done, without changing its width. */
+/** A button. One `primary` per view; `busy` while the action is running, without a change of width. */
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 import styles from "./Button.module.css";
 

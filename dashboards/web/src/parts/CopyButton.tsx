@@ -1,8 +1,8 @@
-/** Puts a text where it can be pasted from, and says so for a moment. */
+/** Copies a text to the clipboard, and confirms it for a moment. */
 import { useState } from "react";
 import { Button } from "./Button";
 
-const SAID_MS = 2000;
+const CONFIRMED_MS = 2000;
 
 interface Props {
   text: () => string;
@@ -17,7 +17,7 @@ export function CopyButton({ text, children, ...more }: Props) {
       {...more}
       onClick={() => {
         void navigator.clipboard?.writeText(text()).then(() => setCopied(true));
-        window.setTimeout(() => setCopied(false), SAID_MS);
+        window.setTimeout(() => setCopied(false), CONFIRMED_MS);
       }}
     >
       {copied ? "Copied" : children}

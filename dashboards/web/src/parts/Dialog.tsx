@@ -1,19 +1,19 @@
-/** Something in front of everything else: the browser's own dialog, which holds the focus, ends with Escape and gives it back. */
+/** A modal dialog: the browser's own element, which keeps the focus, closes with Escape and returns the focus. */
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import styles from "./Dialog.module.css";
 
 interface Props {
   title: string;
-  /** Without it the dialog does not go away by itself. */
+  /** Without it the user cannot close the dialog. */
   onClose?: () => void;
   children: ReactNode;
 }
 
-/** There while it is rendered. */
+/** Open while it is rendered. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Before it is taken out of the page: the browser then gives the focus back to where it was.
+  // Close it before it leaves the document, so that the browser returns the focus.
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();

@@ -1,4 +1,4 @@
-/** Nothing is here yet: what would be, and how it comes to be. */
+/** An empty state: what this place will show, and the action that fills it. */
 import type { ReactNode } from "react";
 import styles from "./Empty.module.css";
 

@@ -1,4 +1,4 @@
-/** What went wrong, in the service's words: what was tried, what happened, and what to do now. */
+/** An error with the service's own text: the attempt, the cause, and the remedy. */
 import type { ReactNode } from "react";
 import { problemOf } from "../api/problem";
 import styles from "./ErrorNote.module.css";

@@ -1,11 +1,11 @@
-/** A labelled control with its help and its mistake; whoever cannot see hears both. The child gets its id from the render function. */
+/** A labelled control with its help and its error, which screen readers announce. The render function gets the control's id. */
 import { type InputHTMLAttributes, type ReactNode, useId } from "react";
 import styles from "./Field.module.css";
 
 interface About {
   label: string;
   help?: ReactNode;
-  /** What is wrong with what is there. */
+  /** The error in the current value. */
   mistake?: string | null | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A few things behind a name; a press elsewhere or Escape puts them away. */
+/** A menu behind a name; a click elsewhere or Escape closes it. */
 import { type ReactNode, useEffect, useRef } from "react";
 import styles from "./Menu.module.css";
 

@@ -1,9 +1,9 @@
-/** What an experiment's author should know of it before its numbers are believed; nothing where there is nothing to say. */
+/** Notes on an experiment that its author should read before trusting the numbers; empty without notes. */
 import { count } from "../units";
 import { kindsOf } from "./kinds";
 import styles from "./Notes.module.css";
 
-/** So many are read; more say the same of other points. */
+/** More notes than this are grouped: they usually repeat the same note for other points. */
 const MOST_OPEN = 3;
 
 export function Notes({ notes }: { notes: readonly string[] }) {

@@ -1,11 +1,11 @@
-/** A part of a page with a heading of its own, and what can be done with it at the right. */
+/** A section of a page with a heading and, at the right, its actions. */
 import { type ReactNode, useId } from "react";
 import styles from "./Panel.module.css";
 
 interface Props {
   title: string;
   actions?: ReactNode;
-  /** Without a frame: for what is a frame already. */
+  /** Without a frame, for content that has one. */
   bare?: boolean;
   children: ReactNode;
 }

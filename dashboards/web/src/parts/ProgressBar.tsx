@@ -1,4 +1,4 @@
-/** How far something is; `wide`: along the whole of its place. */
+/** A progress bar; `wide`: across the full width. */
 import styles from "./ProgressBar.module.css";
 
 interface Props {

@@ -1,4 +1,4 @@
-/** One of a few, all of them in sight. */
+/** A choice of one option among a few that are all visible. */
 import { useId } from "react";
 import styles from "./Segments.module.css";
 

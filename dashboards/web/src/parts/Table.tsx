@@ -1,4 +1,4 @@
-/** Rows that sort by a press on a column's head. Whoever keeps the sorting in the address gives `sort` and `onSort`. */
+/** A table that sorts by a click on a column's head. To keep the order in the address, pass `sort` and `onSort`. */
 import { type ReactNode, useMemo, useState } from "react";
 import styles from "./Table.module.css";
 
@@ -6,9 +6,9 @@ export interface Column<R> {
   key: string;
   name: ReactNode;
   cell: (row: R) => ReactNode;
-  /** What to sort by; a column without it does not sort. */
+  /** The value to sort by; a column without it does not sort. */
   by?: (row: R) => number | string | null | undefined;
-  /** Numbers stand right, so that their digits line up. */
+  /** Numbers are aligned right, so that their digits line up. */
   number?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface Column<R> {
 export type Sort = string;
 
 interface Props<R> {
-  /** What it is a table of, for those who cannot see it. */
+  /** The name of the table for screen readers. */
   label: string;
   columns: readonly Column<R>[];
   rows: readonly R[];
@@ -31,7 +31,7 @@ export function Table<R>({ label, columns, rows, rowKey, sort, onSort, isMarked 
   const now = sort ?? own;
   const sorted = useMemo(() => sortedRows(rows, columns, now), [rows, columns, now]);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than the screen is scrolled by keys too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must scroll a table that is wider than the screen
     <section className={styles.frame} tabIndex={0} aria-label={label}>
       <table className={styles.table} aria-label={label}>
         <thead>
@@ -81,7 +81,7 @@ function Head<R>({ column, sort, onSort }: { column: Column<R>; sort: Sort; onSo
   );
 }
 
-/** What has no value comes last, whichever way. */
+/** Rows without a value come last in both directions. */
 export function sortedRows<R>(rows: readonly R[], columns: readonly Column<R>[], sort: Sort): readonly R[] {
   const down = sort.startsWith("-");
   const by = columns.find((column) => column.key === sort.replace(/^-/, ""))?.by;

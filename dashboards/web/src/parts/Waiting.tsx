@@ -1,4 +1,4 @@
-/** Something is on its way: a place of the size that it will have, so that nothing jumps, and a sign only if it takes long. */
+/** A placeholder with the size of the content, so that nothing jumps; its label appears only after a while. */
 import styles from "./Waiting.module.css";
 
 export function Waiting({ label = "Loading", height = "8rem" }: { label?: string; height?: string }) {

@@ -1,15 +1,15 @@
-/** Sentences that differ in their numbers alone are of one kind. */
+/** Groups sentences that differ only in their numbers. */
 
 export interface Kind {
   first: string;
-  /** How many others there are of it. */
+  /** The number of other sentences of this kind. */
   more: number;
 }
 
-/** A number with what may belong to it: a sign, a fraction, an exponent, a unit. */
+/** A number with its sign, fraction, exponent and unit. */
 const NUMBER = /[-+]?\d[\d.,]*(e[-+]?\d+)?( ?(%|µs|ms|s|[kMGT]?bit\/s|[kKMGT]?B|BDP|packets?))?/g;
 
-/** By kinds, in the order in which they come. */
+/** The kinds, in the order of their first sentence. */
 export function kindsOf(sentences: readonly string[]): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const sentence of sentences) {

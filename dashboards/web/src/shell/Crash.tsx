@@ -1,4 +1,4 @@
-/** A page that breaks takes nothing else along. */
+/** Keeps a crash of one page from breaking the rest. */
 import { Component, type ReactNode } from "react";
 import { Button } from "../parts/Button";
 import { ErrorNote } from "../parts/ErrorNote";

@@ -1,4 +1,4 @@
-/** The header: the pages, whether the service answers, who is logged in, and how it looks. */
+/** The header: links to the pages, the connection to the service, the user, and the theme. */
 import { useState } from "react";
 import { connection } from "../api/connection";
 import { logOut } from "../api/entrance";
@@ -19,11 +19,11 @@ import { ShortcutSheet } from "./ShortcutSheet";
 export function Header() {
   const [word] = useRoute().path;
   const [sheet, setSheet] = useState(false);
-  useShortcut("?", "Show the keys", () => setSheet(true), { group: "Everywhere" });
+  useShortcut("?", "Show keyboard shortcuts", () => setSheet(true), { group: "Everywhere" });
   return (
     <header className={styles.header}>
       <button type="button" className={styles.skip} onClick={() => document.getElementById("page")?.focus()}>
-        Skip to the page
+        Skip to content
       </button>
       <a className={styles.home} href={linkTo([])} aria-current={word === undefined ? "page" : undefined}>
         <Mark />
@@ -41,8 +41,8 @@ export function Header() {
           </a>
         ))}
       </nav>
-      <Reach />
-      <Who onKeys={() => setSheet(true)} />
+      <Connection />
+      <User onKeys={() => setSheet(true)} />
       {sheet && <ShortcutSheet onClose={() => setSheet(false)} />}
     </header>
   );
@@ -52,12 +52,12 @@ function isShown(page: string, word: string | undefined): boolean {
   return page === (word === "experiments" ? "runs" : word);
 }
 
-function Reach() {
+function Connection() {
   const away = useStore(connection) === "away";
   const old = useStore(outdated);
   return (
-    <div role="status" className={styles.reach}>
-      {away && "Service away, trying again …"}
+    <div role="status" className={styles.connection}>
+      {away && "Service away, reconnecting …"}
       {old && !away && (
         <Button kind="quiet" onClick={() => window.location.reload()}>
           Longhaul was upgraded: reload
@@ -67,19 +67,19 @@ function Reach() {
   );
 }
 
-function Who({ onKeys }: { onKeys: () => void }) {
+function User({ onKeys }: { onKeys: () => void }) {
   const session = useSession();
   const [error, setError] = useState<unknown>(null);
   if (session.kind !== "in" && session.kind !== "ended") return null;
   return (
     <Menu label={`${session.name}, scope ${session.scope}`} name={session.name}>
-      <p className={styles.who}>
+      <p className={styles.user}>
         <strong>{session.name}</strong>
         <span>scope {session.scope}</span>
       </p>
       <ThemeSwitch />
       <Button kind="quiet" onClick={onKeys}>
-        Keys <kbd>?</kbd>
+        Keyboard shortcuts <kbd>?</kbd>
       </Button>
       <Button kind="quiet" onClick={() => void logOut().catch(setError)}>
         Log out

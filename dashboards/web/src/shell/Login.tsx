@@ -1,4 +1,4 @@
-/** The first thing that a visitor sees: a token, and where one comes from. */
+/** The login page: the token field, and where a token comes from. */
 import { type FormEvent, useState } from "react";
 import { logIn } from "../api/entrance";
 import { Button } from "../parts/Button";
@@ -19,7 +19,7 @@ export function Login() {
       </p>
       <LoginForm />
       <p className={styles.about}>
-        No token yet? The service showed its first one when it was started; whoever runs it makes more with{" "}
+        No token yet? The service printed the first one when it started; the operator creates more with{" "}
         <code>longhaul token add NAME --scope run</code>.
       </p>
       <ThemeSwitch />

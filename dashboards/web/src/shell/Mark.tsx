@@ -1,4 +1,4 @@
-/** The sign of the page: a window that grows, halves and grows again. */
+/** The logo: a congestion window that grows, halves and grows again. */
 export function Mark() {
   return (
     <svg

@@ -1,7 +1,7 @@
-/** What is round every page: who may see it, the header, keys that work everywhere, and what is shown when a page breaks. */
+/** The frame of every page: login, the header, keys that work everywhere, and the error view of a crashed page. */
 import { useEffect, useState } from "react";
 import { onReturn } from "../api/connection";
-import { askWho } from "../api/entrance";
+import { checkSession } from "../api/entrance";
 import { problemOf } from "../api/problem";
 import { useSession } from "../api/session";
 import { go, linkTo, routeNow, useRoute } from "../navigation/route";
@@ -20,12 +20,12 @@ export function Shell() {
   const session = useSession();
   const [refused, setRefused] = useState<unknown>(null);
   useEffect(() => {
-    // Who sees it is asked at the same time; whoever may not is shown nothing of it.
+    // Load the code while the session is checked; without a session nothing of it is shown.
     pageAt(routeNow())
       ?.entry.load()
       .catch(() => undefined);
     const ask = (): void => {
-      askWho().then(() => setRefused(null), setRefused);
+      checkSession().then(() => setRefused(null), setRefused);
     };
     ask();
     return onReturn(ask);
@@ -40,7 +40,7 @@ export function Shell() {
       <Shown />
       {session.kind === "ended" && (
         <Dialog title="Your session has ended">
-          <p>Log in again and go on where you were.</p>
+          <p>Log in again to continue where you were.</p>
           <LoginForm />
         </Dialog>
       )}
@@ -51,14 +51,14 @@ export function Shell() {
 function Shown() {
   const route = useRoute();
   const shown = pageAt(route);
-  const title = shown?.entry.name ?? "Nothing here";
+  const title = shown?.entry.name ?? "Not Found";
   const here = route.path.join("/");
   useEffect(() => {
     document.title = `${title} · Longhaul`;
   }, [title]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins at its top
   useEffect(() => {
-    // It gives a promise, which an effect must not.
+    // It returns a promise, which an effect must not.
     void window.scrollTo(0, 0);
   }, [here]);
   return (
@@ -68,7 +68,7 @@ function Shown() {
         <PageKey key={page.word} keys={`g ${page.key}`} name={page.name} word={page.word} />
       ))}
       {shown === null ? (
-        <Empty title="Nothing is here">
+        <Empty title="Not Found">
           <p>
             No page has the address <code>#/{here}</code>. <a href={linkTo(["runs"])}>All runs</a>
           </p>

@@ -1,4 +1,4 @@
-/** The keys that work now. */
+/** The list of keyboard shortcuts that work now. */
 import { Fragment } from "react";
 import { type Shortcut, useShortcuts } from "../navigation/shortcuts";
 import { Button } from "../parts/Button";
@@ -10,7 +10,7 @@ const MOD = /Mac/.test(navigator.userAgent) ? "⌘ " : "Ctrl ";
 export function ShortcutSheet({ onClose }: { onClose: () => void }) {
   const groups = grouped(useShortcuts());
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       {groups.map(([group, shortcuts]) => (
         <section key={group}>
           <h3 className={styles.group}>{group}</h3>
@@ -48,7 +48,7 @@ function Keys({ keys }: { keys: string }) {
   );
 }
 
-/** This page's first. */
+/** The shortcuts by group; this page's groups come first. */
 function grouped(all: readonly Shortcut[]): [string, Shortcut[]][] {
   const groups = new Map<string, Shortcut[]>();
   for (const one of all) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);

@@ -1,6 +1,6 @@
-/** The runs behind a cell of a map. */
+/** The runs of a cell of a heat map. */
 
-import { sayMeasure } from "../../data/measures";
+import { measureValue } from "../../data/measures";
 import { pointText } from "../../data/runDocument";
 import { linkTo } from "../../navigation/route";
 import { StatusBadge } from "../../parts/Badge";
@@ -31,7 +31,7 @@ export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
       key: "value",
       name: "Value",
       number: true,
-      cell: (row) => sayMeasure(measure, row.value),
+      cell: (row) => measureValue(measure, row.value),
       by: (row) => row.value,
     },
   ];
@@ -39,9 +39,7 @@ export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
   return (
     <Panel
       title={`Runs of ${pointText(cell.runs[0]?.point ?? {})}`}
-      actions={
-        kept.length > 0 && <LinkButton href={linkTo(["compare"], `runs=${kept.join(",")}`)}>Overlay them</LinkButton>
-      }
+      actions={kept.length > 0 && <LinkButton href={linkTo(["compare"], `runs=${kept.join(",")}`)}>Overlay</LinkButton>}
     >
       <Table label="Runs of the cell" columns={columns} rows={cell.runs} rowKey={(row) => row.run} />
     </Panel>

@@ -1,4 +1,4 @@
-/** Which runs are compared: those that are, with their colours, and more to add. */
+/** The compared runs with their colours, and a list to add more. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
@@ -31,21 +31,21 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
   const theme = useTheme();
   const [adding, setAdding] = useState(runs.length < 2);
   const known = new Set([...compared.runs, ...compared.failed].map(({ id }) => id));
-  const coming = drawn.ids.filter((id) => !known.has(id));
+  const loading = drawn.ids.filter((id) => !known.has(id));
   const without = (id: string): void => onView({ runs: runs.filter((one) => one !== id) });
   return (
-    <section className={styles.chooser} aria-label="Runs that are compared">
+    <section className={styles.chooser} aria-label="Compared runs">
       <ul className={styles.chips}>
         {compared.runs.map(({ id, name }, place) => (
           <li key={id} className={styles.chip}>
             <span className={styles.colour} style={{ background: flowStyle(place, theme).variable }} />
             <a href={linkTo(["runs", id])}>{name}</a>
-            <button type="button" aria-label={`Leave ${name} out`} onClick={() => without(id)}>
+            <button type="button" aria-label={`Remove ${name}`} onClick={() => without(id)}>
               ×
             </button>
           </li>
         ))}
-        {coming.map((id) => (
+        {loading.map((id) => (
           <li key={id} className={`${styles.chip} ${styles.quiet}`}>
             <span className={styles.colour} />
             {id.slice(0, 8)}
@@ -53,7 +53,7 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
         ))}
         <li>
           <Button kind="quiet" aria-expanded={adding} onClick={() => setAdding(!adding)}>
-            {adding ? "Done adding" : "Add runs"}
+            {adding ? "Done" : "Add runs"}
           </Button>
         </li>
       </ul>
@@ -61,7 +61,7 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
         <ErrorNote
           key={id}
           error={error}
-          action={<Button onClick={() => without(id)}>Leave {id.slice(0, 8)} out</Button>}
+          action={<Button onClick={() => without(id)}>Remove {id.slice(0, 8)}</Button>}
         />
       ))}
       {runs.length > MOST_RUNS && (
@@ -80,7 +80,7 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
   );
 }
 
-/** Kept runs, of one experiment or all, the newest first; a word narrows them down. */
+/** Kept runs, of one experiment or all, the newest first, with a search. */
 function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">) {
   const [word, setWord] = useState("");
   const experiments = useQuery({
@@ -99,8 +99,8 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
   const words = word.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = (found.data?.items ?? [])
     .filter((row) => (row.status === "done" || row.status === "missed") && row.trace_sha256 !== null)
-    .map((row) => ({ row, told: `${row.experiment} ${pointText(row.point)} seed ${row.seed} ${row.id}`.toLowerCase() }))
-    .filter(({ told }) => words.every((one) => told.includes(one)));
+    .map((row) => ({ row, text: `${row.experiment} ${pointText(row.point)} seed ${row.seed} ${row.id}`.toLowerCase() }))
+    .filter(({ text }) => words.every((one) => text.includes(one)));
   const toggle = (id: string): void =>
     onView({ runs: runs.includes(id) ? runs.filter((one) => one !== id) : [...runs, id] });
   const full = runs.length >= MOST_RUNS;
@@ -121,7 +121,7 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
           </select>
         </label>
         <label>
-          Find{" "}
+          Search{" "}
           <input
             type="search"
             value={word}
@@ -130,13 +130,14 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
           />
         </label>
         <span className={styles.count}>
-          {rows.length} kept runs{full && `; ${MOST_RUNS} are drawn at most: leave one out to add another`}
+          {rows.length} kept runs{full && `; at most ${MOST_RUNS} are drawn: remove one to add another`}
         </span>
       </div>
       {found.error && <ErrorNote error={found.error} />}
       {found.data !== undefined && rows.length === 0 && word === "" && (
         <p>
-          No run is kept {experiment ? "of this experiment" : "here"} yet. <a href={linkTo(["launch"])}>Launch one</a>
+          {experiment ? "This experiment" : "This lab"} has no kept runs yet.{" "}
+          <a href={linkTo(["launch"])}>Launch an experiment</a>
         </p>
       )}
       <ul className={styles.list}>

@@ -1,7 +1,7 @@
-/** Two runs or two experiments, measure by measure: how they differ, how sure that is, and whether it is for the worse. */
+/** Differences of two runs or two experiments, measure by measure, with intervals and verdicts. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
-import { measureText, sayMeasure } from "../../data/measures";
+import { measureText, measureValue } from "../../data/measures";
 import { pointText } from "../../data/runDocument";
 import { flag, oneOf, text, useViewState } from "../../navigation/viewState";
 import { Badge, type Tone } from "../../parts/Badge";
@@ -58,7 +58,7 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
   });
   const rows = ((found.data?.measures ?? []) as Row[]).filter((row) => view.all || !QUIET.has(row.verdict));
   const largest = Math.max(0.01, ...rows.map((row) => Math.min(1, Math.abs(row.effect ?? 0))));
-  // Two runs are one pair, whatever their points.
+  // Two runs are one pair, even if their points differ.
   const hasPoints =
     a.length === b.length && a.length === EXPERIMENT_ID && rows.some((row) => Object.keys(row.point).length > 0);
   const columns: Column<Row>[] = [
@@ -72,10 +72,10 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
           },
         ]
       : []),
-    { key: "flow", name: "Of", cell: (row) => row.flow ?? "path", by: (row) => row.flow },
+    { key: "flow", name: "Flow", cell: (row) => row.flow ?? "path", by: (row) => row.flow },
     { key: "measure", name: "Measure", cell: (row) => measureText(row.measure), by: (row) => row.measure },
-    { key: "a", name: "A", number: true, cell: (row) => sayMeasure(row.measure, row.a), by: (row) => row.a },
-    { key: "b", name: "B", number: true, cell: (row) => sayMeasure(row.measure, row.b), by: (row) => row.b },
+    { key: "a", name: "A", number: true, cell: (row) => measureValue(row.measure, row.a), by: (row) => row.a },
+    { key: "b", name: "B", number: true, cell: (row) => measureValue(row.measure, row.b), by: (row) => row.b },
     { key: "effect", name: "Change", number: true, cell: (row) => percent(row.effect), by: (row) => row.effect },
     {
       key: "interval",
@@ -107,7 +107,7 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
         <Side label="A" value={a} choices={choices} onChange={(id) => setView({ a: id })} />
         <Side label="B" value={b} choices={choices} onChange={(id) => setView({ b: id })} />
         <label>
-          matters from{" "}
+          Minimum effect{" "}
           <select
             value={view.least}
             onChange={(event) => setView({ least: event.target.value as (typeof EFFECTS)[number] })}
@@ -118,19 +118,19 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
           </select>
         </label>
         <label>
-          <input type="checkbox" checked={view.all} onChange={(event) => setView({ all: event.target.checked })} /> also
-          what is the same
+          <input type="checkbox" checked={view.all} onChange={(event) => setView({ all: event.target.checked })} /> Show
+          measures without a difference
         </label>
       </div>
       {a === "" || b === "" ? (
-        <p className={styles.quiet}>Choose two runs, or two experiments that have the same points.</p>
+        <p className={styles.quiet}>Choose two runs, or two experiments with the same points.</p>
       ) : found.error ? (
         <ErrorNote error={found.error} />
       ) : found.data === undefined ? (
         <Waiting label="Comparing" height="20rem" />
       ) : (
         <>
-          <Differing differs={(found.data.differs ?? []) as Differs[]} />
+          <InputDifferences differs={(found.data.differs ?? []) as Differs[]} />
           <p className={styles.verdict}>{String(found.data.verdict)}</p>
           <Table
             label="Differences"
@@ -176,12 +176,12 @@ interface Differs {
   b: string;
 }
 
-/** Where runs differ in more than what is asked about, their difference answers another question. */
-function Differing({ differs }: { differs: readonly Differs[] }) {
+/** Differences in the inputs of the runs: the measures may differ because of them. */
+function InputDifferences({ differs }: { differs: readonly Differs[] }) {
   if (differs.length === 0) return null;
   return (
     <p role="note" className={styles.differing}>
-      <strong>These runs differ in:</strong>{" "}
+      <strong>The inputs of these runs differ in:</strong>{" "}
       {differs.map(({ field, a, b }, at) => (
         <span key={`${field} ${a} ${b}`}>
           {at > 0 && ", "}

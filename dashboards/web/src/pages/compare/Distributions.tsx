@@ -1,4 +1,4 @@
-/** How round trips, goodput and waits in queues are spread: for each value, the share of all that is at most that. */
+/** Cumulative distributions of RTT, goodput and queueing delay: for each value, the share of samples up to it. */
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answered, api } from "../../api/client";

@@ -1,4 +1,4 @@
-/** Jain's index over time: of what each competing flow got in each tenth of a second or more, while it was there. */
+/** Jain's index over time, from the goodput of the flows that compete in each bin of a tenth of a second or more. */
 import { useMemo } from "react";
 import { Chart, type ChartLine } from "../../charts/Chart";
 import { QUANTITIES } from "../../charts/quantities";
@@ -31,7 +31,7 @@ export function Fairness({ compared }: { compared: Compared }) {
             colour: flowStyle(place, theme).colour,
             dash: flowStyle(place, theme).dash,
             width: 1.5,
-            samples: remembered(
+            samples: memoized(
               (window) => source.samples("goodput", one.outline.flows[0]?.name ?? "", window),
               (window) => jainOver(one.outline, (flow) => source.samples("goodput", flow, window)),
             ),
@@ -72,7 +72,7 @@ export function Fairness({ compared }: { compared: Compared }) {
   );
 }
 
-/** Bins are the same for all flows of a run; where fewer than two compete there is no index. */
+/** All flows of a run have the same bins; a bin with fewer than two competing flows has no index. */
 export function jainOver(outline: Outline, goodput: (flow: string) => Samples): Samples {
   const flows = outline.flows.filter((flow) => flow.kind === "tcp" && flow.bytes === null);
   const series = flows.map((flow) => ({ flow, samples: goodput(flow.name) }));
@@ -89,8 +89,8 @@ export function jainOver(outline: Outline, goodput: (flow: string) => Samples): 
   return { t: Float64Array.from(t), v: Float64Array.from(v) };
 }
 
-/** It is asked for with every frame of a pan, and computed anew when what it comes from is another. */
-function remembered(
+/** A pan requests it with every frame; it is computed again only when its source changes. */
+function memoized(
   from: (window: Window) => Samples,
   compute: (window: Window) => Samples,
 ): (window: Window) => Samples {

@@ -1,11 +1,11 @@
-/** A change with its interval, on a line on which 0 is in the middle. */
+/** A change with its interval, on a line with 0 in the middle. */
 import styles from "./Compare.module.css";
 
 interface Props {
   effect: number | null;
   low: number | null;
   high: number | null;
-  /** What reaches the ends of the line. */
+  /** The effect at the ends of the line. */
   most: number;
   label: string;
 }

@@ -1,6 +1,6 @@
-/** The grid of a heat map: cells that can be pressed, each with its number, and a scale. */
+/** The grid of a heat map: a button with a number for each cell, and a scale. */
 
-import { sayMeasure } from "../../data/measures";
+import { measureValue } from "../../data/measures";
 import styles from "./HeatGrid.module.css";
 import { colourAt, type Heat, shareOf, shortValue } from "./heat";
 
@@ -52,11 +52,11 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, onChoose }: Props
                       className={styles.cell}
                       aria-pressed={key === chosen}
                       disabled={(cell?.runs.length ?? 0) === 0}
-                      aria-label={`${shortValue(row)} ${shortValue(column)}: ${sayMeasure(measure, value)}`}
+                      aria-label={`${shortValue(row)} ${shortValue(column)}: ${measureValue(measure, value)}`}
                       style={colour === null ? {} : { background: colour.ground, color: colour.text }}
                       onClick={() => onChoose(key)}
                     >
-                      {value === null ? "–" : sayMeasure(measure, value)}
+                      {value === null ? "–" : measureValue(measure, value)}
                     </button>
                   </td>
                 );
@@ -66,13 +66,13 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, onChoose }: Props
         </tbody>
       </table>
       <p className={styles.scale}>
-        <span>{sayMeasure(measure, heat.least)}</span>
+        <span>{measureValue(measure, heat.least)}</span>
         <span className={styles.ramp} aria-hidden="true">
           {SCALE.map((share) => (
             <i key={share} style={{ background: colourAt(share).ground }} />
           ))}
         </span>
-        <span>{sayMeasure(measure, heat.greatest)}</span>
+        <span>{measureValue(measure, heat.greatest)}</span>
       </p>
     </div>
   );

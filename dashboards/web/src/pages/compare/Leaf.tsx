@@ -1,4 +1,4 @@
-/** More runs were picked than are drawn: which ones are, and how to see or choose others. */
+/** Pages through the selected runs, if they are more than can be drawn at once. */
 import { Button } from "../../parts/Button";
 import { count } from "../../units";
 import styles from "./Chooser.module.css";
@@ -16,8 +16,8 @@ export function Leaf({ all, drawn, onLeaf, onAnew }: Props) {
   return (
     <div className={styles.leaf}>
       <p role="status">
-        Runs {count(first + 1)} to {count(first + ids.length)} of the {count(all)} that are picked are drawn: no more
-        than {MOST_RUNS} can be told apart.
+        Showing runs {count(first + 1)} to {count(first + ids.length)} of {count(all)} selected: at most {MOST_RUNS}{" "}
+        colours can be distinguished.
       </p>
       <Button disabled={first === 0} onClick={() => onLeaf(first - MOST_RUNS)}>
         Previous {MOST_RUNS}
@@ -26,7 +26,7 @@ export function Leaf({ all, drawn, onLeaf, onAnew }: Props) {
         Next {Math.max(1, Math.min(MOST_RUNS, all - first - MOST_RUNS))}
       </Button>
       <Button kind="quiet" onClick={onAnew}>
-        Pick others
+        Select others
       </Button>
     </div>
   );

@@ -1,4 +1,4 @@
-/** A map as a file: SVG, PNG, or its numbers as CSV. */
+/** Saves a heat map as SVG or PNG, or its numbers as CSV. */
 
 import { Button } from "../../parts/Button";
 import type { Heat } from "./heat";

@@ -1,4 +1,4 @@
-/** One quantity of each run in a chart of its own, all of them to the same scale. */
+/** One quantity, with a chart for each run, all on the same scale. */
 import { useMemo } from "react";
 import { Chart } from "../../charts/Chart";
 import { type Measure, QUANTITIES } from "../../charts/quantities";

@@ -1,4 +1,4 @@
-/** Runs on one time axis, one chart a quantity. */
+/** Runs on one time axis, one chart per quantity. */
 import { useMemo } from "react";
 import { Chart } from "../../charts/Chart";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
@@ -44,7 +44,7 @@ export function Overlay({ compared }: { compared: Compared }) {
   );
 }
 
-/** Colours tell runs apart, dashes their flows. */
+/** Colours distinguish runs, dashes their flows. */
 export function FlowLegend({ compared }: { compared: Compared }) {
   const most = Math.max(...compared.runs.map(({ outline }) => outline.flows.length));
   if (compared.runs.length < 2 || most < 2) return null;
@@ -64,12 +64,12 @@ export function FlowLegend({ compared }: { compared: Compared }) {
   );
 }
 
-/** Whenever there is more of any of them. */
+/** Subscribes to new samples of all sources. */
 export function moreOf(sources: readonly { onMore: (listener: () => void) => () => void }[]) {
   return (listener: () => void): (() => void) => {
-    const forget = sources.map((source) => source.onMore(listener));
+    const unsubscribe = sources.map((source) => source.onMore(listener));
     return () => {
-      for (const one of forget) one();
+      for (const one of unsubscribe) one();
     };
   };
 }

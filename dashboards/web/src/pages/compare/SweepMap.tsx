@@ -1,4 +1,4 @@
-/** A sweep as a heat map: two of what is swept across and down, a measure as colour; a press on a cell shows its runs. */
+/** A sweep as a heat map: two swept fields across and down, a measure as colour; a click on a cell lists its runs. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { firstOf, measureText } from "../../data/measures";
@@ -46,10 +46,10 @@ export function SweepMap({ experiment }: { experiment: string }) {
   const y = swept.includes(view.y) && view.y !== x ? view.y : (swept.find((path) => path !== x) ?? "");
   if (x === "") {
     return (
-      <Empty title="It sweeps nothing">
+      <Empty title="No sweep">
         <p>
-          <a href={linkTo(["experiments", experiment])}>{about.data.name}</a> has one point: a map needs an experiment
-          that sweeps something.
+          <a href={linkTo(["experiments", experiment])}>{about.data.name}</a> has one point. A heat map needs an
+          experiment with a sweep.
         </p>
       </Empty>
     );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { firstOf, measureText, sayMeasure } from "../../data/measures";
+import { firstOf, measureText, measureValue } from "../../data/measures";
 import { drawnOf, MOST_RUNS } from "./drawn";
 import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
 import { mapCsv, mapSvg } from "./mapFile";
@@ -75,14 +75,14 @@ test("text on a colour can be read", () => {
 });
 
 test("measures are named and written by their kind, as both documents have them", () => {
-  expect(measureText("rtt_ms.p95")).toBe("rtt, 95 %");
-  expect(measureText("rtt_p95")).toBe("rtt, 95 %");
+  expect(measureText("rtt_ms.p95")).toBe("RTT, 95 %");
+  expect(measureText("rtt_p95")).toBe("RTT, 95 %");
   expect(measureText("queue_packets.mean")).toBe("queue, mean");
-  expect(sayMeasure("goodput_bps", 1e8)).toBe("100 Mbit/s");
-  expect(sayMeasure("rtt_mean", 40)).toBe("40 ms");
-  expect(sayMeasure("share", 0.5)).toBe("50 %");
-  expect(sayMeasure("completion_s", 2.5)).toBe("2.5 s");
-  expect(sayMeasure("retransmits", 12345)).toBe("12,345");
+  expect(measureValue("goodput_bps", 1e8)).toBe("100 Mbit/s");
+  expect(measureValue("rtt_mean", 40)).toBe("40 ms");
+  expect(measureValue("share", 0.5)).toBe("50 %");
+  expect(measureValue("completion_s", 2.5)).toBe("2.5 s");
+  expect(measureValue("retransmits", 12345)).toBe("12,345");
 });
 
 test("of many runs a page is drawn, and the last one after some were left out", () => {

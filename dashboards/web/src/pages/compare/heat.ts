@@ -1,4 +1,4 @@
-/** A sweep as a grid of cells: which point lies where, what its runs have on the mean, and which colour that is. */
+/** A sweep as a grid of cells: the point of each cell, the mean over its runs, and its colour. */
 import { contrast } from "../../theme/colourMath";
 import { mean } from "./statistics";
 
@@ -23,7 +23,7 @@ export interface Heat {
   greatest: number;
 }
 
-/** In the order in which the sweep has them; `y` may be missing. What else is swept is averaged. */
+/** Columns and rows in the order of the sweep; `y` may be empty. Cells are means over the other swept fields. */
 export function heatOf(values: readonly RunValue[], x: string, y: string): Heat {
   const columns = [...new Set(values.map(({ point }) => point[x] ?? ""))];
   const rows = y === "" ? [""] : [...new Set(values.map(({ point }) => point[y] ?? ""))];
@@ -37,7 +37,7 @@ export function heatOf(values: readonly RunValue[], x: string, y: string): Heat 
   return { columns, rows, cells, least: Math.min(...known), greatest: Math.max(...known) };
 }
 
-// After cividis: the same for every kind of colour vision, and in grey.
+// After cividis, which suits every kind of colour vision, and greyscale.
 const STOPS: readonly (readonly [number, number, number])[] = [
   [0, 32, 77],
   [49, 68, 107],
@@ -55,7 +55,7 @@ export function colourAt(share: number): { ground: string; text: string } {
   return { ground: `rgb(${mixed.join(" ")})`, text: legible(mixed) };
 }
 
-/** White or black, whichever is read more easily on it. */
+/** White or black, whichever has more contrast with the colour. */
 function legible(colour: readonly number[]): string {
   const ground = `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
   return contrast(ground, "#ffffff") >= contrast(ground, "#000000") ? "#ffffff" : "#000000";
@@ -65,7 +65,7 @@ export function shareOf(heat: Heat, value: number): number {
   return heat.greatest > heat.least ? (value - heat.least) / (heat.greatest - heat.least) : 0.5;
 }
 
-/** What a swept value is called in a head: of a whole flow or path, what tells it from the others. */
+/** A swept value as a heading: of a whole flow, only its congestion control. */
 export function shortValue(value: string): string {
   const cc = /(?:^|[{ ,"])"?cc"?: *"?([a-z0-9_]+)/.exec(value)?.[1];
   return cc ?? value;

@@ -1,4 +1,4 @@
-/** Compare: runs laid over each other, their differences, how quantities are spread, and sweeps as maps. */
+/** Compare: overlaid runs, differences, distributions, fairness, and heat maps of sweeps. */
 
 import { list, oneOf, place, text, useViewState } from "../../navigation/viewState";
 import { Segments } from "../../parts/Segments";
@@ -20,7 +20,7 @@ const SHOWS = [
   ["differences", "Differences"],
   ["spread", "Distributions"],
   ["fairness", "Fairness"],
-  ["map", "Map of a sweep"],
+  ["map", "Heat map"],
 ] as const;
 
 type Show = (typeof SHOWS)[number][0];
@@ -46,7 +46,7 @@ export default function Compare() {
         <h1>Compare</h1>
         <div className={styles.strip}>
           <Segments
-            label="What is shown"
+            label="View"
             choices={SHOWS}
             value={view.show}
             onChange={(show) => setView({ show }, { push: true })}

@@ -1,4 +1,4 @@
-/** Lines of compared runs: a colour for each run, and dashes for its flows; a single run has its flows' own colours. */
+/** Lines of compared runs: a colour for each run, dashes for its flows; a single run has a colour for each flow. */
 import type { ChartLine } from "../../charts/Chart";
 import type { Measure } from "../../charts/quantities";
 import type { Samples, Window } from "../../charts/samples";

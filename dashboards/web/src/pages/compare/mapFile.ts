@@ -1,7 +1,7 @@
-/** What a map is as a picture that stands by itself, and as a table. */
+/** A heat map as an SVG file, and as CSV. */
 import { type Form, keep, pngOf, quoted } from "../../charts/exporting";
 import { escaped } from "../../charts/figure";
-import { sayMeasure } from "../../data/measures";
+import { measureValue } from "../../data/measures";
 import { colourAt, type Heat, shareOf, shortValue } from "./heat";
 
 export type { Form } from "../../charts/exporting";
@@ -26,7 +26,7 @@ export async function saveMap(form: Form, name: string, map: MapOptions): Promis
   keep(content, `${name}.${form}`);
 }
 
-/** A row a run: the mean of a cell is the mean of its rows. */
+/** One row per run: the mean of a cell is the mean of its rows. */
 export function mapCsv({ heat, x, y, measure }: MapOptions): string {
   const rows = [[x, ...(y ? [y] : []), "run", "seed", measure].map(quoted).join(",")];
   for (const { runs } of heat.cells.flat()) {
@@ -43,23 +43,24 @@ export function mapCsv({ heat, x, y, measure }: MapOptions): string {
 
 export function mapSvg({ heat, x, y, measure, title }: MapOptions): string {
   const [width, height] = [LEFT + heat.columns.length * CELL + 20, TOP + heat.rows.length * LINE + 40];
-  const words = (left: number, top: number, text: string, anchor: string, colour = "#4a5158"): string =>
+  const label = (left: number, top: number, text: string, anchor: string, colour = "#4a5158"): string =>
     `<text x="${left}" y="${top}" text-anchor="${anchor}" fill="${colour}">${escaped(text)}</text>`;
   const cells = heat.cells.flatMap((row, down) =>
     row.map(({ value }, across) => {
       const [left, top] = [LEFT + across * CELL, TOP + down * LINE];
-      const { ground, text } = value === null ? { ground: "#f1f2f2", text: "#646b73" } : colourAt(shareOf(heat, value));
-      const said = value === null ? "–" : sayMeasure(measure, value);
-      return `<rect x="${left + 1}" y="${top + 1}" width="${CELL - 2}" height="${LINE - 2}" rx="2" fill="${ground}"/>${words(left + CELL / 2, top + LINE / 2 + 4, said, "middle", text)}`;
+      const { ground, text: colour } =
+        value === null ? { ground: "#f1f2f2", text: "#646b73" } : colourAt(shareOf(heat, value));
+      const text = value === null ? "–" : measureValue(measure, value);
+      return `<rect x="${left + 1}" y="${top + 1}" width="${CELL - 2}" height="${LINE - 2}" rx="2" fill="${ground}"/>${label(left + CELL / 2, top + LINE / 2 + 4, text, "middle", colour)}`;
     }),
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="Helvetica, Arial, DejaVu Sans, sans-serif" font-size="12">`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
-    words(16, 24, title, "start", "#16191c"),
-    words(LEFT - 8, TOP - 10, y ? `${y} \\ ${x}` : x, "end"),
-    ...heat.columns.map((column, at) => words(LEFT + (at + 0.5) * CELL, TOP - 10, shortValue(column), "middle")),
-    ...heat.rows.map((row, at) => words(LEFT - 8, TOP + (at + 0.5) * LINE + 4, shortValue(row), "end")),
+    label(16, 24, title, "start", "#16191c"),
+    label(LEFT - 8, TOP - 10, y ? `${y} \\ ${x}` : x, "end"),
+    ...heat.columns.map((column, at) => label(LEFT + (at + 0.5) * CELL, TOP - 10, shortValue(column), "middle")),
+    ...heat.rows.map((row, at) => label(LEFT - 8, TOP + (at + 0.5) * LINE + 4, shortValue(row), "end")),
     ...cells,
     "</svg>",
   ].join("\n");

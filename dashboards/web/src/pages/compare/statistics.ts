@@ -1,12 +1,12 @@
-/** What several numbers come to together. */
+/** Statistics of several numbers. */
 
-/** Of those that are known; null where none is. */
+/** The mean of the known values; null without any. */
 export function mean(values: readonly (number | null)[]): number | null {
   const known = values.filter((value): value is number => value !== null);
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** (sum x)² / (n sum x²): 1 for equals, 1/n when one has all. */
+/** (sum x)² / (n sum x²): 1 for equal shares, 1/n if one flow has all. */
 export function jain(values: readonly number[]): number {
   const squares = values.reduce((sum, value) => sum + value * value, 0);
   const sum = values.reduce((all, value) => all + value, 0);

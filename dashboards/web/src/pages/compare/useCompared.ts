@@ -1,4 +1,4 @@
-/** The runs that are compared: what is known of each, what it is called here, and its series. */
+/** The compared runs: their documents, short names and series. */
 import { useQueries } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
@@ -9,7 +9,7 @@ import { isKept, type Outline, pointText, type Run } from "../../data/runDocumen
 
 export interface ComparedRun {
   id: string;
-  /** Short, and different from the others'. */
+  /** Short and unique. */
   name: string;
   run: Run;
   outline: Outline;
@@ -17,7 +17,7 @@ export interface ComparedRun {
 
 export interface Compared {
   runs: readonly ComparedRun[];
-  /** Those that cannot be drawn, and why. */
+  /** Runs that cannot be drawn, with the error. */
   failed: readonly { id: string; error: unknown }[];
 }
 
@@ -32,7 +32,7 @@ export function useCompared(ids: readonly string[]): Compared {
           answered(api.GET("/api/v1/runs/{id}", path)),
           answered(api.GET("/api/v1/runs/{id}/outline", path)),
         ]);
-        if (!isKept(run.status)) throw new Error(`run ${id} is ${run.status}, and has no series yet`);
+        if (!isKept(run.status)) throw new Error(`run ${id} is ${run.status} and has no series`);
         return { run, outline };
       },
     })),
@@ -45,7 +45,7 @@ export function useCompared(ids: readonly string[]): Compared {
   const key = JSON.stringify(ids);
   const { data, errors, pending } = found;
   const [compared, setCompared] = useState<Compared>({ runs: [], failed: [] });
-  // What one is called depends on the others: none changes until all are known, and then all at once.
+  // The name of a run depends on the others: all names change together, when all runs are loaded.
   useLayoutEffect(() => {
     if (pending) return;
     const known = (JSON.parse(key) as string[]).map((id, at) => ({ id, of: data[at], error: errors[at] }));
@@ -57,7 +57,7 @@ export function useCompared(ids: readonly string[]): Compared {
   return compared;
 }
 
-/** By what tells them apart: the experiment, the point, the seed, or at last the id. */
+/** Names runs by what distinguishes them: the experiment, the point, the seed, or the id. */
 function named(runs: readonly Omit<ComparedRun, "name">[]): ComparedRun[] {
   const differ = (of: (run: Run) => string): boolean => new Set(runs.map(({ run }) => of(run))).size > 1;
   const parts: ((run: Run) => string)[] = [];
@@ -89,7 +89,7 @@ export interface ComparedSeries {
   problem: unknown;
 }
 
-/** Series of all of them on one time axis, as long as the longest. */
+/** The series of all runs on one time axis, as long as the longest run. */
 export function useComparedSeries(compared: Compared, measures: readonly string[]): ComparedSeries {
   const longest = Math.max(1e-3, ...compared.runs.map(({ outline }) => outline.duration_s));
   const span = useMemo(() => new Span([0, longest]), [longest]);
@@ -110,11 +110,11 @@ export function useComparedSeries(compared: Compared, measures: readonly string[
       () => setState({ sources: new Map(sources.map((source) => [source.run, source])), problem: null }),
       fail,
     );
-    const forget = span.onSettled(() => {
+    const unsubscribe = span.onSettled(() => {
       for (const source of sources) void source.look(span.zoom).catch(fail);
     });
     return () => {
-      forget();
+      unsubscribe();
       for (const source of sources) source.close();
     };
   }, [compared.runs, wanted, span]);

@@ -1,4 +1,4 @@
-/** Who changed what and when, for admins: the newest first, refused attempts too. */
+/** The audit log, for admins: changes and refused attempts, the newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { text, useViewState } from "../../navigation/viewState";
@@ -53,21 +53,22 @@ export function Audit() {
           <input
             type="search"
             className={styles.search}
-            aria-label="Search what is loaded"
-            placeholder="Search what is loaded"
+            aria-label="Search loaded entries"
+            placeholder="Search loaded entries"
             value={view.q}
             onChange={(event) => setView({ q: event.target.value })}
           />
           <Button onClick={() => void asked.refetch()} busy={asked.isRefetching}>
-            Read again
+            Refresh
           </Button>
         </>
       }
     >
       {rows.length === 0 ? (
-        <Empty title={view.q ? "Nothing matches" : "Nobody has changed anything yet"}>
+        <Empty title={view.q ? "No entries match" : "No entries yet"}>
           <p>
-            Everything that changes something, or tries to, is written down here: by whom, from where, what came of it.
+            The audit log records every request that changes something, or tries to: the user, the address and the
+            outcome.
           </p>
         </Empty>
       ) : (
@@ -88,15 +89,15 @@ function toneOf(outcome: number): Tone {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { key: "at", name: "When", cell: (entry) => <span className={styles.when}>{moment(entry.at)}</span> },
-  { key: "actor", name: "Who", cell: (entry) => entry.actor || <span className={styles.faint}>a stranger</span> },
-  { key: "action", name: "What", cell: (entry) => entry.action.replaceAll("_", " ") },
-  { key: "subject", name: "On", cell: (entry) => <code>{entry.subject.replace(/^\/api\/v1/, "")}</code> },
+  { key: "at", name: "Time", cell: (entry) => <span className={styles.when}>{moment(entry.at)}</span> },
+  { key: "actor", name: "User", cell: (entry) => entry.actor || <span className={styles.faint}>not logged in</span> },
+  { key: "action", name: "Action", cell: (entry) => entry.action.replaceAll("_", " ") },
+  { key: "subject", name: "Subject", cell: (entry) => <code>{entry.subject.replace(/^\/api\/v1/, "")}</code> },
   {
     key: "outcome",
     name: "Outcome",
     cell: (entry) => <Badge tone={toneOf(entry.outcome)}>{String(entry.outcome)}</Badge>,
   },
-  { key: "address", name: "From", cell: (entry) => entry.address },
+  { key: "address", name: "Address", cell: (entry) => entry.address },
   { key: "request", name: "Request", cell: (entry) => <code className={styles.faint}>{entry.request_id}</code> },
 ];

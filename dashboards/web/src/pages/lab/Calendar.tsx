@@ -1,16 +1,16 @@
-/** A host's next hours or days as a bar: the lease that it is under, on a scale in the reader's own time. */
+/** A host's next hours or days as a bar: its lease and maintenance, in the browser's time zone. */
 import type { Schemas } from "../../api/client";
 import { moment } from "../../units";
 import styles from "./Lab.module.css";
 
 const DAY_S = 86_400;
 const HEIGHT = 26;
-// A label has its middle at its moment: one at the very end would be cut off.
+// A label is centred at its time, and would be cut off at the end.
 const MOST_LABELLED = 0.97;
 
 interface Props {
   host: Schemas["Host"];
-  /** When it is in maintenance: from and until. */
+  /** Maintenance windows: from and until. */
   closed: readonly (readonly string[])[];
   days: number;
 }
@@ -24,11 +24,11 @@ export function Calendar({ host, closed, days }: Props) {
     .map(([from = "", to = ""]) => [Date.parse(from) / 1000, Date.parse(to) / 1000] as const)
     .filter(([from, to]) => to > nowS && from < nowS + spanS);
   const maintained = windows.map(([from, to]) => `, in maintenance from ${at(from)} to ${at(to)}`).join("");
-  const lease = until === null ? "free" : `${host.holder} until ${at(until)}`;
-  const told = lease + maintained;
+  const lease = until === null ? "free" : `leased by ${host.holder} until ${at(until)}`;
+  const label = lease + maintained;
   return (
     <div className={styles.calendar}>
-      <svg role="img" aria-label={`${host.id}: ${told}`} viewBox={`0 0 100 ${HEIGHT}`} preserveAspectRatio="none">
+      <svg role="img" aria-label={`${host.id}: ${label}`} viewBox={`0 0 100 ${HEIGHT}`} preserveAspectRatio="none">
         <rect className={styles.free} width="100" height={HEIGHT} />
         {windows.map(([from, to]) => (
           <rect

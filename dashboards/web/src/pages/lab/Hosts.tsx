@@ -1,4 +1,4 @@
-/** What of the lab there is one of: who has it, until when, and the way to take it and to give it back. */
+/** Hosts and their leases: the holder, the end of the lease, and the buttons that lease and release a host. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
@@ -20,9 +20,9 @@ import { StopAll } from "./StopAll";
 type Host = Schemas["Host"];
 type Use = Schemas["HostUse"];
 
-const LOOK_AGAIN_MS = 5000;
+const POLL_MS = 5000;
 const VIEW = { span: oneOf(["day", "week"], "day") };
-const LEASES = [
+const DURATIONS = [
   [1800, "30 minutes"],
   [3600, "1 hour"],
   [4 * 3600, "4 hours"],
@@ -31,11 +31,11 @@ const LEASES = [
 
 export function Hosts() {
   const [view, setView] = useViewState(VIEW);
-  const [taking, setTaking] = useState<Host | null>(null);
+  const [leasing, setLeasing] = useState<Host | null>(null);
   const asked = useQuery({
     queryKey: ["hosts"],
     queryFn: () => answered(api.GET("/api/v1/hosts")),
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: POLL_MS,
   });
   if (asked.isError && asked.data === undefined) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="60vh" />;
@@ -46,7 +46,7 @@ export function Hosts() {
         <>
           {asked.data.some((host) => host.use) && <StopAll />}
           <Segments
-            label="How far the calendar goes"
+            label="Calendar range"
             choices={[
               ["day", "24 hours"],
               ["week", "7 days"],
@@ -58,25 +58,25 @@ export function Hosts() {
       }
     >
       <p className={styles.lead}>
-        Physical endpoints, and root's slot of each machine: who sets up a host's own network has that machine to
-        themselves. A lease keeps others away, runs of the queue too, until it is given back or runs out.
+        Physical hosts, and the root slot of each machine: a run that changes the machine's own network has the machine
+        to itself. A lease keeps other users and queued runs away until it is released or expires.
       </p>
       <ul className={styles.hosts}>
         {asked.data.map((host) => (
-          <HostRow key={host.id} host={host} days={view.span === "day" ? 1 : 7} onTake={() => setTaking(host)} />
+          <HostRow key={host.id} host={host} days={view.span === "day" ? 1 : 7} onLease={() => setLeasing(host)} />
         ))}
       </ul>
-      {taking && <Take host={taking} onClose={() => setTaking(null)} />}
+      {leasing && <LeaseDialog host={leasing} onClose={() => setLeasing(null)} />}
     </Panel>
   );
 }
 
-function HostRow({ host, days, onTake }: { host: Host; days: number; onTake: () => void }) {
+function HostRow({ host, days, onLease }: { host: Host; days: number; onLease: () => void }) {
   const may = useMay("run");
   const session = useSession();
   const client = useQueryClient();
   const mine = session.kind === "in" && host.holder === session.name;
-  const back = useMutation({
+  const release = useMutation({
     mutationFn: (fence: number) =>
       answered(api.DELETE("/api/v1/hosts/{id}/lease", { params: { path: { id: host.id }, query: { fence } } })),
     onSettled: () => client.invalidateQueries({ queryKey: ["hosts"] }),
@@ -91,54 +91,54 @@ function HostRow({ host, days, onTake }: { host: Host; days: number; onTake: () 
         {host.holder === null ? (
           <Badge tone="good">free</Badge>
         ) : (
-          <Badge tone="busy">{`${host.holder}, ${wait(left)} more`}</Badge>
+          <Badge tone="busy">{`leased by ${host.holder}, ${wait(left)} left`}</Badge>
         )}
         {use?.health && <Health health={use.health} />}
         {use && !use.free && host.holder === null && <Badge tone="warn">in maintenance</Badge>}
         <span className={styles.faint}>{host.about}</span>
         <span className={styles.right}>
-          {may && (host.holder === null || mine) && <Button onClick={onTake}>{mine ? "Hold longer" : "Take"}</Button>}
+          {may && (host.holder === null || mine) && <Button onClick={onLease}>{mine ? "Extend" : "Lease"}</Button>}
           {may && mine && typeof fence === "number" && (
-            <Button busy={back.isPending} onClick={() => back.mutate(fence)}>
-              Give back
+            <Button busy={release.isPending} onClick={() => release.mutate(fence)}>
+              Release
             </Button>
           )}
         </span>
       </div>
       <Calendar host={host} closed={use?.closed ?? []} days={days} />
       {use && <Caps use={use} />}
-      {back.isError && <ErrorNote error={back.error} />}
+      {release.isError && <ErrorNote error={release.error} />}
     </li>
   );
 }
 
 function Health({ health }: { health: NonNullable<Use["health"]> }) {
-  const told = health.found.join("; ") || "nothing to complain about";
+  const details = health.found.join("; ") || "no problems";
   return (
-    <span title={`${ago(health.at)}: ${told}`}>
+    <span title={`${ago(health.at)}: ${details}`}>
       <Badge tone={health.ok ? "good" : "bad"}>
-        {health.ok ? "well" : `not well: ${health.found[0] ?? "see its log"}`}
+        {health.ok ? "healthy" : `unhealthy: ${health.found[0] ?? "see its log"}`}
       </Badge>
     </span>
   );
 }
 
 function Caps({ use }: { use: Use }) {
-  const peers = Object.entries(use.peers).map(([peer, way]) => (way.provisioned ? `${peer} (provisioned)` : peer));
+  const peers = Object.entries(use.peers).map(([peer, path]) => (path.provisioned ? `${peer} (provisioned)` : peer));
   return (
     <p className={styles.faint}>
-      At most {rate(use.rate_bps)}, {size(use.run_bytes)} a run, {size(use.day_bytes)} a day, {wait(use.longest_s)} at a
-      time
+      At most {rate(use.rate_bps)}, {size(use.run_bytes)} per run, {size(use.day_bytes)} per day, {wait(use.longest_s)}{" "}
+      at a time
       {peers.length > 0 && `; with ${peers.join(", ")}`}
     </p>
   );
 }
 
-function Take({ host, onClose }: { host: Host; onClose: () => void }) {
+function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   const client = useQueryClient();
   const [seconds, setSeconds] = useState<number>(3600);
   const [about, setAbout] = useState("");
-  const take = useMutation({
+  const lease = useMutation({
     mutationFn: () =>
       answered(api.POST("/api/v1/hosts/{id}/lease", { params: { path: { id: host.id } }, body: { seconds, about } })),
     onSuccess: async () => {
@@ -147,18 +147,18 @@ function Take({ host, onClose }: { host: Host; onClose: () => void }) {
     },
   });
   return (
-    <Dialog title={`Take ${host.id}`} onClose={onClose}>
+    <Dialog title={`Lease ${host.id}`} onClose={onClose}>
       <form
         className={styles.form}
         onSubmit={(event) => {
           event.preventDefault();
-          take.mutate();
+          lease.mutate();
         }}
       >
-        <Field label="For">
+        <Field label="Duration">
           {(wiring) => (
             <select {...wiring} value={seconds} onChange={(event) => setSeconds(Number(event.target.value))}>
-              {LEASES.map(([value, name]) => (
+              {DURATIONS.map(([value, name]) => (
                 <option key={value} value={value}>
                   {name}
                 </option>
@@ -167,17 +167,17 @@ function Take({ host, onClose }: { host: Host; onClose: () => void }) {
           )}
         </Field>
         <TextField
-          label="What for"
-          help="Others see it while they wait."
+          label="Purpose"
+          help="Other users see it."
           maxLength={200}
           value={about}
           onChange={(event) => setAbout(event.target.value)}
         />
-        {take.isError && <ErrorNote error={take.error} />}
+        {lease.isError && <ErrorNote error={lease.error} />}
         <div className={styles.asks}>
-          <Button onClick={onClose}>Leave it</Button>
-          <Button kind="primary" type="submit" busy={take.isPending}>
-            Take it
+          <Button onClick={onClose}>Go back</Button>
+          <Button kind="primary" type="submit" busy={lease.isPending}>
+            Lease
           </Button>
         </div>
       </form>

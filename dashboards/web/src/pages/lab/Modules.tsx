@@ -1,4 +1,4 @@
-/** Congestion controls: whose they are, whether each kernel can run them, what can be set, and how their last trial went. */
+/** Congestion controls: origin, supporting kernels, parameters, and the status of their last trial. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { idOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
@@ -18,7 +18,7 @@ import styles from "./Lab.module.css";
 type Module = Schemas["Module"];
 type Kernel = Schemas["Kernel"];
 
-const LOOK_AGAIN_MS = 1500;
+const POLL_MS = 1500;
 const VIEW = { sort: text("") };
 
 export function Modules() {
@@ -26,7 +26,7 @@ export function Modules() {
   const modules = useQuery({
     queryKey: ["modules"],
     queryFn: () => answered(api.GET("/api/v1/modules")),
-    refetchInterval: (query) => (query.state.data?.some(isTried) ? LOOK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.data?.some(isOnTrial) ? POLL_MS : false),
   });
   const kernels = useQuery({ queryKey: ["kernels"], queryFn: () => answered(api.GET("/api/v1/kernels")) });
   const error = modules.error ?? kernels.error;
@@ -36,8 +36,8 @@ export function Modules() {
     <div className={styles.grid}>
       <Panel title="Congestion controls">
         <p className={styles.lead}>
-          A trial loads the module into a guest, loses some of its packets and changes the path: does it get through?
-          Its parameters open with a press on its name. One of your own begins with{" "}
+          A trial loads the module into a guest, drops some of its packets and changes the path, and checks that the
+          flow survives. Click a name to see the parameters. To write a module, start with{" "}
           <code>longhaul new-module NAME</code> in a terminal.
         </p>
         <Table
@@ -56,32 +56,32 @@ export function Modules() {
   );
 }
 
-function isTried(module: Module): boolean {
+function isOnTrial(module: Module): boolean {
   return module.trial != null && isLive(module.trial);
 }
 
 function columns(kernels: readonly Kernel[]): readonly Column<Module>[] {
   return [
     { key: "cc", name: "Name", cell: (module) => <About module={module} />, by: (module) => module.cc },
-    { key: "of", name: "Of", cell: (module) => module.of, by: (module) => module.of },
+    { key: "of", name: "Origin", cell: (module) => module.of, by: (module) => module.of },
     ...kernels.map(
       ({ version }): Column<Module> => ({
         key: version,
         name: version,
-        cell: (module) => <State state={module.kernels[version] ?? "no kernel"} />,
+        cell: (module) => <Support state={module.kernels[version] ?? "no kernel"} />,
       }),
     ),
     {
       key: "trial",
       name: "Last trial",
-      cell: (module) => <Tried module={module} />,
+      cell: (module) => <Trial module={module} />,
       by: (module) => module.trial?.status,
     },
-    { key: "runs", name: "Used in", cell: (module) => <a href={listOf({ cc: module.cc })}>runs</a> },
+    { key: "runs", name: "Runs", cell: (module) => <a href={listOf({ cc: module.cc })}>show</a> },
   ];
 }
 
-function State({ state }: { state: Module["kernels"][string] }) {
+function Support({ state }: { state: Module["kernels"][string] }) {
   if (state === "built") return <Badge tone="good">built</Badge>;
   if (state === "part of the kernel") return <Badge tone="good">in the kernel</Badge>;
   return <Badge tone={state === "not built" ? "warn" : "neutral"}>{state}</Badge>;
@@ -113,7 +113,7 @@ function About({ module }: { module: Module }) {
             </dt>
             <dd>
               {String(one.about)}; {String(one.allowed)}
-              {one.of === "module" && ", of the module, so of all its flows"}
+              {one.of === "module" && "; set for the module, so for all its flows"}
             </dd>
           </div>
         ))}
@@ -122,10 +122,10 @@ function About({ module }: { module: Module }) {
   );
 }
 
-function Tried({ module }: { module: Module }) {
+function Trial({ module }: { module: Module }) {
   const may = useMay("run");
   const client = useQueryClient();
-  const attempt = useMutation({
+  const start = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/modules/{name}/trial", { params: { path: { name: module.cc } } })),
     onSettled: () => client.invalidateQueries({ queryKey: ["modules"] }),
   });
@@ -139,12 +139,17 @@ function Tried({ module }: { module: Module }) {
       ) : (
         <span className={styles.faint}>never</span>
       )}
-      {may && !isTried(module) && (
-        <Button kind="quiet" busy={attempt.isPending} onClick={() => attempt.mutate()} aria-label={`Try ${module.cc}`}>
-          Try
+      {may && !isOnTrial(module) && (
+        <Button
+          kind="quiet"
+          busy={start.isPending}
+          onClick={() => start.mutate()}
+          aria-label={`Run trial of ${module.cc}`}
+        >
+          Run trial
         </Button>
       )}
-      {attempt.isError && <ErrorNote error={attempt.error} />}
+      {start.isError && <ErrorNote error={start.error} />}
     </span>
   );
 }
@@ -153,7 +158,7 @@ const KERNELS: readonly Column<Kernel>[] = [
   { key: "version", name: "Kernel", cell: (kernel) => kernel.version },
   {
     key: "built",
-    name: "State",
+    name: "Status",
     cell: (kernel) =>
       kernel.built ? (
         <Badge tone="good">built</Badge>
@@ -163,6 +168,6 @@ const KERNELS: readonly Column<Kernel>[] = [
         </span>
       ),
   },
-  { key: "release", name: "Calls itself", cell: (kernel) => kernel.release ?? "–" },
-  { key: "hash", name: "Made of", cell: (kernel) => <code>{kernel.hash?.slice(0, 16) ?? "–"}</code> },
+  { key: "release", name: "Release", cell: (kernel) => kernel.release ?? "–" },
+  { key: "hash", name: "Hash", cell: (kernel) => <code>{kernel.hash?.slice(0, 16) ?? "–"}</code> },
 ];

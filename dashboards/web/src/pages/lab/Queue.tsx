@@ -1,4 +1,4 @@
-/** What runs and where, what comes next, and who has how much of it. */
+/** The run queue: running and next runs, their owners, and the workers. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { listOf, shortField } from "../../data/runList";
@@ -11,55 +11,55 @@ import { ProgressBar } from "../../parts/ProgressBar";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { count, wait } from "../../units";
-import { Figures } from "./Figures";
+import { KeyNumbers } from "./KeyNumbers";
 import styles from "./Lab.module.css";
 
 type Task = Schemas["Task"];
 
-const LOOK_AGAIN_MS = 2000;
+const POLL_MS = 2000;
 
 export function Queue() {
   const asked = useQuery({
     queryKey: ["queue"],
     queryFn: () => answered(api.GET("/api/v1/queue", { params: { query: { limit: 20 } } })),
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
   });
   if (asked.isError && asked.data === undefined) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="60vh" />;
   const queue = asked.data;
-  const there = queue.workers.filter((worker) => worker.there);
+  const connected = queue.workers.filter((worker) => worker.there);
   const running = queue.owners.reduce((sum, owner) => sum + owner.running, 0);
   return (
     <div className={styles.grid}>
-      <Figures
-        figures={[
-          ["waiting", count(queue.waiting)],
+      <KeyNumbers
+        numbers={[
+          ["queued", count(queue.waiting)],
           ["running", count(running)],
-          ["slots", count(there.reduce((sum, worker) => sum + worker.slots, 0))],
-          ["oldest waits", queue.waiting > 0 ? wait(queue.oldest_s) : "–"],
+          ["slots", count(connected.reduce((sum, worker) => sum + worker.slots, 0))],
+          ["longest wait", queue.waiting > 0 ? wait(queue.oldest_s) : "–"],
         ]}
       />
       <Panel title="Running">
         {queue.running.length > 0 ? (
           <Table label="Running" columns={RUNNING} rows={queue.running} rowKey={(task) => task.run} />
         ) : (
-          <p className={styles.none}>Nothing runs at the moment.</p>
+          <p className={styles.none}>No run is running.</p>
         )}
       </Panel>
       {queue.owners.length > 0 && (
-        <Panel title="Whose">
-          <Table label="Whose" columns={OWNERS} rows={queue.owners} rowKey={(owner) => owner.owner} />
+        <Panel title="Owners">
+          <Table label="Owners" columns={OWNERS} rows={queue.owners} rowKey={(owner) => owner.owner} />
         </Panel>
       )}
       <Panel title="Workers">
         {queue.workers.length > 0 ? (
           <Table label="Workers" columns={WORKERS} rows={queue.workers} rowKey={(worker) => worker.name} />
         ) : (
-          <Empty title="Nobody carries runs out">
+          <Empty title="No workers">
             <p>
-              <code>longhaul serve</code> starts a dispatcher beside the API; with <code>LONGHAUL_DASK</code> set,
-              machines join by <code>longhaul worker</code>. What is queued waits until one is there.
+              <code>longhaul serve</code> starts a dispatcher with the API; with <code>LONGHAUL_DASK</code> set,
+              machines join with <code>longhaul worker</code>. Queued runs wait until a worker is connected.
             </p>
           </Empty>
         )}
@@ -70,14 +70,15 @@ export function Queue() {
             <Table label="Next" columns={NEXT} rows={queue.next} rowKey={(task) => task.run} />
             {queue.waiting > queue.next.length && (
               <p className={styles.none}>
-                and {count(queue.waiting - queue.next.length)} more,{" "}
-                <a href={listOf({ status: "queued" })}>all of them</a>
+                and {count(queue.waiting - queue.next.length)} more:{" "}
+                <a href={listOf({ status: "queued" })}>all queued runs</a>
               </p>
             )}
           </>
         ) : (
           <p className={styles.none}>
-            Nothing waits. Higher priority comes first, then whoever has the fewest runs running, then who came first.
+            No run is queued. Runs start by priority, then owners with the fewest running runs first, then in the order
+            of submission.
           </p>
         )}
       </Panel>
@@ -120,20 +121,25 @@ const RUNNING: readonly Column<Task>[] = [
   },
   {
     key: "since",
-    name: "For",
+    name: "Running for",
     number: true,
     cell: (task) => (task.started_at ? wait(Math.max(0, (Date.now() - Date.parse(task.started_at)) / 1000)) : "–"),
   },
   { key: "attempts", name: "Attempt", number: true, cell: (task) => task.attempts },
   NEEDS,
-  { key: "by", name: "By", cell: (task) => task.by ?? "–" },
+  { key: "by", name: "Worker", cell: (task) => task.by ?? "–" },
 ];
 
 const NEXT: readonly Column<Task>[] = [
   NAME,
   OWNER,
   { key: "priority", name: "Priority", number: true, cell: (task) => task.priority },
-  { key: "waits", name: "Waits", number: true, cell: (task) => wait(Math.max(0, Date.now() / 1000 - task.queued_s)) },
+  {
+    key: "waits",
+    name: "Queued for",
+    number: true,
+    cell: (task) => wait(Math.max(0, Date.now() / 1000 - task.queued_s)),
+  },
   NEEDS,
 ];
 
@@ -145,8 +151,8 @@ const OWNERS: readonly Column<Schemas["Share"]>[] = [
     by: (one) => one.owner,
   },
   { key: "running", name: "Running", number: true, cell: (one) => count(one.running), by: (one) => one.running },
-  { key: "waiting", name: "Waiting", number: true, cell: (one) => count(one.waiting), by: (one) => one.waiting },
-  { key: "priority", name: "Priority up to", number: true, cell: (one) => one.priority, by: (one) => one.priority },
+  { key: "waiting", name: "Queued", number: true, cell: (one) => count(one.waiting), by: (one) => one.waiting },
+  { key: "priority", name: "Highest priority", number: true, cell: (one) => one.priority, by: (one) => one.priority },
 ];
 
 const WORKERS: readonly Column<Schemas["Worker"]>[] = [
@@ -154,12 +160,16 @@ const WORKERS: readonly Column<Schemas["Worker"]>[] = [
   { key: "machine", name: "Machine", cell: (one) => one.machine, by: (one) => one.machine },
   {
     key: "state",
-    name: "State",
+    name: "Status",
     cell: (one) =>
-      one.there ? <Badge tone="good">there</Badge> : <Badge tone="bad">{`quiet for ${wait(one.quiet_s)}`}</Badge>,
+      one.there ? (
+        <Badge tone="good">connected</Badge>
+      ) : (
+        <Badge tone="bad">{`no heartbeat for ${wait(one.quiet_s)}`}</Badge>
+      ),
   },
   { key: "slots", name: "Slots", number: true, cell: (one) => one.slots, by: (one) => one.slots },
-  { key: "needs", name: "Takes", cell: (one) => one.needs.join(", ") },
+  { key: "needs", name: "Accepts", cell: (one) => one.needs.join(", ") },
   { key: "since", name: "Since", number: true, cell: (one) => wait(Math.max(1, Date.now() / 1000 - one.since_s)) },
   { key: "version", name: "Version", cell: (one) => one.version },
 ];

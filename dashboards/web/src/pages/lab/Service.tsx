@@ -1,4 +1,4 @@
-/** The service itself: its version, what it is connected with, how much it has done, and the room that is left. */
+/** The service: its version, connections, totals of runs, and free disk space. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { addressOf } from "../../api/address";
@@ -9,22 +9,22 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { count, digits, size, wait } from "../../units";
-import { Figures } from "./Figures";
+import { KeyNumbers } from "./KeyNumbers";
 import styles from "./Lab.module.css";
 
 type About = Schemas["About"];
 
-const LOOK_AGAIN_MS = 5000;
-// Less than so much of the disk, or so many bytes, is little.
-const LITTLE_SHARE = 0.05;
-const LITTLE_BYTES = 5e9;
+const POLL_MS = 5000;
+// Less free space than one of these is low.
+const LOW_SHARE = 0.05;
+const LOW_BYTES = 5e9;
 const LATE_S = 60;
 
 export function Service() {
   const asked = useQuery({
     queryKey: ["about"],
     queryFn: () => answered(api.GET("/api/v1/about")),
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
   });
   if (asked.isError && asked.data === undefined) return <ErrorNote error={asked.error} />;
@@ -32,12 +32,12 @@ export function Service() {
   const about = asked.data;
   return (
     <div className={styles.grid}>
-      <Figures
-        figures={[
+      <KeyNumbers
+        numbers={[
           ["runs", count(Object.values(about.runs).reduce((sum, some) => sum + some, 0))],
           ["experiments", count(Object.values(about.experiments).reduce((sum, some) => sum + some, 0))],
-          ["virtual time so far", wait(about.virtual_s)],
-          ["virtual seconds a wall second", about.wall_s > 0 ? digits(about.virtual_s / about.wall_s, 3) : "–"],
+          ["virtual time in total", wait(about.virtual_s)],
+          ["virtual seconds per real second", about.wall_s > 0 ? digits(about.virtual_s / about.wall_s, 3) : "–"],
         ]}
       />
       <div className={styles.halves}>
@@ -46,22 +46,22 @@ export function Service() {
             <Fact name="Version">
               {about.version}, Python {about.python}
             </Fact>
-            <Fact name="Up for">{wait(Math.max(1, Date.now() / 1000 - about.since_s))}</Fact>
-            <Fact name="Record">{about.database === "sqlite" ? "SQLite" : "PostgreSQL"}</Fact>
-            <Fact name="Runs are carried out">
-              {about.executor === "dask" ? "by a Dask cluster" : `on this machine, ${about.jobs} at a time`}
+            <Fact name="Uptime">{wait(Math.max(1, Date.now() / 1000 - about.since_s))}</Fact>
+            <Fact name="Database">{about.database === "sqlite" ? "SQLite" : "PostgreSQL"}</Fact>
+            <Fact name="Execution of runs">
+              {about.executor === "dask" ? "on a Dask cluster" : `on this machine, ${about.jobs} at a time`}
             </Fact>
-            <Fact name="Room for runs">
-              <Room about={about} />
+            <Fact name="Disk space">
+              <DiskSpace about={about} />
             </Fact>
-            <Fact name="Guests that died">{count(about.guest_deaths)}</Fact>
-            <Fact name="Followers">{count(about.followers)}</Fact>
-            <Fact name="Code of one's own">
-              {about.user_code ? "taken from admins" : "not taken (LONGHAUL_USER_CODE)"}
+            <Fact name="Crashed guests">{count(about.guest_deaths)}</Fact>
+            <Fact name="Open event streams">{count(about.followers)}</Fact>
+            <Fact name="User-supplied code">
+              {about.user_code ? "accepted from admins" : "refused (LONGHAUL_USER_CODE)"}
             </Fact>
           </dl>
         </Panel>
-        <Panel title="Beside it">
+        <Panel title="Connections">
           <dl className={styles.facts}>
             <Fact name="Prometheus">
               <Export about={about} />
@@ -72,18 +72,18 @@ export function Service() {
                   {about.grafana}
                 </a>
               ) : (
-                <span className={styles.faint}>none is set (LONGHAUL_GRAFANA_URL)</span>
+                <span className={styles.faint}>not set (LONGHAUL_GRAFANA_URL)</span>
               )}
             </Fact>
-            <Fact name="Reference of the API">
+            <Fact name="API reference">
               <a href={addressOf("/api/v1/openapi.json")}>OpenAPI document</a>
             </Fact>
-            <Fact name="The service's metrics">
+            <Fact name="Metrics of the service">
               <a href={addressOf("/metrics")}>/metrics</a>
             </Fact>
           </dl>
         </Panel>
-        <Panel title="Runs by state">
+        <Panel title="Runs by status">
           <dl className={styles.facts}>
             {STATUSES.map((status) => (
               <Fact key={status} name={status}>
@@ -106,22 +106,22 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Room({ about }: { about: About }) {
+function DiskSpace({ about }: { about: About }) {
   const { free_bytes, total_bytes } = about.disk;
-  const little = free_bytes < LITTLE_BYTES || free_bytes < LITTLE_SHARE * total_bytes;
+  const low = free_bytes < LOW_BYTES || free_bytes < LOW_SHARE * total_bytes;
   return (
     <>
-      {size(free_bytes)} of {size(total_bytes)} free {little && <Badge tone="warn">little: see longhaul prune</Badge>}
+      {size(free_bytes)} of {size(total_bytes)} free {low && <Badge tone="warn">low: see longhaul prune</Badge>}
     </>
   );
 }
 
 function Export({ about }: { about: About }) {
-  if (!about.prometheus) return <span className={styles.faint}>none is set (LONGHAUL_PROMETHEUS)</span>;
-  if (about.export_lag_s < LATE_S) return <Badge tone="good">samples arrive</Badge>;
+  if (!about.prometheus) return <span className={styles.faint}>not set (LONGHAUL_PROMETHEUS)</span>;
+  if (about.export_lag_s < LATE_S) return <Badge tone="good">samples arriving</Badge>;
   return (
     <>
-      <Badge tone="bad">{`behind by ${wait(about.export_lag_s)}`}</Badge> {size(about.spool_bytes)} wait
+      <Badge tone="bad">{`behind by ${wait(about.export_lag_s)}`}</Badge> {size(about.spool_bytes)} in the spool
     </>
   );
 }

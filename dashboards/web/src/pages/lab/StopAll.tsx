@@ -1,4 +1,4 @@
-/** The red button: every experiment on real hosts is given up, and what runs there ends within seconds. */
+/** The emergency stop: cancels every experiment on physical hosts and ends their traffic within seconds. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
@@ -28,22 +28,22 @@ export function StopAll() {
         Stop all
       </Button>
       {asking && (
-        <Dialog title="Stop everything on real hosts?" onClose={close}>
+        <Dialog title="Stop all experiments on physical hosts?" onClose={close}>
           {stop.data ? (
             <p role="status">
               {count(stop.data.cancelled.length)} {stop.data.cancelled.length === 1 ? "experiment" : "experiments"}{" "}
-              given up on {stop.data.hosts.join(", ") || "no host"}; nothing begins there for {wait(stop.data.closed_s)}
+              cancelled on {stop.data.hosts.join(", ") || "no host"}; no run starts there for {wait(stop.data.closed_s)}
               .
             </p>
           ) : (
             <p>
-              Every experiment on them is given up, whosever it is, and their leases end. Traffic stops within seconds,
-              and each host puts back what was changed. Runs in guests go on.
+              This cancels every experiment on physical hosts, of all owners, and ends their leases. Traffic stops
+              within seconds, and each host restores its settings. Runs in guests continue.
             </p>
           )}
           {stop.isError && <ErrorNote error={stop.error} />}
           <div className={styles.asks}>
-            <Button onClick={close}>{stop.data ? "Close" : "Leave them"}</Button>
+            <Button onClick={close}>{stop.data ? "Close" : "Go back"}</Button>
             {!stop.data && (
               <Button kind="danger" busy={stop.isPending} onClick={() => stop.mutate()}>
                 Stop all

@@ -1,4 +1,4 @@
-/** Tokens, for admins: who may do what, until when. A new one is shown once, and the page keeps it nowhere. */
+/** Tokens, for admins: names, scopes and expiry. A new token is shown once, and the page does not store it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
@@ -17,9 +17,9 @@ import styles from "./Lab.module.css";
 type Token = Schemas["Token"];
 
 const MAY: Record<Scope, string> = {
-  read: "look",
-  run: "also submit, and cancel and delete what is theirs",
-  gate: "also submit, cancel and delete what is theirs, and set the baselines of branches that gate",
+  read: "read",
+  run: "read, submit, and cancel and delete their own runs",
+  gate: "read, submit, cancel and delete their own runs, and set the baselines of branches that gate",
   admin: "do everything",
 };
 
@@ -29,11 +29,11 @@ export function Tokens() {
   const asked = useQuery({ queryKey: ["tokens"], queryFn: () => answered(api.GET("/api/v1/tokens")) });
   if (asked.isError) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="60vh" />;
-  const rows = [...asked.data].sort((a, b) => Number(!inForce(a)) - Number(!inForce(b)));
+  const rows = [...asked.data].sort((a, b) => Number(!isActive(a)) - Number(!isActive(b)));
   return (
     <div className={styles.grid}>
-      <Panel title="A new token">
-        <NewToken onMade={setShown} />
+      <Panel title="New token">
+        <NewToken onCreated={setShown} />
       </Panel>
       <Panel title="Tokens">
         <Table label="Tokens" columns={columns(setRevoking)} rows={rows} rowKey={(token) => token.id} />
@@ -44,7 +44,7 @@ export function Tokens() {
   );
 }
 
-function inForce(token: Token): boolean {
+function isActive(token: Token): boolean {
   return token.revoked_at === null && (token.expires_s === null || token.expires_s > Date.now() / 1000);
 }
 
@@ -54,31 +54,31 @@ function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
     { key: "scope", name: "Scope", cell: (token) => token.scope, by: (token) => SCOPES.indexOf(token.scope as Scope) },
     {
       key: "state",
-      name: "State",
+      name: "Status",
       cell: (token) =>
-        inForce(token) ? (
-          <Badge tone="good">in force</Badge>
+        isActive(token) ? (
+          <Badge tone="good">active</Badge>
         ) : (
           <Badge tone="neutral">{token.revoked_at ? "revoked" : "expired"}</Badge>
         ),
     },
     {
       key: "created",
-      name: "Made",
+      name: "Created",
       cell: (token) => <span title={moment(token.created_at)}>{ago(token.created_at)}</span>,
       by: (token) => token.created_at,
     },
     {
       key: "expires",
-      name: "Ends",
+      name: "Expires",
       cell: (token) =>
-        token.expires_s === null ? "never" : inForce(token) ? `in ${wait(token.expires_s - Date.now() / 1000)}` : "–",
+        token.expires_s === null ? "never" : isActive(token) ? `in ${wait(token.expires_s - Date.now() / 1000)}` : "–",
       by: (token) => token.expires_s,
     },
     { key: "id", name: "Id", cell: (token) => <code>{token.id}</code> },
     {
       key: "revoke",
-      name: "End it",
+      name: "Revoke",
       cell: (token) =>
         token.revoked_at === null && (
           <Button kind="quiet" onClick={() => onRevoke(token)} aria-label={`Revoke ${token.name}`}>
@@ -89,31 +89,31 @@ function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
   ];
 }
 
-function NewToken({ onMade }: { onMade: (token: Schemas["ShownToken"]) => void }) {
+function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => void }) {
   const client = useQueryClient();
   const [name, setName] = useState("");
   const [scope, setScope] = useState<Scope>("run");
   const [days, setDays] = useState("90");
-  const make = useMutation({
+  const create = useMutation({
     mutationFn: () =>
       answered(
         api.POST("/api/v1/tokens", { body: { name: name.trim(), scope, days: days === "" ? null : Number(days) } }),
       ),
     onSuccess: (token) => {
-      onMade(token);
+      onCreated(token);
       setName("");
       void client.invalidateQueries({ queryKey: ["tokens"] });
     },
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    make.mutate();
+    create.mutate();
   };
   return (
     <form className={styles.inline} onSubmit={submit}>
       <TextField
         label="Name"
-        placeholder="whose, or what for"
+        placeholder="user or purpose"
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
@@ -135,14 +135,14 @@ function NewToken({ onMade }: { onMade: (token: Schemas["ShownToken"]) => void }
         type="number"
         min={1}
         max={3650}
-        placeholder="for good"
+        placeholder="no expiry"
         value={days}
         onChange={(event) => setDays(event.target.value)}
       />
-      <Button kind="primary" type="submit" busy={make.isPending} disabled={name.trim() === ""}>
-        Make
+      <Button kind="primary" type="submit" busy={create.isPending} disabled={name.trim() === ""}>
+        Create
       </Button>
-      {make.isError && <ErrorNote error={make.error} />}
+      {create.isError && <ErrorNote error={create.error} />}
     </form>
   );
 }
@@ -151,7 +151,10 @@ function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () =
   const [copied, setCopied] = useState(false);
   return (
     <Dialog title={`The token of ${token.name}`}>
-      <p>It is shown this once: the service keeps a hash alone. Whoever has it may {MAY[token.scope as Scope]}.</p>
+      <p>
+        Copy the token now: it is shown only once, because the service stores only a hash. Its user may{" "}
+        {MAY[token.scope as Scope]}.
+      </p>
       <code className={styles.secret} data-testid="secret">
         {token.token}
       </code>
@@ -160,7 +163,7 @@ function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () =
           {copied ? "Copied" : "Copy"}
         </Button>
         <Button kind="primary" onClick={onClose}>
-          I have it
+          Done
         </Button>
       </div>
     </Dialog>
@@ -181,12 +184,12 @@ function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
   return (
     <Dialog title={`Revoke ${token.name}?`} onClose={onClose}>
       <p>
-        It ends at once, with every session that was opened with it{own && ": this one of yours too"}. It cannot be
-        undone; what was queued with it goes on.
+        The token and every session opened with it end at once{own && ", including this one"}. This cannot be undone.
+        Queued runs stay in the queue.
       </p>
       {revoke.isError && <ErrorNote error={revoke.error} />}
       <div className={styles.asks}>
-        <Button onClick={onClose}>Keep it</Button>
+        <Button onClick={onClose}>Go back</Button>
         <Button kind="danger" busy={revoke.isPending} onClick={() => revoke.mutate()}>
           Revoke {token.name}
         </Button>

@@ -1,4 +1,4 @@
-/** The lab itself: what waits and runs, hosts, modules, the service, and for admins tokens and the log of changes. */
+/** The lab: the run queue, hosts, modules, the service, and for admins tokens and the audit log. */
 import type { ComponentType } from "react";
 import { type Scope, useMay } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
@@ -49,13 +49,13 @@ export default function Lab({ path: [word = "queue"] }: PageProps) {
 
 function Refused({ known }: { known: boolean }) {
   return known ? (
-    <Empty title="This is for admins">
-      <p>Your token does not have the scope admin. Ask whoever runs this lab, or log in with another token.</p>
+    <Empty title="Admins only">
+      <p>Your token does not have the scope admin. Ask the operator, or log in with another token.</p>
     </Empty>
   ) : (
-    <Empty title="Nothing is here">
+    <Empty title="Not Found">
       <p>
-        The lab has no such part. <a href={linkTo(["lab"])}>The queue</a>
+        The lab has no such page. <a href={linkTo(["lab"])}>Queue</a>
       </p>
     </Empty>
   );

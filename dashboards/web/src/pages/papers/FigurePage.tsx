@@ -1,4 +1,4 @@
-/** One figure: each claim as it was published and as it was measured, why they differ, the pictures, and where the runs are. */
+/** One figure: each claim, published and measured, the reason for differences, the charts, and links to the runs. */
 
 import { type Claim, type Figure, isLive, useFigure, usePapers } from "../../data/reproductions";
 import { listOf } from "../../data/runList";
@@ -25,7 +25,7 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
   const back = <a href={linkTo(["papers"])}>All papers</a>;
   if (asked.isError)
     return <ErrorNote error={asked.error} action={<Button onClick={() => void asked.refetch()}>Try again</Button>} />;
-  // The citation stands above the claims: what comes later than they would push them down.
+  // The citation is above the claims, and would push them down if it appeared later.
   if (asked.isPending || papers.isPending) return <Waiting height="60vh" />;
   const figure = asked.data;
   const none = figure[figure.extent].kept === 0 && !isLive(figure);
@@ -41,10 +41,10 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
         </h1>
         {figure.quick.runs !== figure.full.runs && (
           <Segments
-            label="By which runs"
+            label="Runs"
             choices={[
-              ["quick", "Quick form"],
-              ["full", "In full"],
+              ["quick", "Quick"],
+              ["full", "Full"],
             ]}
             value={figure.extent}
             onChange={(extent) => setView({ extent })}
@@ -67,11 +67,11 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
 
 function NotRun({ figure }: { figure: Figure }) {
   return (
-    <Empty title="Never run in this lab">
+    <Empty title="Not run yet">
       <p>
-        What was published stands below; what is measured comes when it is run: {estimate(figure, "quick")} for the
-        quick form{figure.quick.runs !== figure.full.runs && `, ${estimate(figure, "full")} in full`}. Runs that are
-        kept already are not run again.
+        The table shows the published values; measured values appear when the figure is run: {estimate(figure, "quick")}{" "}
+        for the quick form{figure.quick.runs !== figure.full.runs && `, ${estimate(figure, "full")} for the full form`}.
+        Kept runs are not run again.
       </p>
     </Empty>
   );
@@ -103,7 +103,7 @@ function Claims({ figure }: { figure: Figure }) {
     <table className={styles.claims} aria-label="Claims">
       <thead>
         <tr>
-          <th scope="col">What the paper states</th>
+          <th scope="col">Claim</th>
           <th scope="col">Published</th>
           <th scope="col">Measured</th>
           <th scope="col">Verdict</th>
@@ -125,7 +125,7 @@ function ClaimRow({ claim }: { claim: Claim }) {
         <strong>{claim.claim}</strong> {claim.words}
         <span className={styles.grade}>
           {claim.class}
-          {claim.gate && ", gates"}
+          {claim.gate && ", gate"}
         </span>
         {claim.why && <p className={styles.why}>{claim.why}</p>}
       </td>
@@ -134,7 +134,7 @@ function ClaimRow({ claim }: { claim: Claim }) {
         {claim.measured ? (
           <a
             href={listOf({ name: claim.experiment, ...(claim.point && { q: pointWords(claim.point) }) })}
-            title="Its runs"
+            title="Runs of this value"
           >
             {claim.measured}
           </a>
@@ -150,7 +150,7 @@ function ClaimRow({ claim }: { claim: Claim }) {
   );
 }
 
-/** The words by which lists of runs find a point. */
+/** The search words that find the runs of a point. */
 function pointWords(point: Readonly<Record<string, string>>): string {
   return Object.entries(point)
     .map(([field, value]) => `${field}=${value.replace(/(\d) (?=[a-zA-Zµ%])/g, "$1").replaceAll(" ", "-")}`)

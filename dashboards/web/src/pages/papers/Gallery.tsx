@@ -1,4 +1,4 @@
-/** Every paper with its figures: what is claimed, and what this lab says to it. Figures are looked up as they come into sight. */
+/** All papers with their figures and verdicts. Figures are requested when they come into sight. */
 import { useEffect, useRef, useState } from "react";
 import { type Figure, type FigureRow, type PaperRow, usePaper, usePapers } from "../../data/reproductions";
 import { linkTo } from "../../navigation/hash";
@@ -28,9 +28,9 @@ export function Gallery() {
   return (
     <>
       <header className={styles.top}>
-        <h1>{view.kind === "paper" ? "Papers, figure by figure" : "Packs: what any congestion control is asked"}</h1>
+        <h1>{view.kind === "paper" ? "Papers" : "Packs"}</h1>
         <Segments
-          label="What is shown"
+          label="Kind"
           choices={[
             ["paper", "Papers"],
             ["pack", "Packs"],
@@ -49,15 +49,15 @@ export function Gallery() {
       </header>
       <p className={styles.lead}>
         {view.kind === "paper"
-          ? "What was published, held against what real Linux TCP does here. A figure that was never run says so: one press runs the fewest points that still decide it."
-          : "Questions that drafts and RFCs ask of a congestion control, as experiments with a verdict each."}
+          ? "Published results, compared with real Linux TCP in this lab. Run on a card runs the fewest points that decide the figure's claims."
+          : "Requirements of drafts and RFCs for congestion controls, as experiments with a verdict each."}
       </p>
       {shown.map((paper) => (
         <Paper key={paper.paper} paper={paper} />
       ))}
       {shown.length === 0 && (
         <Empty title="No figure matches">
-          <p>Search by the name of a paper or a figure, or by what it is about.</p>
+          <p>Search by the name of a paper or a figure, or by a word of its description.</p>
         </Empty>
       )}
     </>
@@ -97,7 +97,7 @@ function Card({ paper, row, figure }: { paper: string; row: FigureRow; figure: F
           <span className={styles.faint}>…</span>
         ) : (
           <>
-            <Standing figure={figure} />
+            <FigureStatus figure={figure} />
             <Runner figure={figure} brief />
           </>
         )}
@@ -106,9 +106,9 @@ function Card({ paper, row, figure }: { paper: string; row: FigureRow; figure: F
   );
 }
 
-function Standing({ figure }: { figure: Figure }) {
+function FigureStatus({ figure }: { figure: Figure }) {
   if (figure.quick.live + figure.full.live > 0) return <Progress figure={figure} />;
-  if (figure[figure.extent].kept === 0) return <span className={styles.faint}>not run here</span>;
+  if (figure[figure.extent].kept === 0) return <span className={styles.faint}>not run</span>;
   return <VerdictCounts claims={figure.claims} />;
 }
 
@@ -121,7 +121,7 @@ function matches(paper: PaperRow, figure: FigureRow, q: string): boolean {
     .every((word) => text.includes(word));
 }
 
-/** Whether it was ever in sight, or nearly. */
+/** Whether it was ever in sight, or close to it. */
 function useSeen(place: React.RefObject<HTMLElement | null>): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {

@@ -1,6 +1,5 @@
-/**
- * The pictures of a figure as the service draws them, over the paper's axes. They are shown as images, whose styles are their
- * own business, so the colours that the service leaves open are filled in here from the page's theme.
+/** The charts of a figure as the service draws them, with the paper's axes. They are images, to which the page's styles do not
+ * apply, so the colours that the service leaves open are filled in from the page's theme.
  */
 import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
@@ -19,12 +18,12 @@ export function Pictures({ figure }: { figure: Figure }) {
   const asked = usePictures(figure);
   if (figure[figure.extent].kept === 0) return null;
   if (asked.isError) return <ErrorNote error={asked.error} />;
-  if (asked.isPending) return <Waiting label="Drawing" height="20rem" />;
+  if (asked.isPending) return <Waiting label="Drawing charts" height="20rem" />;
   return (
     <div className={styles.pictures}>
       {asked.data.map((picture, place) => (
         <Drawn
-          // biome-ignore lint/suspicious/noArrayIndexKey: their order is the paper's
+          // biome-ignore lint/suspicious/noArrayIndexKey: their order is that of the paper
           key={place}
           picture={picture}
           name={`${figure.paper}-${figure.figure}-${place + 1}`}
@@ -44,7 +43,7 @@ function Drawn({ picture, name }: { picture: Picture; name: string }) {
         <Plate key={plate.svg.slice(0, 300)} plate={plate} theme={theme} />
       ))}
       <p className={styles.faint}>
-        The numbers as{" "}
+        Values as{" "}
         <a href={csv} download={`${name}.csv`}>
           CSV
         </a>
@@ -58,8 +57,8 @@ function Plate({ plate, theme }: { plate: Schemas["Plate"]; theme: Theme }) {
     () => `data:image/svg+xml;utf8,${encodeURIComponent(inTheme(plate.svg, theme))}`,
     [plate, theme],
   );
-  const told = /aria-label="([^"]*)"/.exec(plate.svg)?.[1] ?? plate.title;
-  return <img src={source} alt={told} className={styles.plate} />;
+  const label = /aria-label="([^"]*)"/.exec(plate.svg)?.[1] ?? plate.title;
+  return <img src={source} alt={label} className={styles.plate} />;
 }
 
 const TOKENS: Readonly<Record<string, `--${string}`>> = { ink: "--text", faint: "--text-3", rule: "--line" };

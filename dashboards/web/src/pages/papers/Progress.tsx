@@ -1,4 +1,4 @@
-/** How far the runs of a figure are, and the ways to carry them out. */
+/** The progress of a figure's runs, and the buttons that start them. */
 import { useMay } from "../../api/session";
 import { type Extent, type Figure, useReproduce } from "../../data/reproductions";
 import { Button } from "../../parts/Button";
@@ -7,7 +7,7 @@ import { ProgressBar } from "../../parts/ProgressBar";
 import { count, wait } from "../../units";
 import styles from "./Papers.module.css";
 
-const WORDS: Record<Extent, string> = { quick: "Run the quick form", full: "Run it in full" };
+const TEXTS: Record<Extent, string> = { quick: "Run quick form", full: "Run full form" };
 
 /** `brief`: one button, for a card. */
 export function Runner({ figure, brief = false }: { figure: Figure; brief?: boolean }) {
@@ -27,7 +27,7 @@ export function Runner({ figure, brief = false }: { figure: Figure; brief?: bool
           onClick={() => reproduce.mutate(extent)}
           title={estimate(figure, extent)}
         >
-          {brief ? "Run" : same ? "Run it" : WORDS[extent]}
+          {brief || same ? "Run" : TEXTS[extent]}
           {!brief && <span className={styles.cost}>{estimate(figure, extent)}</span>}
         </Button>
       ))}
@@ -49,7 +49,7 @@ export function Progress({ figure }: { figure: Figure }) {
   );
 }
 
-/** "4 runs, about 38 s": on one processor, as the service estimates it. */
+/** "4 runs, about 38 s": the service's estimate for one processor. */
 export function estimate(figure: Figure, extent: Extent): string {
   const { runs, kept, wall_estimate_s } = figure[extent];
   const left = runs - kept;

@@ -1,4 +1,4 @@
-/** Verdicts at a glance: a strip of as many parts as there are claims, and how many of each there are, in words. */
+/** The number of claims with each verdict. */
 
 import { type Claim, countVerdicts, TONES, type Verdict } from "../../data/reproductions";
 import { Badge } from "../../parts/Badge";
@@ -9,7 +9,7 @@ export function VerdictBadge({ verdict }: { verdict: Verdict }) {
 }
 
 export function VerdictCounts({ claims }: { claims: readonly Claim[] }) {
-  if (claims.length === 0) return <span className={styles.faint}>nothing is claimed, only drawn</span>;
+  if (claims.length === 0) return <span className={styles.faint}>no claims, charts only</span>;
   return (
     <span className={styles.counts}>
       {countVerdicts(claims).map(([verdict, number]) => (

@@ -1,16 +1,16 @@
-/** Cancelling: at once where nothing is lost, else after a question that says what is. */
+/** Cancels an experiment: at once if nothing is lost, otherwise after a confirmation. */
 import { useState } from "react";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import styles from "./RunPage.module.css";
 
-/** What takes no longer is made again in a moment. */
+/** A shorter run is simulated again in a moment. */
 const SHORT_S = 10;
 
 interface Props {
   name: string;
   runs: number;
-  /** Of the longest run. */
+  /** The virtual time of the longest run. */
   virtualS: number;
   busy: boolean;
   onCancel: () => void;
@@ -32,11 +32,11 @@ export function CancelButton({ name, runs, virtualS, busy, onCancel }: Props) {
       {asking && (
         <Dialog title={`Cancel ${name}?`} onClose={() => setAsking(false)}>
           <p>
-            {runs > 1 ? "Runs that have ended stay. Those that have not are given up." : "The run is given up."} What a
-            run on this machine has simulated until then stays as a partial trace, which counts as no result.
+            {runs > 1 ? "Runs that have ended are kept. The others are cancelled." : "The run is cancelled."} A run on
+            this machine leaves a partial trace of its time until then, which is not a result.
           </p>
           <div className={styles.asks}>
-            <Button onClick={() => setAsking(false)}>Let it run</Button>
+            <Button onClick={() => setAsking(false)}>Go back</Button>
             <Button
               kind="danger"
               onClick={() => {

@@ -1,4 +1,4 @@
-/** How far a run is: its own clock against the one on the wall. */
+/** The progress of a run, in virtual and real time. */
 import { useEffect, useState } from "react";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { digits, wait } from "../../units";
@@ -6,16 +6,16 @@ import styles from "./Clocks.module.css";
 
 interface Props {
   durationS: number;
-  /** Seconds of the run's own time. */
+  /** Seconds of virtual time, or of real time where the run has no virtual clock. */
   reachedS: () => number;
   startedAt: string | null;
-  /** What it does right now. */
+  /** The state of the charts. */
   word: () => string;
 }
 
 const TICK_MS = 250;
 
-/** While it goes on. */
+/** Shown while the run is running. */
 export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
   const [, setNow] = useState(0);
   useEffect(() => {
@@ -27,16 +27,16 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
   const speed = wallS !== null && wallS > 0.5 && reached > 0 ? reached / wallS : null;
   return (
     <div className={styles.clocks}>
-      <ProgressBar value={reached} max={durationS} label="How far the run is" wide />
+      <ProgressBar value={reached} max={durationS} label="Progress of the run" wide />
       <dl className={styles.numbers}>
         <div>
-          <dt>run’s clock</dt>
+          <dt>run time</dt>
           <dd>
             {reached.toFixed(1)} s of {digits(durationS)} s
           </dd>
         </div>
         <div>
-          <dt>wall clock</dt>
+          <dt>real time</dt>
           <dd>{wallS === null ? "–" : wait(wallS)}</dd>
         </div>
         <div>

@@ -1,4 +1,4 @@
-/** What was expected of a run, and whether it came so; nothing where nothing was. */
+/** The expectations of a run, met or missed; empty without any. */
 
 import { documentOf, type Run } from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";

@@ -1,4 +1,4 @@
-/** One experiment: how far it is, its runs, and any of them live. */
+/** One experiment: its progress, its runs, and the charts of any of them. */
 import { useQuery } from "@tanstack/react-query";
 import { idOf } from "../../api/address";
 import { answered, api } from "../../api/client";
@@ -20,13 +20,13 @@ import { ExperimentRuns } from "./ExperimentRuns";
 import { ExperimentSummary } from "./ExperimentSummary";
 import { isId, isMissing, Missing } from "./Missing";
 import { Progress } from "./Progress";
-import { ChangeIt, CopyLink } from "./RunHead";
+import { ChangeAndLaunch, CopyLink } from "./RunHead";
 import styles from "./RunPage.module.css";
 import { RunWatch } from "./RunWatch";
 import { type Experiment, useCancel, useChanges, useExperiment, useOutline, useRun } from "./runQueries";
 
 const VIEW = { run: text() };
-// More than this are found by the list of runs, which filters.
+// The list of runs, which has filters, shows the others.
 const MOST_ROWS = 200;
 
 export function ExperimentPage({ id }: { id: string }) {
@@ -61,7 +61,7 @@ export function ExperimentPage({ id }: { id: string }) {
           <ExperimentRuns rows={rows} shown={chosen?.id ?? ""} onShow={(run) => setView({ run })} />
           {runs.data.next && (
             <p>
-              The first {MOST_ROWS} are shown. <a href={listOf({ of: id })}>All of them</a>
+              The table shows the first {MOST_ROWS}. <a href={listOf({ of: id })}>All runs</a>
             </p>
           )}
         </Panel>
@@ -78,7 +78,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
   const isMine = useOwns(experiment.owner);
   const swept = Object.keys(rows[0]?.point ?? {}).length;
   const ended = rows.some((row) => isKept(row.status));
-  // The record calls it so from its first run's end on.
+  // The database changes its status only when its first run ends.
   const begun = experiment.status === "queued" && rows.some((row) => row.status !== "queued");
   return (
     <header className={styles.head}>
@@ -97,10 +97,10 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
       <div className={styles.actions}>
         {ended && rows.length > 1 && (
           <LinkButton href={linkTo(["compare"], `experiment=${experiment.id}${swept > 0 ? "&show=map" : ""}`)}>
-            {swept > 0 ? "Heat map" : "Compare its runs"}
+            {swept > 0 ? "Heat map" : "Compare runs"}
           </LinkButton>
         )}
-        {mayRun && <ChangeIt experiment={experiment.id} />}
+        {mayRun && <ChangeAndLaunch experiment={experiment.id} />}
         <CopyLink />
         {mayRun && isMine && !isOver(experiment.status) && (
           <CancelButton
@@ -117,13 +117,13 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
   );
 }
 
-/** The run that is looked at, with its charts. */
+/** The chosen run, with its charts. */
 function Shown({ id, alone }: { id: string; alone: boolean }) {
   const run = useRun(id);
   const outline = useOutline(id);
   if (run.error) return <ErrorNote error={run.error} />;
   if (run.data === undefined || outline.isPending) return <Waiting label="Opening the run" height="40rem" />;
-  const title = alone ? "Its run" : `Run: ${pointText(run.data.point) || `seed ${run.data.seed}`}`;
+  const title = alone ? "Run" : `Run: ${pointText(run.data.point) || `seed ${run.data.seed}`}`;
   return (
     <Panel bare title={title} actions={<LinkButton href={linkTo(["runs", id])}>Open the run</LinkButton>}>
       <Expectations run={run.data} />
@@ -131,7 +131,7 @@ function Shown({ id, alone }: { id: string; alone: boolean }) {
         <RunWatch run={run.data} outline={outline.data} onEnd={() => void run.refetch()} />
       ) : (
         <p>
-          It is {run.data.status}, and there is nothing to draw. <a href={linkTo(["runs", id])}>Why</a>
+          The run is {run.data.status} and has no charts. <a href={linkTo(["runs", id])}>Details</a>
         </p>
       )}
     </Panel>

@@ -1,4 +1,4 @@
-/** The runs of an experiment; one of them is looked at. */
+/** The runs of an experiment; the charts of one of them are shown. */
 
 import type { RunRow } from "../../data/runList";
 import { linkTo } from "../../navigation/route";

@@ -1,7 +1,7 @@
-/** What an experiment came to, over its repeats: each measure of each flow at each point, with its interval. */
+/** The summary of an experiment over its repeats: each measure of each flow at each point, with its interval. */
 import { useMemo, useState } from "react";
 import { addressOf } from "../../api/address";
-import { measureText, sayMeasure } from "../../data/measures";
+import { measureText, measureValue } from "../../data/measures";
 import { isKept, pointText } from "../../data/runDocument";
 import type { RunRow } from "../../data/runList";
 import { LinkButton } from "../../parts/Button";
@@ -40,7 +40,7 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
       key: "value",
       name: "Value",
       number: true,
-      cell: (row) => sayMeasure(row.measure, row.value),
+      cell: (row) => measureValue(row.measure, row.value),
       by: (row) => row.value,
     },
     {
@@ -50,7 +50,7 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
       cell: (row) =>
         row.low === null || row.n < 2
           ? "–"
-          : `${sayMeasure(row.measure, row.low)} – ${sayMeasure(row.measure, row.high)}`,
+          : `${measureValue(row.measure, row.low)} – ${measureValue(row.measure, row.high)}`,
     },
     { key: "n", name: "Runs", number: true, cell: (row) => String(row.n), by: (row) => row.n },
   ];

@@ -1,17 +1,17 @@
-/** Why a run came to nothing, and the way to what its guest said last. */
+/** The error of a failed run, with a link to its guest's log. */
 import { addressOf } from "../../api/address";
 import { documentOf, type Run } from "../../data/runDocument";
 import styles from "./RunPage.module.css";
 
 export function Failure({ run }: { run: Run }) {
   const error = documentOf(run).error ?? {};
-  const said = [error.attempting, error.subject].filter(Boolean).join(" ");
+  const attempt = [error.attempting, error.subject].filter(Boolean).join(" ");
   const log = run.links.log;
   return (
     <div role="alert" className={styles.failure}>
-      <h2>It failed</h2>
+      <h2>The run failed</h2>
       <p>
-        {said && `${said}: `}
+        {attempt && `${attempt}: `}
         {error.what ?? error.detail}
       </p>
       {error.hint && <p className={styles.hint}>{error.hint}</p>}
@@ -20,7 +20,7 @@ export function Failure({ run }: { run: Run }) {
           <a href={addressOf(log)} download>
             log.txt
           </a>
-          : what its kernel, modules and agent said, to the end
+          : the complete output of its kernel, modules and agent
         </p>
       )}
     </div>

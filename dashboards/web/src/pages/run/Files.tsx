@@ -1,4 +1,4 @@
-/** The files of a run to take along, and whether they are what was kept. */
+/** The files of a run to download, and whether they are intact. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { addressOf } from "../../api/address";
 import { hasTrace, type Run } from "../../data/runDocument";
@@ -10,13 +10,13 @@ import { badFiles, sourceOf, type Verification } from "./damage";
 import styles from "./RunPage.module.css";
 
 const FILES: readonly (readonly [name: string, about: string])[] = [
-  ["manifest.json", "all that determines it, and what it came to"],
-  ["flows.csv", "what receivers got"],
-  ["acks.csv", "TCP’s state at every ACK"],
-  ["links.csv", "queues at every tick"],
-  ["drops.csv", "every packet that was dropped"],
+  ["manifest.json", "everything that determines the run, and its result"],
+  ["flows.csv", "the bytes that receivers got"],
+  ["acks.csv", "the TCP state at every ACK"],
+  ["links.csv", "queues at every sample"],
+  ["drops.csv", "every dropped packet"],
   ["acks.parquet", "the same, for programs"],
-  ["log.txt", "what the guest said"],
+  ["log.txt", "the guest’s log"],
 ];
 
 interface Props {
@@ -32,7 +32,8 @@ export function Files({ run, verification }: Props) {
       {verification.error && <ErrorNote error={verification.error} />}
       {verification.data?.state === "unsealed" && (
         <p className={styles.hint}>
-          It was kept before files had hashes, so nothing says whether they are what was kept; a rerun does.
+          The run was kept by a version without hashes of files, so its files cannot be verified. Rerun it to check
+          them.
         </p>
       )}
       <ul className={styles.files}>
@@ -63,11 +64,7 @@ function Verify({ verification }: { verification: UseQueryResult<Verification, E
   return (
     <>
       {data !== undefined && <Badge tone={TONES[data.state]}>{data.state}</Badge>}
-      <Button
-        busy={isFetching}
-        title="Reads every file and compares it with what was kept"
-        onClick={() => void refetch()}
-      >
+      <Button busy={isFetching} title="Reads every file and checks its hash" onClick={() => void refetch()}>
         Verify
       </Button>
     </>

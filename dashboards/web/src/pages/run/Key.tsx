@@ -1,4 +1,4 @@
-/** What the signs in the charts mean, of those that are in them. */
+/** The legend of the signs that occur in the charts. */
 import type { ReactNode } from "react";
 import type { Outline } from "../../data/runDocument";
 import { shadedOf } from "./panels";
@@ -6,28 +6,24 @@ import styles from "./RunCharts.module.css";
 
 export function Key({ outline }: { outline: Outline }) {
   const { moments, flows } = outline;
-  const comes = moments.some(({ flow, t_s }) => flow !== null && t_s > 0 && t_s < outline.duration_s);
+  const hasStarts = moments.some(({ flow, t_s }) => flow !== null && t_s > 0 && t_s < outline.duration_s);
   const signs: [string, boolean, ReactNode][] = [
     [
       "slow start threshold",
       flows.some((flow) => flow.kind !== "udp"),
       <path key="" d="M0 6h20" strokeDasharray="2 3" />,
     ],
-    [
-      "to compare with: capacity, BDP, buffer",
-      outline.links.length > 0,
-      <path key="" d="M0 6h20" strokeDasharray="6 4" />,
-    ],
-    ["a flow starts or stops", comes, <path key="" d="M10 0v12" strokeDasharray="1 3" />],
+    ["reference: capacity, BDP, buffer", outline.links.length > 0, <path key="" d="M0 6h20" strokeDasharray="6 4" />],
+    ["a flow starts or stops", hasStarts, <path key="" d="M10 0v12" strokeDasharray="1 3" />],
     ["cancelled: the trace ends", outline.partial_s != null, <path key="" d="M10 0v12" strokeDasharray="4 3" />],
     [
-      "a change by the schedule",
+      "a scheduled change",
       moments.some(({ flow }) => flow === null),
       <path key="" d="M10 0v12" strokeDasharray="4 3" />,
     ],
     ["packets dropped", outline.links.length > 0, <path key="" d="M6 12v-7M10 12v-7M14 12v-7" stroke="var(--bad)" />],
     [
-      outline.partial_s == null ? "not measured (warmup)" : "not measured, or not there",
+      outline.partial_s == null ? "not measured (warmup)" : "not measured, or not simulated",
       shadedOf(outline).length > 0,
       <path key="" d="M2 6h16" strokeWidth="12" opacity="0.2" />,
     ],

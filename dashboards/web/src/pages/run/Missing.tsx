@@ -1,4 +1,4 @@
-/** There is no such run or experiment: what was asked for, what may have been meant, and the way on. */
+/** An unknown run or experiment: ids that begin with the given digits, or an explanation. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { answered, api } from "../../api/client";
@@ -11,7 +11,7 @@ import { Waiting } from "../../parts/Waiting";
 
 type Noun = "run" | "experiment";
 
-/** How many digits an id has, and how many of them may stand for it. */
+/** The digits of an id; below, the fewest that identify one, and the most ids that are listed. */
 const DIGITS: Record<Noun, number> = { run: 20, experiment: 16 };
 const FEWEST = 4;
 const MOST = 5;
@@ -20,7 +20,7 @@ export function isId(noun: Noun, id: string): boolean {
   return /^[0-9a-f]+$/.test(id) && id.length === DIGITS[noun];
 }
 
-/** Whether an answer says that there is no such thing. */
+/** Whether the error is a 404. */
 export function isMissing(error: unknown): boolean {
   return problemOf(error).status === 404;
 }
@@ -57,8 +57,8 @@ export function Missing({ noun, id }: { noun: Noun; id: string }) {
       ) : (
         <p>
           {isId(noun, id)
-            ? "It was deleted, or pruned because of its age, or it belongs to another lab."
-            : `The id of ${noun === "run" ? "a run" : "an experiment"} has ${DIGITS[noun]} digits of 0-9 and a-f; its beginning, from ${FEWEST} digits on, will do.`}
+            ? "It was deleted, pruned because of its age, or belongs to another lab."
+            : `The id of ${noun === "run" ? "a run" : "an experiment"} has ${DIGITS[noun]} digits of 0-9 and a-f; the first ${FEWEST} or more are enough.`}
         </p>
       )}
     </Empty>

@@ -1,4 +1,4 @@
-/** How far an experiment is: its runs by what became of them, as one bar and in words. */
+/** The progress of an experiment: its runs by status, as a bar and as text. */
 import { count } from "../../units";
 import styles from "./Progress.module.css";
 import type { Experiment } from "./runQueries";
@@ -7,10 +7,10 @@ const PARTS = ["done", "missed", "failed", "cancelled"] as const;
 
 export function Progress({ experiment: { progress } }: { experiment: Experiment }) {
   const ended = PARTS.reduce((sum, part) => sum + progress[part], 0);
-  const words = [
+  const text = [
     `${count(ended)} of ${count(progress.total)} runs ended`,
     ...PARTS.filter((part) => progress[part] > 0).map((part) => `${count(progress[part])} ${part}`),
-    ...(progress.cached > 0 ? [`${count(progress.cached)} known before`] : []),
+    ...(progress.cached > 0 ? [`${count(progress.cached)} kept already`] : []),
   ].join(", ");
   return (
     <div className={styles.progress}>
@@ -27,7 +27,7 @@ export function Progress({ experiment: { progress } }: { experiment: Experiment 
         ))}
         <span style={{ flexGrow: progress.total - ended }} />
       </div>
-      <p>{words}</p>
+      <p>{text}</p>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** What came of running a run once more, said where its charts are. */
+/** The results of a run's reruns, next to its charts. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { isLive } from "../../data/runList";
@@ -8,15 +8,15 @@ import { ago } from "../../units";
 import styles from "./RunPage.module.css";
 
 const MOST = 3;
-const ASK_AGAIN_MS = 700;
+const POLL_MS = 700;
 
 type Row = Schemas["RunRow"];
 
-const SAID: Record<Row["status"], readonly [tone: Tone, text: string]> = {
-  queued: ["neutral", "waits for its turn"],
+const TEXTS: Record<Row["status"], readonly [tone: Tone, text: string]> = {
+  queued: ["neutral", "is queued"],
   running: ["busy", "is running"],
-  done: ["good", "identical: every byte of the trace is the same"],
-  missed: ["bad", "differs: the trace is another one"],
+  done: ["good", "identical: the traces are equal, byte for byte"],
+  missed: ["bad", "differs: the traces are not equal"],
   failed: ["bad", "failed"],
   cancelled: ["neutral", "was cancelled"],
 };
@@ -26,14 +26,14 @@ export function Reruns({ run }: { run: string }) {
     queryKey: ["reruns", run],
     queryFn: () =>
       answered(api.GET("/api/v1/runs", { params: { query: { text: `rerun=${run}`, limit: MOST, sort: "newest" } } })),
-    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? ASK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? POLL_MS : false),
   });
   const rows = found.data?.items ?? [];
   if (rows.length === 0) return null;
   return (
     <ul className={styles.reruns} aria-label="Reruns">
       {rows.map((row) => {
-        const [tone, text] = SAID[row.status];
+        const [tone, text] = TEXTS[row.status];
         return (
           <li key={row.id} role="status">
             <Badge tone={tone}>rerun</Badge>{" "}

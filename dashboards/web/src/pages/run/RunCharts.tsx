@@ -1,4 +1,4 @@
-/** The charts of one run, on one time base, with the tools that go for all of them. */
+/** The charts of one run, on one time axis, with tools for all of them. */
 import { useEffect, useMemo } from "react";
 import { Chart } from "../../charts/Chart";
 import { QUANTITIES } from "../../charts/quantities";
@@ -52,9 +52,9 @@ export function RunCharts({ run, outline, source, span }: Props) {
   useShortcut("-", "Zoom out", () => span.scale(2));
   useShortcut("ArrowLeft", "Earlier", () => span.move(-0.25));
   useShortcut("ArrowRight", "Later", () => span.move(0.25));
-  useShortcut("0", "Show all of the run", () => span.show(null));
-  useShortcut("l", "Logarithmic axes, or not", () => setView({ log: !view.log }));
-  useShortcut("d", "Dashes, or colours alone", () => setView({ dashes: !view.dashes }));
+  useShortcut("0", "Show the whole run", () => span.show(null));
+  useShortcut("l", "Logarithmic axes on or off", () => setView({ log: !view.log }));
+  useShortcut("d", "Dashes on or off", () => setView({ dashes: !view.dashes }));
   return (
     <>
       <Tools outline={outline} span={span} shown={shown} view={view} onView={setView} />
@@ -81,7 +81,7 @@ export function RunCharts({ run, outline, source, span }: Props) {
   );
 }
 
-/** To a ten-thousandth of what is shown: an address is to be read. */
+/** Rounded to a ten-thousandth of the window, to keep the address short. */
 function rounded(window: readonly [number, number] | null): readonly [number, number] | null {
   if (window === null) return null;
   const decimals = Math.max(0, Math.ceil(4 - Math.log10(window[1] - window[0])));

@@ -1,4 +1,4 @@
-/** What a run came to: measures of each flow and the path, what was expected, whether its numbers can be believed, its files. */
+/** The result of a run: measures of each flow and the path, expectations, fidelity checks, and files. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import {
   documentOf,
@@ -25,10 +25,10 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
   {
     key: "name",
     name: "Flow",
-    cell: (flow) => (flow.connected_s === null ? `${flow.name} (no answer)` : flow.name),
+    cell: (flow) => (flow.connected_s === null ? `${flow.name} (not connected)` : flow.name),
     by: (flow) => flow.name,
   },
-  { key: "cc", name: "Control", cell: (flow) => flow.cc ?? "–", by: (flow) => flow.cc },
+  { key: "cc", name: "Congestion control", cell: (flow) => flow.cc ?? "–", by: (flow) => flow.cc },
   {
     key: "goodput",
     name: "Goodput",
@@ -133,14 +133,14 @@ function PathPanel({ found, run, measured }: { found: RunDocument; run: Run; mea
 
 function Fidelity({ found }: { found: RunDocument }) {
   const checks = found.fidelity?.checks ?? [];
-  const broken = checks.filter((check) => !check.ok).length;
+  const failed = checks.filter((check) => !check.ok).length;
   return (
     <Panel
       title="Fidelity"
-      actions={<Badge tone={broken ? "bad" : "good"}>{broken ? `${broken} broken` : `${checks.length} hold`}</Badge>}
+      actions={<Badge tone={failed ? "bad" : "good"}>{failed ? `${failed} failed` : `${checks.length} passed`}</Badge>}
     >
-      <details className={styles.fidelity} open={broken > 0}>
-        <summary>Whether its numbers can be believed</summary>
+      <details className={styles.fidelity} open={failed > 0}>
+        <summary>Fidelity checks</summary>
         <ul className={styles.checks}>
           {checks.map((check) => (
             <li key={check.name + check.text}>

@@ -1,8 +1,8 @@
-/** Which run it is, how it stands, and what can be done with it. */
+/** The head of a run's page: its name, status and actions. */
 import { useEffect } from "react";
 import { onReturn } from "../../api/connection";
 import { useMay, useOwns } from "../../api/session";
-import { documentOf, isKept, isOver, type Outline, pointText, type Run, repeatedBy } from "../../data/runDocument";
+import { documentOf, isKept, isOver, type Outline, originalOf, pointText, type Run } from "../../data/runDocument";
 import { linkTo } from "../../navigation/route";
 import { Badge, StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
@@ -17,7 +17,7 @@ import { useCancel, usePin, useRerun } from "./runQueries";
 interface Props {
   run: Run;
   outline: Outline | null;
-  /** Whether a file of its trace is not what was kept. */
+  /** Whether a file of its trace is damaged. */
   damaged: boolean;
 }
 
@@ -27,15 +27,15 @@ export function RunHead({ run, outline, damaged }: Props) {
   const cancel = useCancel(run.experiments[0] ?? "");
   const mayRun = useMay("run");
   const isMine = useOwns(run.owner);
-  const repeated = repeatedBy(run);
-  const kept = isKept(run.status) && repeated === null;
+  const original = originalOf(run);
+  const kept = isKept(run.status) && original === null;
   const experiment = run.experiments[0];
   const failure = rerun.error ?? pin.error ?? cancel.error;
   const again = documentOf(run).rerun;
   const { reset: resetRerun } = rerun;
   const { reset: resetPin } = pin;
   const { reset: resetCancel } = cancel;
-  // What was refused because the service was away can be asked for again.
+  // Clear errors of requests that failed because the service was away.
   useEffect(
     () =>
       onReturn(() => {
@@ -54,7 +54,7 @@ export function RunHead({ run, outline, damaged }: Props) {
           )}
         </p>
         <h1>
-          {repeated !== null && "Rerun of "}
+          {original !== null && "Rerun of "}
           {pointText(run.point) || run.experiment} <StatusBadge status={run.status} />
           {run.partial && <Badge tone="warn">partial trace</Badge>}
           {damaged && <Badge tone="bad">damaged</Badge>}
@@ -70,17 +70,17 @@ export function RunHead({ run, outline, damaged }: Props) {
           <span>kernel {run.kernel}</span>
           <span>seed {run.seed}</span>
           <span title={moment(run.created_at)}>{ago(run.finished_at ?? run.created_at)}</span>
-          <code title="The hash of all that determines it">{run.id}</code>
+          <code title="The hash of everything that determines the run">{run.id}</code>
         </p>
       </div>
       <div className={styles.actions}>
         {kept && <LinkButton href={linkTo(["compare"], `runs=${run.id}`)}>Compare</LinkButton>}
-        {mayRun && experiment !== undefined && <ChangeIt experiment={experiment} />}
+        {mayRun && experiment !== undefined && <ChangeAndLaunch experiment={experiment} />}
         {mayRun && kept && (
           <Button
             busy={rerun.isPending}
             onClick={() => rerun.mutate()}
-            title="The same again, and whether it is identical"
+            title="Simulates the run again and compares the traces"
           >
             Rerun
           </Button>
@@ -90,7 +90,7 @@ export function RunHead({ run, outline, damaged }: Props) {
             busy={pin.isPending}
             aria-pressed={run.pinned}
             onClick={() => pin.mutate()}
-            title="Retention leaves it alone"
+            title="longhaul prune leaves pinned runs"
           >
             {run.pinned ? "Unpin" : "Pin"}
           </Button>
@@ -109,18 +109,18 @@ export function RunHead({ run, outline, damaged }: Props) {
       {failure && <ErrorNote error={failure} />}
       {run.partial && outline?.partial_s != null && (
         <p className={styles.note}>
-          It was cancelled at {digits(outline.partial_s)} s of {digits(outline.duration_s)} s. What is shown is what it
-          had simulated by then: it counts as no result, and goes when the run is run again.
+          The run was cancelled at {digits(outline.partial_s)} s of {digits(outline.duration_s)} s. The charts show its
+          partial trace, which is not a result and is deleted when the run is simulated again.
         </p>
       )}
-      {repeated !== null && (
+      {original !== null && (
         <p className={styles.note}>
-          It repeats <a href={linkTo(["runs", repeated])}>run {repeated}</a>
+          This is a rerun of <a href={linkTo(["runs", original])}>run {original}</a>
           {again === undefined
             ? "."
             : again.identical
-              ? ", and every byte of the trace is the same: its charts and files are that run’s."
-              : `, and its trace differs; the trace of a rerun is not kept. ${again.differences.join("; ")}`}
+              ? "; the traces are equal, byte for byte, and the charts and files shown are those of the original."
+              : `; the traces differ. The trace of a rerun is not kept. ${again.differences.join("; ")}`}
         </p>
       )}
       {kept && <Reruns run={run.id} />}
@@ -128,15 +128,15 @@ export function RunHead({ run, outline, damaged }: Props) {
   );
 }
 
-/** To another one, which begins with the same text. */
-export function ChangeIt({ experiment }: { experiment: string }) {
+/** A link to Launch with the text of this experiment. */
+export function ChangeAndLaunch({ experiment }: { experiment: string }) {
   return <LinkButton href={linkTo(["launch"], `again=${experiment}`)}>Change and launch</LinkButton>;
 }
 
-/** The address holds all of the view. */
+/** Copies the address, which contains the whole state of the view. */
 export function CopyLink() {
   return (
-    <CopyButton title="The address restores exactly this view" text={() => window.location.href}>
+    <CopyButton title="The link opens exactly this view" text={() => window.location.href}>
       Copy link
     </CopyButton>
   );

@@ -1,4 +1,4 @@
-/** One run: its charts while it goes on and after, what it came to, and what can be done with it. */
+/** One run: its charts while it is running and afterwards, its result and its actions. */
 import { useCallback, useState } from "react";
 import { queries } from "../../api/queries";
 import { isOver, type Outline, type Run } from "../../data/runDocument";
@@ -27,26 +27,26 @@ export function RunPage({ id }: { id: string }) {
 interface Props {
   run: Run;
   outline: Outline | null;
-  /** Why there is no outline. */
+  /** The error that left no outline. */
   fault: Error | null;
 }
 
 function OneRun({ run, outline, fault }: Props) {
-  // Another look draws the charts anew.
-  const [looks, setLooks] = useState(0);
-  const [met, setMet] = useState(false);
-  const meet = useCallback(() => setMet(true), []);
+  // Another check draws the charts again.
+  const [checks, setChecks] = useState(0);
+  const [noticed, setNoticed] = useState(false);
+  const notice = useCallback(() => setNoticed(true), []);
   const trace = traceOf(run);
-  // What is left of a cancelled run is no result: nobody verifies it, and the service says what to do.
-  const suspected = !run.partial && (met || run.damage !== null || isDamage(fault));
+  // A partial trace is not a result, so it is not verified; the service's error contains the remedy.
+  const suspected = !run.partial && (noticed || run.damage !== null || isDamage(fault));
   const verification = useVerification(trace, suspected);
   const damaged = verification.data === undefined ? suspected : verification.data.state === "damaged";
   const again = (): void => {
     for (const key of ["run", "outline"]) void queries.invalidateQueries({ queryKey: [key, run.id] });
   };
-  const lookAgain = (): void => {
-    setMet(false);
-    setLooks(looks + 1);
+  const checkAgain = (): void => {
+    setNoticed(false);
+    setChecks(checks + 1);
     void verification.refetch();
     again();
   };
@@ -56,17 +56,17 @@ function OneRun({ run, outline, fault }: Props) {
       {(damaged || suspected) && (
         <Damaged
           run={trace}
-          repeated={trace !== run.id}
+          isOriginal={trace !== run.id}
           experiment={run.experiments[0]}
           verification={verification}
           known={run.damage}
-          onAgain={lookAgain}
+          onAgain={checkAgain}
         />
       )}
       {run.status === "missed" && <Expectations run={run} />}
       {fault && !(suspected && isDamage(fault)) && <ErrorNote error={fault} />}
       {outline && (
-        <RunWatch key={looks} run={run} outline={outline} onEnd={again} onDamage={run.partial ? undefined : meet} />
+        <RunWatch key={checks} run={run} outline={outline} onEnd={again} onDamage={run.partial ? undefined : notice} />
       )}
       <RunFacts run={run} outline={outline} verification={verification} />
     </div>

@@ -1,4 +1,4 @@
-/** A run's charts, and how far it is while it goes on. */
+/** A run's charts and, while it is running, its progress. */
 
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useEvents } from "../../api/events";
@@ -19,16 +19,16 @@ interface Props {
   run: Run;
   outline: Outline;
   onEnd: () => void;
-  /** Says that a file which its charts need is damaged; without it the charts say so themselves. */
+  /** Called when a file that the charts need is damaged; without it the charts show the error. */
   onDamage?: (() => void) | undefined;
 }
 
-const WORDS: Record<Feed["state"], string> = {
-  queued: "waiting for a slot",
+const TEXTS: Record<Feed["state"], string> = {
+  queued: "queued",
   starting: "booting its guest",
   live: "live",
-  elsewhere: "runs on another machine: its charts come when it has ended",
-  ended: "reading what is kept",
+  elsewhere: "running on another machine: charts appear when the run has ended",
+  ended: "reading the trace",
 };
 
 export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
@@ -40,7 +40,7 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
     if (isDamaged) onDamage?.();
   }, [isDamaged, onDamage]);
   const state = useSyncExternalStore(feed?.onMore ?? never, () => feed?.state);
-  // The record is behind: what is live runs.
+  // The database is behind: a run that sends samples is running.
   const behind = run.status === "queued" && (state === "live" || state === "starting");
   useEffect(() => {
     if (behind) void queries.invalidateQueries({ queryKey: ["run", run.id] });
@@ -54,7 +54,7 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
           durationS={outline.duration_s}
           startedAt={run.started_at}
           reachedS={() => (feed.state === "elsewhere" ? elsewhereS.current : feed.reachedS)}
-          word={() => (broken ? "service away, trying again" : wordOf(feed))}
+          word={() => (broken ? "service away, reconnecting" : textOf(feed))}
         />
       )}
       {isRefused && !(isDamaged && onDamage) && <ErrorNote error={problem} />}
@@ -67,17 +67,17 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
   );
 }
 
-/** What its charts do, where an attempt repeats what they show already. */
-function wordOf({ state, repeating, frontS }: Feed): string {
+/** The state of the charts, including a new attempt that repeats what they show already. */
+function textOf({ state, repeating, frontS }: Feed): string {
   const known = frontS.toFixed(1);
-  if (state === "live" && repeating !== null) return `attempt ${repeating}, repeating the ${known} s that are shown`;
+  if (state === "live" && repeating !== null) return `attempt ${repeating}, repeating the ${known} s shown`;
   if (frontS > 0 && (state === "queued" || state === "starting")) {
-    return `${WORDS[state]} for another attempt, which begins at 0 s; ${known} s are shown`;
+    return `${TEXTS[state]} for a new attempt from 0 s; ${known} s shown`;
   }
-  return WORDS[state];
+  return TEXTS[state];
 }
 
-/** How far a run is that tells no samples here, about once a second. */
+/** The progress of a run that sends no samples to this page, about once a second. */
 function useProgress(run: string, wanted: boolean): { current: number } {
   const reached = useRef(0);
   const hear = (event: ServerEvent): void => {
@@ -88,7 +88,7 @@ function useProgress(run: string, wanted: boolean): { current: number } {
   return reached;
 }
 
-/** The header says so already, and the page goes on by itself. */
+/** The header reports it already, and the page continues when the service is back. */
 const isAway = (problem: unknown): boolean => problemOf(problem).status === 0;
 const isFinished = (event: ServerEvent): boolean => event.event === "run.finished";
 const never = (): (() => void) => () => {};

@@ -1,4 +1,4 @@
-/** Which flows are drawn, how, and which part of the run: for all of its charts. */
+/** Tools for all charts of a run: which flows are drawn and how, and which part of the run. */
 import { useLayoutEffect, useRef } from "react";
 import type { Span } from "../../charts/span";
 import type { Outline } from "../../data/runDocument";
@@ -40,7 +40,7 @@ export function Tools({ outline, span, shown, view, onView }: Props) {
               type="button"
               className={styles.flow}
               aria-pressed={shown.has(flow.name)}
-              title={`Show or hide ${flow.name}; with Shift, it alone`}
+              title={`Show or hide ${flow.name}; with Shift, only ${flow.name}`}
               onClick={(event) => toggle(flow.name, event.shiftKey)}
             >
               <svg width="18" height="4" aria-hidden="true" className={styles.stroke}>
@@ -81,16 +81,16 @@ export function Tools({ outline, span, shown, view, onView }: Props) {
   );
 }
 
-/** Which part of the run is shown, and the way back to all of it. Written without React: it changes with every frame of a pan. */
+/** The part of the run that is shown, and the button for all of it. Written without React, because a pan changes it with every frame. */
 function ShownWindow({ span }: { span: Span }) {
-  const words = useRef<HTMLSpanElement>(null);
+  const text = useRef<HTMLSpanElement>(null);
   const all = useRef<HTMLButtonElement>(null);
-  // Before the first picture: the words take room, and what is below would move for them.
+  // Before the first paint: the text takes space, and would move what is below it.
   useLayoutEffect(() => {
     const write = (): void => {
       const [from, to] = span.shown;
-      if (words.current !== null)
-        words.current.textContent = span.zoom === null ? hint : `${seconds(from, to)} – ${seconds(to, to)} s`;
+      if (text.current !== null)
+        text.current.textContent = span.zoom === null ? hint : `${seconds(from, to)} – ${seconds(to, to)} s`;
       if (all.current !== null) all.current.disabled = span.zoom === null;
     };
     write();
@@ -98,7 +98,7 @@ function ShownWindow({ span }: { span: Span }) {
   }, [span]);
   return (
     <>
-      <span ref={words} className={styles.window} />
+      <span ref={text} className={styles.window} />
       <button ref={all} type="button" className={styles.switch} onClick={() => span.show(null)}>
         Whole run
       </button>
@@ -107,7 +107,7 @@ function ShownWindow({ span }: { span: Span }) {
 }
 
 const hint = window.matchMedia("(pointer: coarse)").matches
-  ? "two fingers zoom, one moves along"
+  ? "two fingers zoom, one pans"
   : "drag to zoom, Shift-drag to pan";
 
 function seconds(value: number, largest: number): string {

@@ -1,6 +1,5 @@
-/**
- * What is told of a run while it goes on (GET /runs/{id}/live). Samples are those of whole cells of time, in order, each once: after a
- * break the stream goes on where it was, and `begin` says from when, so that a gap or a double cannot be.
+/** The live stream of a running run (GET /runs/{id}/live). It sends the samples of whole cells of time, in order, each once.
+ * After a break the stream continues where it was, and `begin` states from when, so that samples are neither lost nor doubled.
  */
 import type { ServerEvent } from "../../api/sse";
 import { Growing, meanAt, NOTHING, type Samples } from "../../charts/samples";
@@ -8,7 +7,7 @@ import { keyOf, Listeners, type Source } from "../../charts/source";
 
 export type FeedState = "queued" | "starting" | "live" | "elsewhere" | "ended";
 
-interface Told {
+interface SamplesEvent {
   from_ms: number;
   to_ms: number;
   series: { measure: string; of: string; t_ms: number[]; value: number[] }[];
@@ -16,18 +15,18 @@ interface Told {
 
 export class Feed implements Source {
   readonly #series = new Map<string, Growing>();
-  /** Goodput of single cells, of which means are drawn. */
+  /** Goodput of single cells; the chart shows means of them. */
   readonly #cells = new Map<string, Growing>();
 
-  /** Goodput is drawn over so long a time: what waits behind a lost packet is delivered all at once. */
+  /** Goodput is a mean over this time, because data that waited behind a lost packet is delivered all at once. */
   constructor(readonly meanOverS = 0) {}
 
   readonly #listeners = new Listeners();
-  /** Up to when everything has been told. */
+  /** The time up to which all samples have arrived. */
   frontS = 0;
-  /** How far the attempt is that is being made: less than what was told, where it repeats an earlier one. */
+  /** The progress of the current attempt: behind `frontS` while it repeats an earlier attempt. */
   reachedS = 0;
-  /** Which attempt repeats what was told; null where none does. */
+  /** The attempt that repeats known samples; null if none does. */
   repeating: number | null = null;
   state: FeedState = "queued";
 
@@ -37,18 +36,18 @@ export class Feed implements Source {
     return this.#series.get(keyOf(measure, of))?.samples ?? NOTHING;
   }
 
-  /** Whether it was the last. */
-  hear({ event, data }: ServerEvent): boolean {
-    if (event === "samples") this.#take(JSON.parse(data) as Told);
+  /** Takes an event; returns whether it was the last. */
+  receive({ event, data }: ServerEvent): boolean {
+    if (event === "samples") this.#append(JSON.parse(data) as SamplesEvent);
     else if (event === "begin") this.#beginAgain((JSON.parse(data) as { from_ms: number }).from_ms);
     else if (event === "repeating") this.#repeat(JSON.parse(data) as { attempt: number; reached_ms: number });
-    else if (event === "state") this.#stand(stateOf((JSON.parse(data) as { state: string }).state));
+    else if (event === "state") this.#setState(stateOf((JSON.parse(data) as { state: string }).state));
     else if (event === "end") this.state = "ended";
     this.#listeners.call();
     return event === "end";
   }
 
-  #take({ to_ms, series }: Told): void {
+  #append({ to_ms, series }: SamplesEvent): void {
     for (const { measure, of, t_ms, value } of series) {
       const key = keyOf(measure, of);
       const growing = this.#series.get(key) ?? new Growing();
@@ -72,9 +71,9 @@ export class Feed implements Source {
     this.reachedS = reached_ms / 1000;
   }
 
-  #stand(state: FeedState): void {
+  #setState(state: FeedState): void {
     this.state = state;
-    // It waits for another attempt: nothing of that is made yet.
+    // It waits for another attempt, which has not begun.
     if (state === "queued" || state === "starting") this.reachedS = 0;
   }
 

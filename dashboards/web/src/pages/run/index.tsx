@@ -1,4 +1,4 @@
-/** Watch: one run, or one experiment with its runs, while it goes on and after. */
+/** The page of one run, or of one experiment with its runs. */
 import type { PageProps } from "../props";
 import { ExperimentPage } from "./ExperimentPage";
 import { RunPage } from "./RunPage";

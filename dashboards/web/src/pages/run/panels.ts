@@ -1,4 +1,4 @@
-/** The charts of a run, and the lines in them: one table. */
+/** The charts of a run and their lines. */
 import type { ChartLine } from "../../charts/Chart";
 import type { Mark } from "../../charts/plot";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
@@ -12,34 +12,34 @@ import { count } from "../../units";
 export interface PanelOf {
   measure: Measure;
   of: "flow" | "link";
-  /** Drawn finely beside it. */
-  beside?: Measure;
+  /** A second measure, drawn with thin lines. */
+  companion?: Measure;
   /** Whether a logarithmic axis shows more. */
   log: boolean;
-  /** What its values are to be compared with. */
-  against?: "capacity" | "bdp" | "buffer" | "base";
-  /** Why values may lie above all of that; they are cut off there. */
+  /** The reference for its values. */
+  reference?: "capacity" | "bdp" | "buffer" | "base";
+  /** Why values may exceed the reference; they are cut off there. */
   clip?: string;
 }
 
 export const PANELS: readonly PanelOf[] = [
-  { measure: "cwnd", of: "flow", beside: "ssthresh", log: true, against: "bdp" },
+  { measure: "cwnd", of: "flow", companion: "ssthresh", log: true, reference: "bdp" },
   {
     measure: "goodput",
     of: "flow",
     log: false,
-    against: "capacity",
-    clip: "what waited behind a lost packet is delivered all at once",
+    reference: "capacity",
+    clip: "data that waited behind a lost packet is delivered all at once",
   },
-  { measure: "rtt", of: "flow", log: true, against: "base" },
-  { measure: "inflight", of: "flow", log: true, against: "bdp" },
-  { measure: "queue", of: "link", log: false, against: "buffer" },
+  { measure: "rtt", of: "flow", log: true, reference: "base" },
+  { measure: "inflight", of: "flow", log: true, reference: "bdp" },
+  { measure: "queue", of: "link", log: false, reference: "buffer" },
   { measure: "retransmits", of: "flow", log: false },
 ];
 
 type Theme = keyof typeof PALETTE;
 
-/** The lines of a panel, in the flows' own colours everywhere. */
+/** The lines of a panel, in the colours of their flows. */
 export function linesOf(
   panel: PanelOf,
   outline: Outline,
@@ -54,7 +54,7 @@ export function linesOf(
     .flatMap((one, place): ChartLine[] => {
       if (panel.of === "flow" && !shown.has(one.name)) return [];
       const style = flowStyle(place, theme, patterned);
-      // A queue is nobody's.
+      // A queue belongs to no flow.
       const colour = panel.of === "link" && place === 0 ? colourOf("--text-2") : style.colour;
       const line = (measure: Measure): ChartLine => ({
         key: `${measure} ${one.name}`,
@@ -66,11 +66,11 @@ export function linesOf(
         samples: (window: Window): Samples => source.samples(measure, one.name, window),
       });
       const lines = [line(panel.measure)];
-      if (panel.beside !== undefined && !many) {
-        const beside = line(panel.beside);
+      if (panel.companion !== undefined && !many) {
+        const companion = line(panel.companion);
         lines.unshift({
-          ...beside,
-          name: `${one.name}, ${QUANTITIES[panel.beside].name.toLowerCase()}`,
+          ...companion,
+          name: `${one.name}, ${QUANTITIES[panel.companion].name.toLowerCase()}`,
           dash: [2, 3],
           width: 1,
           silent: true,
@@ -81,13 +81,13 @@ export function linesOf(
     .concat(referencesOf(panel, outline));
 }
 
-/** What the values of a panel are to be compared with, of the first bottleneck, over the run. */
-export function referencesOf({ against }: PanelOf, outline: Outline): ChartLine[] {
+/** The reference lines of a panel, from the first bottleneck, over the run. */
+export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLine[] {
   const [link] = outline.links;
-  if (against === undefined || link === undefined) return [];
+  if (reference === undefined || link === undefined) return [];
   const { bdp_packets: bdp, buffer_packets: buffer, rtt_ms, duration_s } = outline;
   const rates = link.rates ?? [];
-  // Its name stands at its end, so that is what it tells.
+  // The name is drawn at the end of the line, so it states the last value.
   const last = rates.at(-1)?.bps ?? link.rate_bps;
   const line = (say: (value: number) => string, of: (bps: number) => number): ChartLine => {
     const name = say(of(last));
@@ -108,21 +108,21 @@ export function referencesOf({ against }: PanelOf, outline: Outline): ChartLine[
     };
   };
   const first = link.rates?.[0]?.bps ?? link.rate_bps;
-  if (against === "capacity")
+  if (reference === "capacity")
     return [
       line(
         (bps) => `capacity ${QUANTITIES.goodput.say(bps)}`,
         (bps) => bps,
       ),
     ];
-  if (against === "base")
+  if (reference === "base")
     return [
       line(
         (ms) => `without queue ${QUANTITIES.rtt.say(ms)}`,
         () => rtt_ms,
       ),
     ];
-  if (against === "buffer") {
+  if (reference === "buffer") {
     return link.limit_packets > 0
       ? [
           line(
@@ -145,17 +145,17 @@ export function referencesOf({ against }: PanelOf, outline: Outline): ChartLine[
   return found;
 }
 
-/** Times of the run that no measure counts: the warmup, and what is after the window. */
+/** Times that measures leave out: the warmup, and the time after the window. */
 export function shadedOf(outline: Outline): Window[] {
   const [begin = 0, end = outline.duration_s] = outline.window_s;
-  const beside: Window[] = [
+  const excluded: Window[] = [
     [0, begin],
     [Math.min(end, outline.partial_s ?? end), outline.duration_s],
   ];
-  return beside.filter(([from, to]) => to > from);
+  return excluded.filter(([from, to]) => to > from);
 }
 
-/** What happens during the run: flows that come and go, and what the schedule changes. */
+/** Marks of the run: flows that start and stop, and scheduled changes. */
 export function marksOf(outline: Outline, shown: ReadonlySet<string>, theme: Theme): Mark[] {
   const place = new Map(outline.flows.map((flow, at) => [flow.name, at]));
   const last = outline.duration_s;
@@ -175,7 +175,7 @@ export function marksOf(outline: Outline, shown: ReadonlySet<string>, theme: The
     );
 }
 
-/** When the queue dropped something: wherever the count of drops rises. */
+/** Times at which the queue dropped packets: where the count of drops rises. */
 export function dropsOf(source: Source, link: string): (window: Window) => Float64Array {
   return (window) => {
     const { t, v } = source.samples("drops", link, window);

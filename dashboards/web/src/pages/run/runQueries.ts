@@ -1,4 +1,4 @@
-/** What the pages of runs and experiments ask for, and what they change. */
+/** Requests of the pages of runs and experiments. */
 import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-query";
 import { useCallback, useRef } from "react";
 import { answered, api, type Schemas } from "../../api/client";
@@ -13,7 +13,7 @@ export function useRun(id: string): UseQueryResult<Run, Error> {
   return useQuery({ queryKey: ["run", id], queryFn: () => answered(api.GET("/api/v1/runs/{id}", at(id))) });
 }
 
-/** What there is to draw; a run that has come to nothing has none. */
+/** The outline of a run's charts; null for a run without a trace. */
 export function useOutline(id: string): UseQueryResult<Outline | null, Error> {
   return useQuery({
     queryKey: ["outline", id],
@@ -32,7 +32,7 @@ export function useExperiment(id: string): UseQueryResult<Experiment, Error> {
   });
 }
 
-/** What an experiment has come to so far. */
+/** The summary of an experiment so far. */
 export function useSummary(id: string, version: string): UseQueryResult<Schemas["Result"], Error> {
   return useQuery({
     queryKey: ["summary", id, version],
@@ -41,13 +41,13 @@ export function useSummary(id: string, version: string): UseQueryResult<Schemas[
   });
 }
 
-// A sweep of quick runs has many events a second; nobody reads that fast.
-const ASK_AGAIN_MS = 400;
+// A sweep of quick runs has many events per second.
+const REFETCH_MS = 400;
 
-/** Ask again about a run, or an experiment and its runs, soon after something happens to it, until it is over. */
+/** Reads a run, or an experiment and its runs, again soon after each event, until it has ended. */
 export function useChanges(noun: "run" | "experiment", id: string, over: boolean): void {
   const due = useRef({ timer: 0, keys: new Set<string>() });
-  const hear = useCallback(
+  const onEvent = useCallback(
     ({ event, data }: ServerEvent) => {
       if (event === "run.progress") return;
       const { run } = JSON.parse(data) as { run: string | null };
@@ -59,12 +59,12 @@ export function useChanges(noun: "run" | "experiment", id: string, over: boolean
         waiting.timer = 0;
         for (const key of waiting.keys) void queries.invalidateQueries({ queryKey: key.split(" ") });
         waiting.keys.clear();
-      }, ASK_AGAIN_MS);
+      }, REFETCH_MS);
     },
     [noun, id],
   );
   const isLast = useCallback((event: ServerEvent) => event.event === `${noun}.finished`, [noun]);
-  useEvents(over ? null : `/api/v1/${noun}s/${id}/events`, hear, isLast);
+  useEvents(over ? null : `/api/v1/${noun}s/${id}/events`, onEvent, isLast);
 }
 
 export function useCancel(experiment: string) {
@@ -74,7 +74,7 @@ export function useCancel(experiment: string) {
   });
 }
 
-/** Once more, from the manifest; what comes of it is said at this run. */
+/** Reruns a run from its manifest; the result is shown on this run's page. */
 export function useRerun(run: string) {
   return useMutation({
     mutationFn: () => answered(api.POST("/api/v1/runs/{id}/rerun", at(run))),

@@ -1,4 +1,4 @@
-/** The series of a run for its charts: told live while it goes on, then what is kept, without a moment of nothing between the two. */
+/** The series of a run for its charts: live while it is running, then from the kept trace, without a gap between them. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useEvents } from "../../api/events";
 import { problemOf } from "../../api/problem";
@@ -13,11 +13,11 @@ export const SHOWN = ["cwnd", "ssthresh", "goodput", "rtt", "inflight", "retrans
 
 export interface Watched {
   span: Span;
-  /** Null until there is anything to ask. */
+  /** Null until a source exists. */
   source: Source | null;
-  /** While the run goes on. */
+  /** While the run is running. */
   feed: Feed | null;
-  /** Whether the stream is being taken up again. */
+  /** Whether the stream is reconnecting. */
   broken: boolean;
   problem: unknown;
 }
@@ -30,8 +30,8 @@ export function useSource(run: Run, outline: Outline, onEnd: () => void): Watche
   const [feed] = useState(() => (isOver(run.status) ? null : new Feed(outline.rtt_ms / 1000)));
   const [kept, setKept] = useState<KeptRun | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
-  const hear = useCallback((event: ServerEvent) => void (feed?.hear(event) && onEnd()), [feed, onEnd]);
-  const following = useEvents(feed === null ? null : `/api/v1/runs/${run.id}/live`, hear, isEnd);
+  const onEvent = useCallback((event: ServerEvent) => void (feed?.receive(event) && onEnd()), [feed, onEnd]);
+  const following = useEvents(feed === null ? null : `/api/v1/runs/${run.id}/live`, onEvent, isEnd);
   useEffect(() => {
     if (feed === null || kept !== null) {
       span.grow(null);
@@ -48,9 +48,9 @@ export function useSource(run: Run, outline: Outline, onEnd: () => void): Watche
       if (!(error instanceof DOMException)) setProblem(problemOf(error));
     };
     reading.open().then(() => setKept(reading), fail);
-    const forget = span.onSettled(() => void reading.look(span.zoom).catch(fail));
+    const unsubscribe = span.onSettled(() => void reading.look(span.zoom).catch(fail));
     return () => {
-      forget();
+      unsubscribe();
       reading.close();
     };
   }, [keeps, run.id, span, lines]);

@@ -1,4 +1,4 @@
-/** Are you sure: what will be done, to how many, and what comes of it. */
+/** Asks for confirmation: the action, the number of runs or experiments, and the consequences. */
 
 import type { View } from "../../data/runList";
 import { Button } from "../../parts/Button";
@@ -7,28 +7,27 @@ import styles from "./Runs.module.css";
 
 export type Asked = "rerun" | "delete" | "cancel";
 
-/** So many are run again without a question. */
+/** Fewer reruns than this need no confirmation. */
 export const ASKED_FROM = 50;
 
 const QUESTIONS: Record<Asked, { verb: string; keep: string; about: (what: View["what"]) => string }> = {
   rerun: {
-    verb: "Run again",
-    keep: "Leave it",
-    about: () => "Each becomes an experiment of its own in the queue, and is computed anew. Only kept runs can be.",
+    verb: "Rerun",
+    keep: "Go back",
+    about: () => "Each rerun is queued as a separate experiment and simulated again. Only kept runs can be rerun.",
   },
   delete: {
     verb: "Delete",
-    keep: "Keep",
+    keep: "Go back",
     about: (what) =>
       what === "runs"
-        ? "Their traces go with them. Pinned runs, and those that a baseline or an experiment that goes on needs, stay."
-        : "Their runs stay: others may want them. What still goes on has to be cancelled first.",
+        ? "This deletes their traces too. Pinned runs, and runs that a baseline or a running experiment needs, are not deleted."
+        : "Their runs are kept, because other experiments may need them. Cancel running experiments first.",
   },
   cancel: {
     verb: "Cancel",
-    keep: "Let them run",
-    about: () =>
-      "Runs that have ended stay. Those that have not are given up, and their partial traces count as no result.",
+    keep: "Go back",
+    about: () => "Runs that have ended are kept. The others are cancelled; their partial traces are not results.",
   },
 };
 

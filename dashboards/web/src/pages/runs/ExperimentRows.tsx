@@ -1,4 +1,4 @@
-/** Experiments as rows: how far each is, what its runs came to, and what can be done with it. */
+/** Rows of experiments: progress and the status of their runs. */
 
 import { type ExperimentRow, listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
@@ -26,7 +26,7 @@ function cells(row: ExperimentRow) {
       <td className={styles.what}>
         <a href={linkTo(["experiments", row.id])}>{row.name}</a>
         {row.rerun_of && (
-          <span className={styles.pin} title={`It repeats run ${row.rerun_of}`}>
+          <span className={styles.pin} title={`Rerun of run ${row.rerun_of}`}>
             rerun
           </span>
         )}
@@ -36,14 +36,14 @@ function cells(row: ExperimentRow) {
       <td className={styles.runs}>
         <a href={listOf({ of: row.id })} className={styles.progress}>
           <Progress row={row} />
-          {told(row)}
+          {progressText(row)}
         </a>
       </td>
     </>
   );
 }
 
-/** Ends in their order, each as long as its share; the rest is not there yet. */
+/** One bar: the share of runs that are done, missed and failed; the rest has not ended. */
 function Progress({ row }: { row: ExperimentRow }) {
   const { total, done, missed, failed } = row.progress;
   const ends = [
@@ -63,7 +63,7 @@ function Progress({ row }: { row: ExperimentRow }) {
   );
 }
 
-function told(row: ExperimentRow): string {
+function progressText(row: ExperimentRow): string {
   const { total, done, missed, failed, cancelled } = row.progress;
   const ended = done + missed + failed;
   const some = ended === total ? count(total) : `${count(ended)} of ${count(total)}`;

@@ -1,4 +1,4 @@
-/** What is looked for: a line of words first, then the few things that lists are narrowed by most; the rest behind "More". */
+/** Search and filters: the search field and the common filters; "More" opens the others. */
 import { useEffect, useId, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
@@ -10,7 +10,7 @@ import { Button } from "../../parts/Button";
 import { Segments } from "../../parts/Segments";
 import styles from "./Filters.module.css";
 
-// Who types is asked for no more than what they have written when they pause.
+// A filter takes effect when typing pauses.
 const PAUSE_MS = 180;
 
 interface Props {
@@ -29,7 +29,7 @@ export function Filters({ view, change: changeAll }: Props) {
     <search className={styles.filters}>
       <div className={styles.row}>
         <Segments
-          label="What is listed"
+          label="List"
           choices={[
             ["runs", "Runs"],
             ["experiments", "Experiments"],
@@ -95,7 +95,7 @@ export function Filters({ view, change: changeAll }: Props) {
   );
 }
 
-/** Takes effect when one pauses; what the address says comes back into it. */
+/** A text that takes effect when typing pauses, and follows the address. */
 function useTyped(value: string, onChange: (value: string) => void): [string, (value: string) => void, () => void] {
   const [typed, setTyped] = useState(value);
   const latest = useRef(onChange);
@@ -125,7 +125,7 @@ function Words({ refers, value, onChange }: WordsProps) {
       type="search"
       className={styles.words}
       aria-label="Search"
-      placeholder="Search: a name, an id, 300 ms, cc=bbr …"
+      placeholder="Search: name, id, 300ms, cc=bbr …"
       spellCheck={false}
       value={typed}
       onChange={(event) => setTyped(event.target.value)}
@@ -167,7 +167,7 @@ function Owner({ value, onChange }: { value: string; onChange: (value: string) =
   const mine = session.kind === "in" ? session.name : "";
   return (
     <>
-      <Typed label="Owner" placeholder="anybody" value={value} onChange={onChange} />
+      <Typed label="Owner" placeholder="any" value={value} onChange={onChange} />
       {mine !== "" && value !== mine && (
         <Button kind="quiet" onClick={() => onChange(mine)}>
           Mine

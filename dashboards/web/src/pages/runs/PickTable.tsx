@@ -1,11 +1,11 @@
-/** What one has, as a table that is walked and picked from: state, whose and when are told of all alike; the rest is each kind's own. */
+/** A table of rows that keys walk and select: status, owner and creation time, and columns of each kind. */
 import { memo, type ReactNode } from "react";
 import { type Status, StatusBadge } from "../../parts/Badge";
 import { ago, moment } from "../../units";
 import { rowId } from "./cursor";
 import styles from "./Rows.module.css";
 
-interface Had {
+interface Listed {
   id: string;
   status: Status;
   owner: string | null;
@@ -15,7 +15,7 @@ interface Had {
 export interface RowsProps<R> {
   rows: readonly R[];
   picked: ReadonlySet<string>;
-  /** All that match, or as many as may be. */
+  /** Whether all matching rows are selected, or as many as the limit allows. */
   isAllPicked: boolean;
   cursor: string | null;
   onPick: (id: string) => void;
@@ -24,14 +24,14 @@ export interface RowsProps<R> {
 
 interface Props<R> extends RowsProps<R> {
   name: string;
-  /** Of one of them, after `Pick`. */
+  /** The word for one row, after `Select`. */
   noun: string;
   heads: ReactNode;
-  /** The same function for every row and each time: a row is drawn anew only if it changes. */
+  /** Must be the same function each time, so that only changed rows are drawn again. */
   cells: (row: R) => ReactNode;
 }
 
-export function PickTable<R extends Had>(props: Props<R>) {
+export function PickTable<R extends Listed>(props: Props<R>) {
   const { name, noun, heads, cells, rows, picked, isAllPicked, cursor, onPick, onPickAll } = props;
   return (
     <table className={styles.table} aria-label={name}>
@@ -43,12 +43,12 @@ export function PickTable<R extends Had>(props: Props<R>) {
                 if (box !== null) box.indeterminate = !isAllPicked && picked.size > 0;
               }}
               type="checkbox"
-              aria-label="Pick all that match"
+              aria-label="Select all that match"
               checked={isAllPicked}
               onChange={onPickAll}
             />
           </th>
-          <th scope="col">State</th>
+          <th scope="col">Status</th>
           {heads}
           <th scope="col">Owner</th>
           <th scope="col">Created</th>
@@ -77,11 +77,16 @@ interface RowProps<R> extends Pick<Props<R>, "noun" | "cells" | "onPick"> {
   here: boolean;
 }
 
-const Row = memo(function Row<R extends Had>({ row, noun, cells, picked, here, onPick }: RowProps<R>) {
+const Row = memo(function Row<R extends Listed>({ row, noun, cells, picked, here, onPick }: RowProps<R>) {
   return (
     <tr id={rowId(row.id)} className={styles.row} data-picked={picked} data-here={here} aria-selected={picked}>
       <td className={styles.pick}>
-        <input type="checkbox" aria-label={`Pick ${noun} ${row.id}`} checked={picked} onChange={() => onPick(row.id)} />
+        <input
+          type="checkbox"
+          aria-label={`Select ${noun} ${row.id}`}
+          checked={picked}
+          onChange={() => onPick(row.id)}
+        />
       </td>
       <td className={styles.state}>
         <StatusBadge status={row.status} />
@@ -93,4 +98,4 @@ const Row = memo(function Row<R extends Had>({ row, noun, cells, picked, here, o
       </td>
     </tr>
   );
-}) as <R extends Had>(props: RowProps<R>) => ReactNode;
+}) as <R extends Listed>(props: RowProps<R>) => ReactNode;

@@ -1,4 +1,4 @@
-/** Which ones refused, and why: one note a reason, however many gave it. */
+/** The refused runs or experiments: one note for each reason. */
 
 import type { View } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
@@ -34,7 +34,7 @@ function Others({ what, ids }: { what: View["what"]; ids: readonly string[] }) {
   return (
     <details>
       <summary>
-        The same of {count(ids.length)} {what}
+        The same for {count(ids.length)} {what}
       </summary>
       <ul className={styles.ids}>
         {ids.map((id) => (

@@ -1,4 +1,4 @@
-/** Runs as rows: state, what and where, what came of it, whose and when. On a phone a row becomes three lines. */
+/** Rows of runs: path, controls, utilisation, fairness and length. On a phone a row becomes three lines. */
 
 import { type RunRow, shortField } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
@@ -23,7 +23,7 @@ const heads = (
     <th scope="col" className={styles.number} title="Jain's index of fairness">
       Jain
     </th>
-    <th scope="col" className={styles.number} title="Virtual time, and what it took">
+    <th scope="col" className={styles.number} title="Virtual time; the tooltip of a row shows the real time">
       Length
     </th>
   </>
@@ -36,17 +36,17 @@ function cells(row: RunRow) {
       <td className={styles.what}>
         <a href={linkTo(["runs", row.id])}>{row.experiment}</a>
         {row.rerun_of && (
-          <span className={styles.pin} title={`It repeats run ${row.rerun_of}`}>
+          <span className={styles.pin} title={`Rerun of run ${row.rerun_of}`}>
             rerun
           </span>
         )}
         {row.partial && (
-          <span className={styles.pin} title="The trace up to where it was cancelled, and no result">
+          <span className={styles.pin} title="The trace until the run was cancelled; not a result">
             partial trace
           </span>
         )}
         {row.pinned && (
-          <span className={styles.pin} title="Pinned: retention leaves it alone">
+          <span className={styles.pin} title="Pinned: longhaul prune leaves it">
             pinned
           </span>
         )}
@@ -62,7 +62,7 @@ function cells(row: RunRow) {
       <td className={styles.controls}>{row.controls.join(", ") || "udp"}</td>
       <td className={styles.path}>
         {row.bandwidth_bps === null ? (
-          <span className={styles.faint} title="Kept by an earlier version: see the run itself">
+          <span className={styles.faint} title="Kept by an earlier version: open the run">
             unknown
           </span>
         ) : (

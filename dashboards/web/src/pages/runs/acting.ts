@@ -1,28 +1,28 @@
-/** One thing done to each of many, a few at a time: how many it was done to, and which ones refused. */
+/** Applies one action to many runs, a few at a time, and counts successes and refusals. */
 import { type Problem, problemOf } from "../../api/problem";
 import { count } from "../../units";
 
-/** So many requests at a time. */
+/** Concurrent requests. */
 const AT_ONCE = 4;
-/** So often the same is asked for again where the service says when to. */
+/** Attempts of one request, if the service states when to retry. */
 const MOST_TRIES = 5;
 
 export type Refusal = readonly [id: string, problem: Problem];
 
 export interface Outcome {
-  /** How many it was done to. */
+  /** Rows that the action changed. */
   done: number;
-  /** How many there was nothing to do to. */
+  /** Rows that needed no change. */
   idle: number;
   refused: readonly Refusal[];
-  /** Those whose turn did not come: it was stopped, or the service was away. */
+  /** Rows that were not tried: the action was stopped, or the service was away. */
   left: readonly string[];
 }
 
 export interface Acting {
-  /** False where there was nothing to do. */
+  /** False if there was nothing to do. */
   act: (id: string) => Promise<boolean>;
-  /** After each of them, how many are behind it. */
+  /** Called after each row with the number of rows that are finished. */
   onStep?: (behind: number) => void;
   stop?: AbortSignal;
   sleep?: (seconds: number) => Promise<void>;
@@ -44,7 +44,7 @@ export async function toEach(ids: readonly string[], { act, onStep, stop, sleep 
           await sleep(problem.retryAfterS);
           continue;
         }
-        // The service is away or the session has ended: all others would end so too.
+        // The service is away or the session has ended: all other requests would fail too.
         if (problem.status === 0 || problem.status === 401) over = true;
         refused.push([id, problem]);
         return;
@@ -63,8 +63,8 @@ export async function toEach(ids: readonly string[], { act, onStep, stop, sleep 
   return { done, idle, refused, left: waiting };
 }
 
-/** What came of it in one sentence: "3 of 5 runs deleted; 2 refused." */
-export function saidOf(outcome: Outcome, noun: string, verb: string): string {
+/** The outcome in one sentence: "3 of 5 runs deleted; 2 refused." */
+export function summaryOf(outcome: Outcome, noun: string, verb: string): string {
   const { done, idle, refused, left } = outcome;
   const all = done + idle + refused.length + left.length;
   const nouns = all === 1 ? noun : `${noun}s`;
@@ -72,18 +72,18 @@ export function saidOf(outcome: Outcome, noun: string, verb: string): string {
     `${done === all ? count(all) : `${count(done)} of ${count(all)}`} ${nouns} ${verb}`,
     idle > 0 && `${count(idle)} had ended already`,
     refused.length > 0 && `${count(refused.length)} refused`,
-    left.length > 0 && `${count(left.length)} left as they were`,
+    left.length > 0 && `${count(left.length)} unchanged`,
   ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }
 
 export interface Reason {
-  /** The first that was refused so. */
+  /** The first refusal with this reason. */
   problem: Problem;
   ids: readonly string[];
 }
 
-/** Refusals by why, the most frequent reason first. */
+/** Refusals by reason, the most frequent reason first. */
 export function reasonsOf(refused: readonly Refusal[]): Reason[] {
   const reasons = new Map<string, { problem: Problem; ids: string[] }>();
   for (const [id, problem] of refused) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Problem } from "../../api/problem";
-import { reasonsOf, saidOf, toEach } from "./acting";
+import { reasonsOf, summaryOf, toEach } from "./acting";
 import { idsOfAll, PAGE_OF_IDS } from "./pickAll";
 
 /** A list of so many, and the limits that it was asked with. */
@@ -59,8 +59,8 @@ test("each is asked once, and it is said how many refused", async () => {
   });
   expect([...asked].sort()).toEqual([...ids].sort());
   expect(steps).toEqual(ids.map((_, at) => at + 1));
-  expect(saidOf(outcome, "run", "deleted")).toBe("26 of 30 runs deleted; 1 had ended already; 3 refused.");
-  expect(saidOf({ done: 1, idle: 0, refused: [], left: [] }, "run", "deleted")).toBe("1 run deleted.");
+  expect(summaryOf(outcome, "run", "deleted")).toBe("26 of 30 runs deleted; 1 had ended already; 3 refused.");
+  expect(summaryOf({ done: 1, idle: 0, refused: [], left: [] }, "run", "deleted")).toBe("1 run deleted.");
 });
 
 test("who is asked to wait waits, and gives up in the end", async () => {
@@ -94,7 +94,7 @@ test("what is stopped, or finds the service away, leaves the others as they were
   expect(stopped.done + stopped.left.length).toBe(100);
   const away = await toEach(ids, { act: () => Promise.reject(Problem.unreachable()) });
   expect(away.refused.length).toBeLessThanOrEqual(4);
-  expect(saidOf(away, "run", "pinned")).toMatch(/^0 of 100 runs pinned; \d refused; 9\d left as they were\.$/);
+  expect(summaryOf(away, "run", "pinned")).toMatch(/^0 of 100 runs pinned; \d refused; 9\d unchanged\.$/);
 });
 
 test("refusals are gathered by their reason, the most frequent first", () => {

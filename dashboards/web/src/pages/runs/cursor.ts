@@ -1,4 +1,4 @@
-/** Where one is in a list, by keys: j and k go down and up, Enter opens, x picks. The row in question is marked and kept in sight. */
+/** The cursor of a list: j and k move it, Enter opens its row, x selects it. Its row is marked and stays in sight. */
 import { useEffect, useState } from "react";
 import { go } from "../../navigation/route";
 import { useShortcut } from "../../navigation/shortcuts";
@@ -11,7 +11,7 @@ interface Rows {
   onNoneLeft: () => void;
 }
 
-/** The id of the row, or none before a key was pressed. */
+/** The id of the cursor's row; null before a key was pressed. */
 export function useCursor({ ids, linkOf, onPick, onPickAll, onNoneLeft }: Rows): string | null {
   const [at, setAt] = useState<string | null>(null);
   const place = at === null ? -1 : ids.indexOf(at);
@@ -21,9 +21,9 @@ export function useCursor({ ids, linkOf, onPick, onPickAll, onNoneLeft }: Rows):
     if (place + by >= ids.length - 1) onNoneLeft();
   };
   useShortcut("j", "Next row", () => move(1), { group: "List" });
-  useShortcut("k", "Row before", () => move(place < 0 ? 1 : -1), { group: "List" });
-  useShortcut("x", "Pick the row", () => at !== null && onPick(at), { group: "List" });
-  useShortcut("a", "Pick all that match, or none", onPickAll, { group: "List" });
+  useShortcut("k", "Previous row", () => move(place < 0 ? 1 : -1), { group: "List" });
+  useShortcut("x", "Select the row", () => at !== null && onPick(at), { group: "List" });
+  useShortcut("a", "Select all that match, or none", onPickAll, { group: "List" });
   useShortcut("Enter", "Open the row", () => at !== null && go(linkOf(at)), { group: "List", enabled: at !== null });
   useEffect(() => {
     if (at !== null) document.getElementById(rowId(at))?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,14 @@
-/** Runs and experiments: one list with everything that was ever asked for; what is shown of it is in the address. */
+/** The list of runs and experiments; the address contains its filters, order and selection. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type ExperimentRow, isFiltered, MOST_PICKED, NOTHING, type RunRow, VIEW, type View } from "../../data/runList";
+import {
+  type ExperimentRow,
+  isFiltered,
+  MOST_SELECTED,
+  NOTHING,
+  type RunRow,
+  VIEW,
+  type View,
+} from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { useShortcut } from "../../navigation/shortcuts";
 import { useViewState } from "../../navigation/viewState";
@@ -72,16 +80,16 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
   const pick = useCallback(
     (id: string) => {
       const now = latest.current;
-      change({ picked: now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST_PICKED) });
+      change({ picked: now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST_SELECTED) });
     },
     [change],
   );
   const ids = useMemo(() => rows.map((row) => row.id), [rows]);
   const matching = Math.max(total ?? 0, rows.length);
   const isAllPicked =
-    picked.size >= Math.min(matching, MOST_PICKED) && ids.slice(0, MOST_PICKED).every((id) => picked.has(id));
+    picked.size >= Math.min(matching, MOST_SELECTED) && ids.slice(0, MOST_SELECTED).every((id) => picked.has(id));
   const all = usePickAll(
-    () => readIds(MOST_PICKED),
+    () => readIds(MOST_SELECTED),
     question,
     (found) => change({ picked: found }),
   );
@@ -92,10 +100,10 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const linkOf = (id: string): string => linkTo([view.what, id]);
   const cursor = useCursor({ ids, linkOf, onPick: pick, onPickAll: pickAll, onNoneLeft: onward });
-  useShortcut("Escape", "Pick none", () => change({ picked: [] }), { group: "List", enabled: picked.size > 0 });
+  useShortcut("Escape", "Clear selection", () => change({ picked: [] }), { group: "List", enabled: picked.size > 0 });
   if (asked.isError) return <ErrorNote error={asked.error} action={<Button onClick={again}>Try again</Button>} />;
   if (asked.isPending) return <Waiting height="50vh" />;
-  const said = done !== "" && (
+  const message = done !== "" && (
     <p role="status" className={styles.done}>
       {done}
       <Button kind="quiet" onClick={() => setDone("")}>
@@ -106,19 +114,19 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
   if (rows.length === 0) {
     return (
       <>
-        {said}
+        {message}
         <Nothing view={view} change={change} fresh={fresh} onFresh={showFresh} />
       </>
     );
   }
   return (
     <>
-      {said}
+      {message}
       <div className={styles.above}>
         <p role="status">
           {count(matching)} {view.what}
           {isFiltered(view) && " that match"}, {view.sort} first
-          {all.busy && ": picking them …"}
+          {all.busy && ": selecting them …"}
         </p>
         {fresh > 0 && (
           <Button kind="quiet" onClick={showFresh}>
@@ -149,7 +157,7 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
   );
 }
 
-/** Comes into sight when somebody scrolls on: the next page is asked for before they are there. */
+/** The end of the list: requests the next page when scrolling comes near. */
 function More({ waits, onward }: { waits: boolean; onward: () => void }) {
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -184,8 +192,8 @@ function Nothing({ view, change, fresh, onFresh }: NothingProps) {
         action={come || <Button onClick={() => change(NOTHING)}>Clear the filters</Button>}
       >
         <p>
-          Every word of a search has to occur: in a name, an id, an owner, a swept value. <code>cc=bbr</code>,{" "}
-          <code>300 ms</code> or <code>rtt=300ms</code> are words too.
+          Every word of a search must occur in the name, id, owner or a swept value. <code>cc=bbr</code>,{" "}
+          <code>300ms</code> and <code>rtt=300ms</code> are words too.
         </p>
       </Empty>
     );
@@ -196,10 +204,10 @@ function Nothing({ view, change, fresh, onFresh }: NothingProps) {
     </LinkButton>
   );
   return (
-    <Empty title="Nothing has been run here yet" action={come || first}>
+    <Empty title="No runs yet" action={come || first}>
       <p>
-        Every run of this lab will be listed here: by whom, over which path, what came of it. Launch one of the shipped
-        experiments, or reproduce a figure of a <a href={linkTo(["papers"])}>paper</a>; either takes seconds.
+        This list shows every run of this lab with its owner, path and result. Launch one of the shipped experiments, or
+        reproduce a figure of a <a href={linkTo(["papers"])}>paper</a>; either takes seconds.
       </p>
     </Empty>
   );

@@ -1,4 +1,4 @@
-/** The two lists, page by page, kept true while they are looked at: states change in place, and what is new is only counted. */
+/** The two lists, page by page. While they are shown, statuses change in place, and new rows are only counted. */
 import {
   type InfiniteData,
   type UseInfiniteQueryResult,
@@ -20,21 +20,21 @@ interface Page<R> {
 
 export interface Listed<R> {
   rows: readonly R[];
-  /** How many match, on all pages together; null while that is not known. */
+  /** The number of matching rows on all pages; null while it is unknown. */
   total: number | null;
   asked: UseInfiniteQueryResult<InfiniteData<Page<R>>>;
-  /** How many came since that the list does not show yet. */
+  /** The number of new rows that the list does not show yet. */
   fresh: number;
   showFresh: () => void;
-  /** Read rows again: something was done to them. */
+  /** Read the rows again after an action on them. */
   again: () => void;
-  /** Names the filter and the order. */
+  /** Identifies the filter and the order. */
   question: string;
-  /** The ids of the first so many that match, loaded or not. */
+  /** The ids of the first matching rows, loaded or not. */
   readIds: (most: number) => Promise<readonly string[]>;
 }
 
-// Of more than so many that ended at once only the state is told, until the list is read again.
+// If more runs than this end at once, the others show only their status until the list is read again.
 const MOST_READ = 12;
 
 const BECOMES: Record<string, Status> = {
@@ -51,17 +51,17 @@ export function useRuns(view: View): Listed<RunRow> {
   );
   const { patch, ids, count } = listed;
   useChanges((changes) => {
-    const states = new Map<string, Status>();
+    const statuses = new Map<string, Status>();
     for (const change of changes) {
       if (change.run === null) continue;
-      const state = statusOf(change);
-      if (state !== null) states.set(change.run, state);
+      const status = statusOf(change);
+      if (status !== null) statuses.set(change.run, status);
     }
     count(changes.flatMap(({ kind, run }) => (kind === "run.queued" && run !== null && !ids.has(run) ? [run] : [])));
-    const mine = [...states].filter(([run]) => ids.has(run));
-    patch((row) => (states.has(row.id) ? { ...row, status: states.get(row.id) ?? row.status } : row));
+    const mine = [...statuses].filter(([run]) => ids.has(run));
+    patch((row) => (statuses.has(row.id) ? { ...row, status: statuses.get(row.id) ?? row.status } : row));
     const ended = mine.filter(([, status]) => !isLive({ status }));
-    for (const [id] of [...ended, ...mine.filter(([, state]) => state === "running")].slice(0, MOST_READ)) {
+    for (const [id] of [...ended, ...mine.filter(([, status]) => status === "running")].slice(0, MOST_READ)) {
       answered(api.GET("/api/v1/runs/{id}", { params: { path: { id } } })).then(
         ({ document: _, links: __, ...fresh }) => patch((row) => (row.id === id ? fresh : row)),
         () => undefined,
@@ -85,7 +85,7 @@ export function useExperiments(view: View): Listed<ExperimentRow> {
         .flatMap(({ kind, experiment }) => (kind === "experiment.queued" && experiment !== null ? [experiment] : []))
         .filter((one) => !ids.has(one)),
     );
-    // A run says nothing about whose it is: whatever goes on may have come further.
+    // An event of a run does not name its experiments, so every running experiment may have changed.
     const live = rows.filter(isLive).map((row) => row.id);
     for (const id of [...new Set([...named, ...live])].filter((one) => ids.has(one)).slice(0, MOST_READ)) {
       answered(api.GET("/api/v1/experiments/{id}", { params: { path: { id } } })).then(
@@ -104,7 +104,7 @@ interface More {
   limit?: number;
 }
 
-/** Which page; the first has no cursor. */
+/** Parameters of the page after a cursor; the first page has none. */
 function after(cursor: string): More {
   return cursor === "" ? {} : { cursor };
 }
@@ -122,11 +122,11 @@ function useList<R extends { id: string; href: string }>(
   const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
   const asked = useInfiniteQuery({
     queryKey: key,
-    // The first page counts all that match.
+    // The first page counts all matching rows.
     queryFn: ({ pageParam }) => read({ ...after(pageParam), ...(pageParam === "" && { total: true }) }),
     initialPageParam: "",
     getNextPageParam: (page) => page.next,
-    // While another question is asked, the last answer stays: nothing jumps.
+    // While another query is running, the last rows stay, so that nothing jumps.
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnMount: "always",
@@ -134,9 +134,9 @@ function useList<R extends { id: string; href: string }>(
   });
   const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.items) ?? [], [asked.data]);
   const ids = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
-  // Not the key itself, which is another object after every change of the address, a pick too.
+  // Not the key itself: it is another object after every change of the address, including a selection.
   const question = JSON.stringify(key);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another question, another count
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another query, another count
   useEffect(() => setUnseen(new Set()), [question]);
   const patch = useCallback(
     (change: (row: R) => R) =>

@@ -1,6 +1,5 @@
-/**
- * What happens in the lab while a list is looked at: asked for every two seconds, from where the last answer ended, and only
- * while the page is in sight. The question costs the service next to nothing, so a list is never read again just to be sure.
+/** Changes in the lab while a list is shown: requested every two seconds, after the last known change, and only while the page is
+ * in sight. The request costs the service next to nothing, so lists are not read again without a change.
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
@@ -8,7 +7,7 @@ import { answered, api, type Schemas } from "../../api/client";
 
 export type Change = Schemas["Change"];
 
-const ASK_MS = 2000;
+const POLL_MS = 2000;
 
 export function useChanges(onChanges: (changes: readonly Change[]) => void): void {
   const last = useRef<number | undefined>(undefined);
@@ -22,7 +21,7 @@ export function useChanges(onChanges: (changes: readonly Change[]) => void): voi
       answered(
         api.GET("/api/v1/changes", { params: { query: last.current === undefined ? {} : { after: last.current } } }),
       ),
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
     staleTime: 0,
     gcTime: 0,
   });

@@ -1,4 +1,4 @@
-/** All that match a filter, picked at once: their ids are read page by page, those that the list has not loaded too. */
+/** Selects all rows that match a filter: reads their ids page by page, including rows that the list has not loaded. */
 import { useCallback, useEffect, useRef, useState } from "react";
 
 export interface IdsPage {
@@ -6,13 +6,13 @@ export interface IdsPage {
   next: string | null;
 }
 
-/** Reads the page after a cursor, of at most so many rows. */
+/** Reads the page after a cursor, with at most `limit` rows. */
 export type ReadPage = (cursor: string, limit: number) => Promise<IdsPage>;
 
-/** As many rows as the service gives at a time. */
+/** The most rows that the service returns at a time. */
 export const PAGE_OF_IDS = 500;
 
-/** The ids of the first `most` that match, each once, in the order of the list. */
+/** The ids of the first `most` matching rows, each once, in the order of the list. */
 export async function idsOfAll(read: ReadPage, most: number): Promise<string[]> {
   const ids = new Set<string>();
   let cursor: string | null = "";
@@ -25,14 +25,14 @@ export async function idsOfAll(read: ReadPage, most: number): Promise<string[]> 
 }
 
 export interface PickAll {
-  /** Pick them, unless that is being done already. */
+  /** Select them, unless it is in progress. */
   start: () => void;
   busy: boolean;
-  /** Why they could not be read. */
+  /** The error that stopped the reading. */
   error: unknown;
 }
 
-/** `question` names the filter: an answer that comes after the filter has changed picks nothing. */
+/** `question` identifies the filter: a response that arrives after the filter has changed selects nothing. */
 export function usePickAll(
   read: () => Promise<readonly string[]>,
   question: string,

@@ -1,4 +1,4 @@
-/** A few experiments as rows, each a link to where it is watched. */
+/** A few experiments as rows, each with a link to its page. */
 import type { Schemas } from "../../api/client";
 import { linkTo } from "../../navigation/hash";
 import { StatusBadge } from "../../parts/Badge";

@@ -1,4 +1,4 @@
-/** One line a paper: how much of it was run in this lab, and what came of its claims. */
+/** One line per paper: how many of its figures were run in this lab, and the verdicts on its claims. */
 
 import { countVerdicts, type PaperRow, TONES, usePaper, usePapers } from "../../data/reproductions";
 import { linkTo } from "../../navigation/hash";

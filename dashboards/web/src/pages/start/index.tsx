@@ -1,4 +1,4 @@
-/** Where one arrives: what goes on, what was done last, and where the papers stand; for a lab without runs, what to do first. */
+/** The start page: running work, the latest experiments and the papers; in a lab without runs, the first steps. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { isLive, listOf, VIEW } from "../../data/runList";
@@ -13,14 +13,14 @@ import { PapersState } from "./PapersState";
 import styles from "./Start.module.css";
 
 const LATEST = 8;
-const LIVE_AGAIN_MS = 2000;
-const AGAIN_MS = 15_000;
+const LIVE_POLL_MS = 2000;
+const POLL_MS = 15_000;
 
 export default function Start() {
   const { data, error } = useQuery({
     queryKey: ["experiments", "latest"],
     queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: LATEST } } })),
-    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? LIVE_AGAIN_MS : AGAIN_MS),
+    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? LIVE_POLL_MS : POLL_MS),
   });
   if (error) return <ErrorNote error={error} />;
   if (data === undefined) return <Waiting height="60vh" />;
@@ -29,27 +29,27 @@ export default function Start() {
   return (
     <div className={styles.start}>
       <h1 className="unseen">The lab now</h1>
-      <Panel title="Going on" actions={<a href={linkTo(["lab"])}>The queue</a>}>
+      <Panel title="In progress" actions={<a href={linkTo(["lab"])}>Queue</a>}>
         {live.length > 0 ? (
-          <Latest label="Experiments that go on" rows={live} />
+          <Latest label="Experiments in progress" rows={live} />
         ) : (
           <p className={styles.quiet}>
-            Nothing runs and nothing waits. <a href={linkTo(["launch"])}>Launch an experiment</a>
+            No experiment is queued or running. <a href={linkTo(["launch"])}>Launch an experiment</a>
           </p>
         )}
       </Panel>
       <Panel
         title="Latest experiments"
-        actions={<a href={linkTo(["runs"], writeView(VIEW, { what: "experiments" }))}>All of them</a>}
+        actions={<a href={linkTo(["runs"], writeView(VIEW, { what: "experiments" }))}>All experiments</a>}
       >
         <Latest label="Latest experiments" rows={data.items.filter((row) => !isLive(row))} />
       </Panel>
-      <Panel title="Papers" actions={<a href={linkTo(["papers"])}>Figure by figure</a>}>
+      <Panel title="Papers" actions={<a href={linkTo(["papers"])}>All figures</a>}>
         <PapersState />
       </Panel>
       <p className={styles.quiet}>
-        <a href={listOf({ status: "failed" })}>Runs that failed</a> ·{" "}
-        <a href={listOf({ status: "missed" })}>Runs that missed what was expected</a>
+        <a href={listOf({ status: "failed" })}>Failed runs</a> ·{" "}
+        <a href={listOf({ status: "missed" })}>Runs that missed an expectation</a>
       </p>
     </div>
   );
