@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser.test_launch import button, launched, writes
+from tests.browser.test_launch import button, launched, replace_text
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
 
@@ -42,7 +42,7 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
     ).to_be_visible()
 
     visitor.opens("launch")
-    writes(page, SEEDS)
+    replace_text(page, SEEDS)
     expect(page.get_by_role("button", name=re.compile("^Launch 2 runs"))).to_be_enabled()
     button(page).click()
     found = launched(page, service)
@@ -68,6 +68,6 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
         assert other.page.url == link
         # The scope read shows no Launch button, and the service refuses the request.
         other.opens("launch")
-        expect(other.page.get_by_text("Your token may look, not launch.")).to_be_visible()
+        expect(other.page.get_by_text("Your token may read but not launch experiments.")).to_be_visible()
         expect(button(other.page)).to_have_count(0)
         assert other.is_answered("POST", "experiments", {"shipped": "quick"}) == 403

@@ -122,7 +122,7 @@ def test_token_is_created_shown_once_used_and_revoked(browser: Browser, visitor:
     visitor.logs_in("admin", "lab/tokens")
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Scope", exact=True).select_option("read")
-    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     dialog = page.get_by_role("dialog", name="The token of nightly")
     token = dialog.get_by_test_id("secret").inner_text()
     assert token.startswith("lh_")
@@ -145,7 +145,7 @@ def test_token_is_created_shown_once_used_and_revoked(browser: Browser, visitor:
         assert user.get(f"{ROOT}/runs").status_code == 401
     # The service refuses the same name twice, and the page shows its error.
     page.get_by_label("Name", exact=True).fill("reader")
-    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("revoke it first")
 
 

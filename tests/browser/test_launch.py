@@ -1,4 +1,4 @@
-"""Experiments that are written and started: by form, as text, from a preset, with mistakes, by dragging, by keys alone."""
+"""Launch: experiments by form, as text, from a preset, with errors, by dragging, and with keys only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.visitor import Visitor
 from tests.support.service import ROOT, Service
 
 EDITOR = "Experiment as YAML"
-# Between two keys of somebody who types fast.
+# The delay between two keys of a fast typist.
 KEY_MS = 60
 SHORT = """experiment: short
 path: {bandwidth: 10 Mbit/s, rtt: 20 ms, queue: fq_codel}   # a slow one
@@ -28,7 +28,7 @@ duration: 4 s
 
 
 def draft(page: Page) -> str:
-    """The text, as the page keeps it."""
+    """The text of the draft in the browser's storage."""
     return str(page.evaluate("JSON.parse(localStorage.getItem('longhaul.draft')).text"))
 
 
@@ -38,8 +38,8 @@ def data(page: Page) -> dict[str, Any]:
     return found
 
 
-def writes(page: Page, text: str) -> None:
-    """As one does who has it from elsewhere."""
+def replace_text(page: Page, text: str) -> None:
+    """Paste a text over the whole experiment."""
     editor = page.get_by_role("textbox", name=EDITOR)
     expect(page.locator(".cm-editor")).to_be_visible()
     editor.click()
@@ -47,14 +47,14 @@ def writes(page: Page, text: str) -> None:
     page.keyboard.insert_text(text)
 
 
-def takes(page: Page) -> None:
-    """The completion that is offered; one that has only just come up is not taken, lest somebody meant a new line."""
+def accept_completion(page: Page) -> None:
+    """Accept the offered completion; the editor ignores Enter just after the list has appeared."""
     page.wait_for_timeout(200)
     page.keyboard.press("Enter")
 
 
 def launched(page: Page, service: Service) -> dict[str, Any]:
-    """What was launched, when the page has gone to it and it has ended."""
+    """The launched experiment, after the page has opened it and it has ended."""
     page.wait_for_url(re.compile(r"#/(runs|experiments)/[0-9a-f]+"))
     with service.client() as client:
         newest = client.get(f"{ROOT}/experiments", params={"limit": 1}).json()["items"][0]["id"]
@@ -75,7 +75,7 @@ def at_launch(visitor: Visitor) -> Page:
     return visitor.page
 
 
-def test_two_flows_by_form_with_a_mistake_on_the_way(at_launch: Page, visitor: Visitor, service: Service) -> None:
+def test_form_marks_an_error_and_launches_two_flows(at_launch: Page, visitor: Visitor, service: Service) -> None:
     page = at_launch
     page.get_by_label("Name", exact=True).first.fill("by-form")
     page.get_by_label("Duration").fill("3 s")
@@ -83,7 +83,7 @@ def test_two_flows_by_form_with_a_mistake_on_the_way(at_launch: Page, visitor: V
     bandwidth = page.get_by_label("Bandwidth", exact=True)
     bandwidth.fill("10 Mbits")
     expect(bandwidth).to_have_attribute("aria-invalid", "true")
-    # Said at the field, under the line of the text, and beside the button, which is off.
+    # The error is at the field, under the line of the text, and next to the disabled button.
     expect(page.get_by_text("Allowed: a rate from")).to_have_count(3)
     expect(button(page)).to_be_disabled()
     visitor.pictures("launch-mistake")
@@ -95,7 +95,7 @@ def test_two_flows_by_form_with_a_mistake_on_the_way(at_launch: Page, visitor: V
     second.get_by_label("Start", exact=True).fill("0.5 s")
     expect(page.get_by_role("img", name=re.compile("flow two over a1, s1, b1"))).to_be_visible()
     visitor.pictures("launch")
-    assert draft(page).startswith("# Form and text are one experiment")
+    assert draft(page).startswith("# Form and text show the same experiment")
     button(page).click()
     found = launched(page, service)
     assert found["status"] == "done"
@@ -104,14 +104,14 @@ def test_two_flows_by_form_with_a_mistake_on_the_way(at_launch: Page, visitor: V
     ]  # fmt: skip
 
 
-def test_two_flows_as_text_with_a_mistake_on_the_way(at_launch: Page, service: Service) -> None:
+def test_text_marks_an_error_and_launches_two_flows(at_launch: Page, service: Service) -> None:
     page = at_launch
-    writes(page, SHORT.replace("cc: reno", "cc: rino").replace("short", "by-text"))
-    told = page.locator(".lh-told")
-    expect(told).to_contain_text("Allowed: one of reno, cubic")
+    replace_text(page, SHORT.replace("cc: reno", "cc: rino").replace("short", "by-text"))
+    message = page.locator(".lh-message")
+    expect(message).to_contain_text("Allowed: one of reno, cubic")
     expect(button(page)).to_be_disabled()
-    told.get_by_role("button", name="Use reno").click()
-    expect(told).to_have_count(0)
+    message.get_by_role("button", name="Use reno").click()
+    expect(message).to_have_count(0)
     expect(page.get_by_role("group", name="Flow two").get_by_label("Congestion control")).to_have_value("reno")
     assert "# a slow one" in draft(page)
     page.get_by_role("textbox", name=EDITOR).press("Control+Enter")
@@ -119,31 +119,31 @@ def test_two_flows_as_text_with_a_mistake_on_the_way(at_launch: Page, service: S
     assert (found["status"], found["name"], len(found["spec"]["flows"])) == ("done", "by-text", 2)
 
 
-def test_text_that_cannot_be_read_is_said_in_its_line_and_the_form_waits(at_launch: Page) -> None:
+def test_invalid_yaml_is_marked_in_its_line_and_disables_the_form(at_launch: Page) -> None:
     page = at_launch
-    writes(page, SHORT.replace("cc: cubic}", "cc: cubic"))
-    expect(page.locator(".lh-told").first).to_be_visible()
+    replace_text(page, SHORT.replace("cc: cubic}", "cc: cubic"))
+    expect(page.locator(".lh-message").first).to_be_visible()
     expect(page.get_by_role("group", name="Flow two")).to_be_hidden()
     expect(button(page)).to_be_disabled()
     page.keyboard.press("Control+z")
-    expect(page.locator(".lh-told")).to_have_count(0)
+    expect(page.locator(".lh-message")).to_have_count(0)
     expect(page.get_by_label("Duration")).to_have_value("30 s")
 
 
 def test_fields_and_names_are_completed(at_launch: Page) -> None:
     page = at_launch
-    writes(page, "experiment: completed\npa")
+    replace_text(page, "experiment: completed\npa")
     page.keyboard.type("th", delay=KEY_MS)
     options = page.locator(".cm-tooltip-autocomplete [role=option]")
     expect(options.first).to_contain_text("path")
-    takes(page)
+    accept_completion(page)
     page.keyboard.type(" {bandwidth: 10", delay=KEY_MS)
     page.keyboard.type(" M", delay=KEY_MS)
     expect(options.first).to_contain_text("Mbit/s")
-    takes(page)
+    accept_completion(page)
     page.keyboard.type(", rtt: 20 ms}\nflows: [{name: one, cc: app", delay=KEY_MS)
     expect(options.first).to_contain_text("apptcp")
-    takes(page)
+    accept_completion(page)
     page.keyboard.press("Control+End")
     page.keyboard.type("\nduration: 1 s", delay=KEY_MS)
     expect(button(page)).to_be_enabled()
@@ -155,7 +155,7 @@ def test_fields_and_names_are_completed(at_launch: Page) -> None:
     }
 
 
-def test_a_preset_is_found_and_launched_and_what_is_kept_is_told(kept: Service, visitor: Visitor) -> None:
+def test_preset_is_found_and_launched_and_kept_runs_are_counted(kept: Service, visitor: Visitor) -> None:
     visitor.logs_in("run", "launch")
     page = visitor.page
     page.get_by_label("Duration").fill("31 s")
@@ -163,9 +163,9 @@ def test_a_preset_is_found_and_launched_and_what_is_kept_is_told(kept: Service, 
     page.get_by_label("Search experiments").fill("fills cubic")
     visitor.pictures("launch-presets")
     page.get_by_role("option", name=re.compile("^quick")).click()
-    expect(page.get_by_text("known already: the results are there at once")).to_be_visible()
+    expect(page.get_by_text("kept already: the results appear at once")).to_be_visible()
     assert "# The smallest useful run" in draft(page)
-    page.get_by_role("button", name="Bring back what was here").click()
+    page.get_by_role("button", name="Restore previous draft").click()
     expect(page.get_by_label("Duration")).to_have_value("31 s")
     visitor.opens("launch?from=quick")
     expect(page.get_by_label("Duration")).to_have_value("10 s")
@@ -174,15 +174,15 @@ def test_a_preset_is_found_and_launched_and_what_is_kept_is_told(kept: Service, 
     assert (found["status"], found["progress"]["cached"]) == ("done", 1)
 
 
-def test_what_was_launched_is_changed_and_launched_again(kept: Service, visitor: Visitor) -> None:
+def test_launched_experiment_is_changed_and_launched_again(kept: Service, visitor: Visitor) -> None:
     visitor.enters("run")
     visitor.opens(f"runs/{kept.run}")
     page = visitor.page
     page.get_by_role("link", name="Change and launch").click()
     expect(page.get_by_label("Name", exact=True).first).to_have_value("quick")
-    # As one would write it: without what would be so by itself.
+    # The text has no values that equal the defaults.
     assert draft(page) == shipped_text("quick").partition("\n")[2]
-    expect(page.get_by_text("known already: the results are there at once")).to_be_visible()
+    expect(page.get_by_text("kept already: the results appear at once")).to_be_visible()
     page.get_by_role("textbox", name="RTT").first.fill("55 ms")
     expect(page.get_by_role("img", name=re.compile("27.5 ms each way"))).to_be_visible()
     button(page).click()
@@ -190,26 +190,26 @@ def test_what_was_launched_is_changed_and_launched_again(kept: Service, visitor:
     assert (found["status"], found["spec"]["path"]["rtt"]) == ("done", "55 ms")
 
 
-def test_flows_and_changes_are_dragged_along_the_time_line(at_launch: Page) -> None:
+def test_flows_and_changes_are_dragged_along_the_timeline(at_launch: Page) -> None:
     page = at_launch
-    writes(page, SHORT)
-    line = page.get_by_role("group", name="Time line")
+    replace_text(page, SHORT)
+    line = page.get_by_role("group", name="Timeline")
     start = line.get_by_role("slider", name="two starts")
     expect(start).to_have_attribute("aria-valuetext", "1 s")
     start.scroll_into_view_if_needed()
     whole = page.locator("[data-time]").bounding_box()
-    held = start.bounding_box()
-    assert whole is not None and held is not None
+    handle = start.bounding_box()
+    assert whole is not None and handle is not None
     second = whole["width"] / 4
-    page.mouse.move(held["x"] + held["width"] / 2, held["y"] + held["height"] / 2)
+    page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
     page.mouse.down()
-    page.mouse.move(held["x"] + held["width"] / 2 + second, held["y"], steps=5)
+    page.mouse.move(handle["x"] + handle["width"] / 2 + second, handle["y"], steps=5)
     page.mouse.up()
     expect(start).to_have_attribute("aria-valuetext", "2 s")
     assert "{name: two, cc: reno, start: 2 s, stop: 3 s}" in draft(page)
     start.press("ArrowLeft")
     expect(start).to_have_attribute("aria-valuetext", "1.98 s")
-    # To the end of the run is no stop of its own, and a start at once none either.
+    # A stop at the end of the run and a start at 0 s are not written.
     line.get_by_role("slider", name="two stops").press("End")
     start.press("Home")
     assert data(page)["flows"][1] == {"name": "two", "cc": "reno"}
@@ -220,7 +220,7 @@ def test_flows_and_changes_are_dragged_along_the_time_line(at_launch: Page) -> N
 
 def test_links_their_changes_and_phases_are_set_by_form(at_launch: Page, visitor: Visitor, service: Service) -> None:
     page = at_launch
-    writes(page, SHORT)
+    replace_text(page, SHORT)
     page.get_by_label("Topology").select_option("parking_lot")
     page.get_by_text("Single links").click()
     links = page.get_by_label("Set a link")
@@ -245,15 +245,15 @@ def test_links_their_changes_and_phases_are_set_by_form(at_launch: Page, visitor
     button(page).click()
     found = launched(page, service)
     assert found["status"] == "done"
-    asked = found["spec"]
-    assert asked["links"]["s1-s2"] == {"bandwidth": "8 Mbit/s", "loss": 1e-4}
-    assert asked["schedule"][0]["links"] == {"s2-s3": {"rtt": "30 ms"}}
-    assert asked["phases"] == {"begin": ["0 s", "1 s"]}
+    spec = found["spec"]
+    assert spec["links"]["s1-s2"] == {"bandwidth": "8 Mbit/s", "loss": 1e-4}
+    assert spec["schedule"][0]["links"] == {"s2-s3": {"rtt": "30 ms"}}
+    assert spec["phases"] == {"begin": ["0 s", "1 s"]}
 
 
-def test_a_sweep_is_built(at_launch: Page, visitor: Visitor, service: Service) -> None:
+def test_sweep_is_built_and_launched(at_launch: Page, visitor: Visitor, service: Service) -> None:
     page = at_launch
-    writes(page, SHORT.replace("duration: 4 s", "duration: 4 s\nrepeats: 2"))
+    replace_text(page, SHORT.replace("duration: 4 s", "duration: 4 s\nrepeats: 2"))
     adding = page.get_by_label("Add a field to the sweep")
     adding.select_option("path.rtt")
     rtts = page.get_by_label(re.compile("^path.rtt"))
@@ -272,7 +272,7 @@ def test_a_sweep_is_built(at_launch: Page, visitor: Visitor, service: Service) -
     assert found["spec"]["sweep"] == {"path.rtt": ["10 ms", "20 ms"], "flows.two.cc": ["reno", "vegas"]}
 
 
-def test_by_keys_alone(at_launch: Page, service: Service) -> None:
+def test_keys_only(at_launch: Page, service: Service) -> None:
     page = at_launch
     page.locator("body").press("p")
     page.keyboard.type("smallest quick")
@@ -294,9 +294,9 @@ def test_by_keys_alone(at_launch: Page, service: Service) -> None:
     assert (found["status"], found["spec"]["path"]["rtt"]) == ("done", "35 ms")
 
 
-def test_a_draft_outlives_a_reload_and_travels_by_link(at_launch: Page, visitor: Visitor, service: Service) -> None:
+def test_draft_outlives_a_reload_and_is_shared_by_link(at_launch: Page, visitor: Visitor, service: Service) -> None:
     page = at_launch
-    writes(page, SHORT)
+    replace_text(page, SHORT)
     expect(button(page)).to_be_enabled()
     page.reload()
     expect(page.get_by_role("group", name="Flow two")).to_be_visible()
@@ -312,20 +312,22 @@ def test_a_draft_outlives_a_reload_and_travels_by_link(at_launch: Page, visitor:
     expect(page).to_have_url(f"{service.url}/#/launch")
 
 
-def test_places_say_whether_they_are_ready(at_launch: Page) -> None:
+def test_backends_show_whether_they_are_ready(at_launch: Page) -> None:
     page = at_launch
-    places = page.get_by_role("radiogroup", name="Where it runs")
+    places = page.get_by_role("radiogroup", name="Backend")
     expect(places.get_by_role("radio")).to_have_count(5)
     expect(places.get_by_text(re.compile("^(not )?ready$"))).to_have_count(5)
     places.get_by_role("radio", name=re.compile("^Real hosts")).check()
-    expect(page.get_by_text("This lab has no hosts yet")).to_be_visible()
+    expect(page.get_by_text("This lab has no physical hosts yet")).to_be_visible()
     places.get_by_role("radio", name=re.compile("^Mininet in a guest, virtual time")).check()
-    expect(page.get_by_role("status").filter(has_text=re.compile(r"1 run · about|It cannot run there"))).to_be_visible()
+    expect(
+        page.get_by_role("status").filter(has_text=re.compile(r"1 run · about|This backend is not ready"))
+    ).to_be_visible()
     page.reload()
     expect(places.get_by_role("radio", name=re.compile("^Mininet in a guest, virtual time"))).to_be_checked()
 
 
-def test_on_a_phone_form_and_text_take_turns(phone: Visitor) -> None:
+def test_phone_switches_between_form_and_text(phone: Visitor) -> None:
     phone.logs_in("run", "launch")
     page = phone.page
     expect(page.get_by_label("Duration")).to_be_visible()

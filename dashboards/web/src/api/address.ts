@@ -1,4 +1,4 @@
-/** Where the service is, seen from the page. All derives from the page's own address: the server need not know of a prefix. */
+/** The address of the service, derived from the page's own address, so that the server need not be configured with a prefix. */
 
 export function baseOf(page: string): string {
   return new URL(".", page).pathname.replace(/\/$/, "");
@@ -6,7 +6,7 @@ export function baseOf(page: string): string {
 
 export const BASE = baseOf(document.baseURI);
 
-/** The address of a path from the server's root, as documents of the API hold them: `/api/v1/runs/...`. */
+/** The address of a path as the API returns it: `/api/v1/runs/...`. */
 export function addressOf(path: string): string {
   return BASE + path;
 }

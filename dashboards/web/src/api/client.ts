@@ -1,7 +1,5 @@
-/**
- * The REST API, typed by its own reference: `await answered(api.GET("/api/v1/runs", { params: { query: { limit: 20 } } }))`.
- *
- * Whatever is not a success is thrown as a Problem. What changes something carries the session's CSRF token.
+/** The REST API, typed from its OpenAPI document: `await answered(api.GET("/api/v1/runs", { params: { query: { limit: 20 } } }))`.
+ * Error responses are thrown as a Problem. Requests that change something contain the session's CSRF token.
  */
 import createClient from "openapi-fetch";
 import { BASE } from "./address";
@@ -14,7 +12,7 @@ export type Schemas = components["schemas"];
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 
-/** As fetch, for this service: knows who asks, and notices whether anybody answers. */
+/** Like fetch, for this service: adds the CSRF token and notices whether the service responds. */
 export async function ask(request: Request): Promise<Response> {
   const now = session.get();
   if (now.kind === "in" && !SAFE.includes(request.method)) request.headers.set("X-CSRF-Token", now.csrf);
@@ -35,7 +33,7 @@ export const api = createClient<paths>({ baseUrl: BASE, fetch: ask });
 
 type Answer<D> = { data: D; error?: never; response: Response } | { data?: never; error: unknown; response: Response };
 
-/** The body of an answer; throws the Problem where it is none of success. */
+/** The body of a response; throws a Problem for an error response. */
 export async function answered<D>(asking: Promise<Answer<D>>): Promise<D> {
   const answer = await asking;
   if (!answer.response.ok) throw Problem.of(answer.response, answer.error);

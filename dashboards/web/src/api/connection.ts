@@ -1,45 +1,45 @@
-/** Whether the service answers. While it does not, it is asked every second or so, and the page goes on when it is back. */
+/** Whether the service responds. While it is away, the page retries every second, and continues when it is back. */
 import { Store } from "../store";
 import { addressOf } from "./address";
 
 export type Connection = "connected" | "away";
 
-const ASK_AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 export const connection = new Store<Connection>("connected");
 const returned = new Set<() => void>();
 
-/** Call this whenever the service comes back. */
+/** Calls the listener whenever the service is back. */
 export function onReturn(listener: () => void): () => void {
   returned.add(listener);
   return () => returned.delete(listener);
 }
 
-/** When the service is back. */
+/** Resolves when the service is back. */
 export function onceReturned(): Promise<void> {
   return new Promise((resolve) => {
-    const forget = onReturn(() => {
-      forget();
+    const unsubscribe = onReturn(() => {
+      unsubscribe();
       resolve();
     });
   });
 }
 
-/** Something was answered. */
+/** The service has responded. */
 export function reached(): void {
   if (connection.get() === "connected") return;
   connection.set("connected");
   for (const listener of returned) listener();
 }
 
-/** Nobody answered. */
+/** The service has not responded. */
 export function unreachable(): void {
   if (connection.get() === "away") return;
   connection.set("away");
-  window.setTimeout(askAgain, ASK_AGAIN_MS);
+  window.setTimeout(retry, RETRY_MS);
 }
 
-async function askAgain(): Promise<void> {
+async function retry(): Promise<void> {
   if (connection.get() === "connected") return;
   try {
     const answer = await fetch(addressOf("/readyz"), { cache: "no-store" });
@@ -50,5 +50,5 @@ async function askAgain(): Promise<void> {
   } catch {
     // Still away.
   }
-  window.setTimeout(askAgain, ASK_AGAIN_MS);
+  window.setTimeout(retry, RETRY_MS);
 }

@@ -1,10 +1,10 @@
-/** In and out: a token is traded for a cookie that no script can read, and is kept nowhere. */
+/** Login and logout: a token is exchanged for a cookie that no script can read, and is not stored. */
 import { answered, api, type Schemas } from "./client";
 import { Problem } from "./problem";
 import { queries } from "./queries";
 import { SCOPES, type Scope, session } from "./session";
 
-/** Ask who the cookie says that we are; nobody is no mistake. */
+/** Reads the session of the cookie; no session is not an error. */
 export async function checkSession(): Promise<void> {
   try {
     enter(await answered(api.GET("/api/v1/session")));
@@ -17,7 +17,7 @@ export async function checkSession(): Promise<void> {
 export async function logIn(token: string): Promise<void> {
   const before = session.get();
   const found = await answered(api.POST("/api/v1/session", { body: { token } }));
-  // Somebody else may see other things.
+  // Another user may see other data.
   if (before.kind !== "ended" || before.name !== found.name) queries.clear();
   enter(found);
   void queries.invalidateQueries();
@@ -27,7 +27,7 @@ export async function logOut(): Promise<void> {
   try {
     await answered(api.DELETE("/api/v1/session"));
   } catch (error) {
-    // Who is not known any more is out already.
+    // A session that has ended is logged out already.
     if (!(error instanceof Problem) || error.status !== 401) throw error;
   }
   queries.clear();

@@ -1,10 +1,8 @@
-/**
- * Following: a stream of server-sent events that is taken up again after the last event whenever it breaks, so that nothing is
- * lost and nothing comes twice, whether the network, a proxy or the service itself went away meanwhile.
+/** A stream of server-sent events that resumes after the last event whenever it breaks, so that no event is lost or doubled,
+ * whether the network, a proxy or the service was interrupted.
  *
- *     connecting --> open --> waiting --> connecting ...      over: the last event came, or the service said no for good
- *
- * While nobody sees the page it waits too.
+ *     connecting --> open --> waiting --> connecting ...      over: the last event, or a permanent error
+ * A hidden page waits too.
  */
 import { useEffect, useRef, useState } from "react";
 import { addressOf } from "./address";
@@ -18,16 +16,16 @@ export type FollowState = "connecting" | "open" | "waiting" | "over";
 export interface Following {
   onEvent: (event: ServerEvent) => void;
   onState: (state: FollowState, problem: Problem | null) => void;
-  /** After which event nothing comes. */
+  /** Whether an event is the last of the stream. */
   isLast: (event: ServerEvent) => boolean;
 }
 
-// The service sends a sign of life every 15 s: after so much silence the connection is dead, whatever it looks like.
+// The service sends a heartbeat every 15 s: after this much silence the connection is dead.
 const SILENCE_MS = 40_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 
-/** Follow what a path of the API streams, until the function that this returns is called. */
+/** Follows the stream of a path of the API until the returned function is called. */
 export function follow(path: string, following: Following): () => void {
   const stopped = new AbortController();
   void keepFollowing(path, following, stopped.signal).catch((error: unknown) => {
@@ -63,13 +61,13 @@ async function keepFollowing(path: string, following: Following, stopped: AbortS
     }
     if (stopped.aborted) return;
     if (document.hidden) {
-      // It is this page that let go.
+      // The page itself closed the connection.
       problem = null;
       following.onState("waiting", null);
       continue;
     }
     following.onState("waiting", problem);
-    // Not all pages at once when a service has started again.
+    // A random delay, so that not all pages reconnect at once after a restart.
     await pause(waitMs * (0.75 + Math.random() / 2), stopped);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }
@@ -85,7 +83,7 @@ async function* connected(
   const broken = new AbortController();
   const stop = (): void => broken.abort();
   stopped.addEventListener("abort", stop);
-  const notLeaving = onceUnseen(stop);
+  const cancelUnseen = onceUnseen(stop);
   let silence = window.setTimeout(stop, SILENCE_MS);
   try {
     const headers = new Headers({ Accept: "text/event-stream" });
@@ -106,10 +104,10 @@ async function* connected(
     }
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // The stream broke off in its middle.
+    // The stream broke off.
     throw Problem.unreachable();
   } finally {
-    notLeaving();
+    cancelUnseen();
     window.clearTimeout(silence);
     stopped.removeEventListener("abort", stop);
     broken.abort();
@@ -130,7 +128,7 @@ function pause(ms: number, stopped: AbortSignal): Promise<void> {
   });
 }
 
-/** Follow for as long as the component is there; without a path, nothing. */
+/** Follows a stream while the component is mounted; without a path it does nothing. */
 export function useEvents(
   path: string | null,
   onEvent: (event: ServerEvent) => void,

@@ -1,23 +1,23 @@
-/** Why something was not done: the service's problem documents (RFC 9457), and that the service was not reached at all. */
+/** Errors of requests: the service's problem documents (RFC 9457), or an unreachable service. */
 
 const TEXTS = ["type", "title", "detail", "what", "hint", "request_id"] as const;
 
 type Texts = Record<(typeof TEXTS)[number], string>;
 
 export class Problem extends Error {
-  /** 0 where there was no answer. */
+  /** 0 without a response. */
   readonly status: number;
-  /** As docs/errors.md names it, as in `run-damaged`; nothing where the service did not say. */
+  /** The name in docs/errors.md, such as `run-damaged`; empty if the response has none. */
   readonly kind: string;
   readonly title: string;
   readonly detail: string;
-  /** What happened, without on which thing: the same for all that fail alike. */
+  /** What happened, without the subject: equal for equal failures. */
   readonly what: string;
   readonly hint: string;
   readonly requestId: string;
-  /** A line each, where a body was not understood. */
+  /** One line per error in an invalid body. */
   readonly problems: readonly string[];
-  /** When to ask again, where the service says so. */
+  /** When to retry, if the service states it. */
   readonly retryAfterS: number | null;
 
   private constructor(status: number, texts: Texts, problems: readonly string[], retryAfterS: number | null) {
@@ -34,29 +34,29 @@ export class Problem extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** Of an answer that is none of success, with its body as far as that could be read. */
+  /** The problem of an error response, with its body as far as it is readable. */
   static of(response: Response, body: unknown): Problem {
-    const said: Record<string, unknown> = typeof body === "object" && body !== null ? { ...body } : {};
-    const texts = Object.fromEntries(TEXTS.map((name) => [name, textOf(said[name])])) as Texts;
-    texts.title ||= `The service answered ${response.status}`;
-    const problems = Array.isArray(said.problems) ? said.problems.map(textOf) : [];
+    const fields: Record<string, unknown> = typeof body === "object" && body !== null ? { ...body } : {};
+    const texts = Object.fromEntries(TEXTS.map((name) => [name, textOf(fields[name])])) as Texts;
+    texts.title ||= `The service returned status ${response.status}`;
+    const problems = Array.isArray(fields.problems) ? fields.problems.map(textOf) : [];
     return new Problem(response.status, texts, problems, seconds(response.headers.get("retry-after")));
   }
 
-  /** Nobody answered. */
+  /** No response. */
   static unreachable(): Problem {
     const texts = {
       type: "",
       title: "The service cannot be reached",
       detail: "The service cannot be reached.",
       what: "",
-      hint: "Is it running, and is this machine on the network? The page goes on by itself when it is back.",
+      hint: "Check that it is running and that this machine is on the network. The page reconnects when the service is back.",
       request_id: "",
     };
     return new Problem(0, texts, [], null);
   }
 
-  /** Whether the same may work in a moment. */
+  /** Whether a retry may succeed. */
   get passing(): boolean {
     return (
       this.status === 0 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504
@@ -64,11 +64,11 @@ export class Problem extends Error {
   }
 }
 
-/** Whatever was thrown, as a problem: faults of the page itself too. */
+/** Any thrown value as a problem, including errors of the page itself. */
 export function problemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const detail = thrown instanceof Error ? thrown.message : String(thrown);
-  const body = { title: "The page made a mistake", detail, hint: "Reload it; if it comes back, please report it." };
+  const body = { title: "An error in the page", detail, hint: "Reload the page. If the error returns, report it." };
   return Problem.of(new Response(null, { status: 500 }), body);
 }
 

@@ -1,7 +1,5 @@
-/**
- * What was asked and is still known: one cache for all pages, which asks again when the service or the session is back.
- *
- * What is asked while the service is away waits until it is back, and what is known stays in sight: the header says so, once.
+/** One cache of responses for all pages, which is refreshed when the service or the session is back.
+ * While the service is away, requests wait and known data stays visible; only the header reports it.
  */
 import { onlineManager, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api } from "./client";
@@ -27,7 +25,7 @@ export const queries = new QueryClient({
 onlineManager.setEventListener((setOnline) => connection.subscribe(() => setOnline(connection.get() === "connected")));
 onReturn(() => void queries.invalidateQueries());
 
-/** Everything that an experiment may name; it does not change while a service runs. */
+/** The catalogue of names that an experiment may use; it does not change while a service is running. */
 export function useCatalogue(): UseQueryResult<Record<string, unknown>, Error> {
   return useQuery({
     queryKey: ["catalogue"],

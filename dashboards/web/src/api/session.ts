@@ -1,4 +1,4 @@
-/** Who is logged in, as far as the page knows. */
+/** The session of the page: user and scope. */
 import { Store, useStore } from "../store";
 
 export const SCOPES = ["read", "run", "gate", "admin"] as const;
@@ -7,11 +7,11 @@ export type Scope = (typeof SCOPES)[number];
 export interface Known {
   name: string;
   scope: Scope;
-  /** Goes along with all that changes something. */
+  /** Sent with every request that changes something. */
   csrf: string;
 }
 
-/** `ended`: somebody was in, and their session is over; what they have on the screen stays there. */
+/** `ended`: the session of a logged-in user is over; the view stays on the screen. */
 export type Session =
   | { kind: "asking" }
   | { kind: "out" }
@@ -20,7 +20,7 @@ export type Session =
 
 export const session = new Store<Session>({ kind: "asking" });
 
-/** The service does not know this session any more. */
+/** The service refused the session. */
 export function sessionEnded(): void {
   const now = session.get();
   if (now.kind === "in") session.set({ kind: "ended", name: now.name, scope: now.scope });
@@ -30,13 +30,13 @@ export function useSession(): Session {
   return useStore(session);
 }
 
-/** Whether whoever is logged in may do what needs this scope; what they may not is not shown. */
+/** Whether the user has this scope; actions without permission are not shown. */
 export function useMay(scope: Scope): boolean {
   const now = useSession();
   return (now.kind === "in" || now.kind === "ended") && SCOPES.indexOf(now.scope) >= SCOPES.indexOf(scope);
 }
 
-/** Whether what has this owner is theirs to end: their own, or anybody's for an admin. */
+/** Whether the user may cancel what this owner has: their own, or as an admin everything. */
 export function useOwns(owner: string | null): boolean {
   const now = useSession();
   return useMay("admin") || ("name" in now && now.name === owner);

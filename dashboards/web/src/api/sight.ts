@@ -1,12 +1,11 @@
-/**
- * Whether anybody looks at the page. A browser has six connections to a service for all of its tabs together: one that is not
- * seen follows nothing, and takes up what it followed where it was as soon as it is seen again.
+/** Visibility of the page. A browser has six connections to a service for all of its tabs: a hidden tab closes its streams, and
+ * resumes them when it is visible again.
  */
 
-// Whoever only looks something up in another tab comes back to a stream that never stopped.
+// A short look at another tab does not interrupt a stream.
 const UNSEEN_MS = 5_000;
 
-/** When the page is seen, or not wanted any more. */
+/** Resolves when the page is visible, or when it is stopped. */
 export function inSight(stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -21,7 +20,7 @@ export function inSight(stopped: AbortSignal): Promise<void> {
   });
 }
 
-/** Call this once nobody has looked for a while, unless the function that this returns is called before. */
+/** Calls `act` when the page has been hidden for a while, unless the returned function is called before. */
 export function onceUnseen(act: () => void): () => void {
   let timer = 0;
   const look = (): void => {
@@ -36,7 +35,7 @@ export function onceUnseen(act: () => void): () => void {
   };
 }
 
-/** Call this whenever somebody looks again. */
+/** Calls `act` whenever the page becomes visible again. */
 export function onSight(act: () => void): void {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) act();

@@ -1,10 +1,10 @@
-/** Server-sent events out of a text that comes in pieces, cut anywhere. */
+/** Parses server-sent events from text that arrives in arbitrary pieces. */
 
 export interface ServerEvent {
-  /** What Last-Event-ID resumes after. */
+  /** The value for Last-Event-ID. */
   id: string;
   event: string;
-  /** Not parsed: some pages want only the last of many. */
+  /** Not parsed, because some pages need only the last of many events. */
   data: string;
 }
 
@@ -14,7 +14,7 @@ export class EventReader {
   #event = "";
   #data: string[] = [];
 
-  /** The events that this piece completes. */
+  /** Adds a piece; returns the events that it completes. */
   push(piece: string): ServerEvent[] {
     const lines = (this.#rest + piece).split("\n");
     this.#rest = lines.pop() ?? "";
@@ -36,7 +36,7 @@ export class EventReader {
 
   #field(line: string): void {
     const colon = line.indexOf(":");
-    // A comment, which says that the server is still there.
+    // A comment: the server's heartbeat.
     if (colon === 0) return;
     const name = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");

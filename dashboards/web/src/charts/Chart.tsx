@@ -1,4 +1,4 @@
-/** A chart with its name, the values where the pointer is, and its files. What changes with the pointer is written without React. */
+/** A chart with its name, the values at the pointer, and its files. Text that changes with the pointer is written without React. */
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
 import { Menu } from "../parts/Menu";
@@ -11,15 +11,15 @@ import { valueAt, type Window } from "./samples";
 import type { Span } from "./span";
 
 export interface ChartLine extends Line {
-  /** Its place among its kind: colours of files are those of the light theme. */
+  /** Its position among the lines; files use the colours of the light theme. */
   place: number;
-  /** Not told by name where the pointer is: a companion of another line. */
+  /** Without a value at the pointer: a companion of another line. */
   silent?: boolean;
 }
 
 interface Props {
   title: string;
-  /** What the files are called. */
+  /** The name of its files. */
   file: string;
   x?: Quantity;
   y: Quantity;
@@ -29,19 +29,19 @@ interface Props {
   rug?: (window: Window) => Float64Array;
   log?: boolean;
   height?: number;
-  /** Whether values above all references are cut off, and what to say of them then. */
+  /** If set, values above all references are cut off, and this text explains them. */
   clip?: string;
-  /** Times that no measure counts. */
+  /** Times that measures leave out. */
   shaded?: readonly Window[];
   top?: number | undefined;
-  /** Calls back whenever there is more to draw. */
+  /** Subscribes to new samples. */
   onMore?: (listener: () => void) => () => void;
 }
 
 const NO_MARKS: readonly Mark[] = [];
 const NO_WINDOWS: readonly Window[] = [];
-// As many values as fit in a line.
-const MOST_TOLD = 6;
+// The values that fit in a line.
+const MOST_VALUES = 6;
 
 export function Chart({
   title,
@@ -61,12 +61,12 @@ export function Chart({
 }: Props) {
   const theme = useTheme();
   const host = useRef<HTMLDivElement>(null);
-  const told = useRef<HTMLOutputElement>(null);
+  const output = useRef<HTMLOutputElement>(null);
   const peaks = useRef<HTMLParagraphElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the theme's
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours depend on the theme
   useEffect(() => {
-    const [place, words] = [host.current, told.current];
-    if (place === null || words === null) return;
+    const [place, text] = [host.current, output.current];
+    if (place === null || text === null) return;
     const onPeak = (peak: number | null): void => {
       if (peaks.current === null) return;
       peaks.current.hidden = peak === null;
@@ -75,19 +75,19 @@ export function Chart({
     const plot = new Plot(place, {
       span, x, y, log, lines, marks, rug, height, top, shaded, clip: clip !== undefined, onPeak,
     }); // biome-ignore format: one look
-    // Values that are gone with the next frame nobody reads.
-    const tell = (): void => {
-      if (!span.moving) tellValues(words, span, x, y, lines, marks);
+    // While the window moves, nobody can read the values.
+    const update = (): void => {
+      if (!span.moving) showValues(text, span, x, y, lines, marks);
     };
-    const forget = [span.onPoint(tell), span.onDraw(tell)];
-    const forgetMore = onMore?.(() => {
+    const unsubscribe = [span.onPoint(update), span.onDraw(update)];
+    const unsubscribeMore = onMore?.(() => {
       plot.refresh();
-      span.request(tell);
+      span.request(update);
     });
-    tell();
+    update();
     return () => {
-      forgetMore?.();
-      for (const one of forget) one();
+      unsubscribeMore?.();
+      for (const one of unsubscribe) one();
       plot.destroy();
     };
   }, [theme, span, x, y, log, lines, marks, rug, height, top, clip, shaded, onMore]);
@@ -99,7 +99,7 @@ export function Chart({
     <figure className={styles.chart} aria-label={title}>
       <figcaption className={styles.head}>
         <h2>{title}</h2>
-        <output ref={told} className={styles.told} />
+        <output ref={output} className={styles.output} />
         <Menu label={`Save ${title}`} name={<span className={styles.save}>Save</span>}>
           {(["svg", "png", "csv"] as const).map((form) => (
             <button key={form} type="button" className={styles.form} onClick={() => keep(form)}>
@@ -114,9 +114,9 @@ export function Chart({
   );
 }
 
-/** Where the pointer is, or else at the end of what is shown. */
-function tellValues(
-  words: HTMLElement,
+/** The values at the pointer, or at the end of the window. */
+function showValues(
+  text: HTMLElement,
   span: Span,
   x: Quantity,
   y: Quantity,
@@ -125,25 +125,25 @@ function tellValues(
 ): void {
   const [from, to] = span.shown;
   const time = span.cursor ?? to;
-  const loud = lines.filter((line) => !line.silent && !line.reference);
-  const values = loud
+  const named = lines.filter((line) => !line.silent && !line.reference);
+  const values = named
     .map((line) => ({ line, value: valueAt(line.samples(span.shown), time) }))
     .filter(({ value }) => value !== null);
-  if (values.length > MOST_TOLD) values.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
+  if (values.length > MOST_VALUES) values.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
   const near = span.cursor === null ? undefined : marks.find((mark) => Math.abs(mark.t - time) < (to - from) / 120);
   const parts: Node[] = [];
   if (span.cursor !== null) parts.push(part("time", x.say(time)));
-  for (const { line, value } of values.slice(0, MOST_TOLD)) {
-    // Away from the pointer, the end of a time says something, the end of a distribution does not.
+  for (const { line, value } of values.slice(0, MOST_VALUES)) {
+    // Without a pointer, the last value of a time series is useful; that of a distribution is not.
     const one = part("value", span.cursor === null && x !== SECONDS ? "" : y.say(value));
     one.style.setProperty("--line-colour", line.colour);
     one.title = line.name;
-    if (loud.length > 1) one.prepend(`${line.name} `);
+    if (named.length > 1) one.prepend(`${line.name} `);
     parts.push(one);
   }
-  if (values.length > MOST_TOLD) parts.push(part("more", `and ${values.length - MOST_TOLD} more`));
+  if (values.length > MOST_VALUES) parts.push(part("more", `and ${values.length - MOST_VALUES} more`));
   if (near !== undefined) parts.push(part("mark", near.text));
-  words.replaceChildren(...parts);
+  text.replaceChildren(...parts);
 }
 
 function part(kind: "time" | "value" | "more" | "mark", text: string): HTMLElement {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { csvOf } from "./exporting";
 import { figure, ticksIn } from "./figure";
-import { pointsFor, readPicture } from "./kept";
+import { pointsFor, readSeries } from "./kept";
 import { QUANTITIES, SECONDS } from "./quantities";
 import { rangeOf } from "./range";
 import { extentOf, Growing, placeOf, type Samples, valueAt, within } from "./samples";
@@ -96,7 +96,7 @@ test("plain numbers are read as the service writes them", () => {
   new DataView(content).setUint32(0, length, true);
   new Uint8Array(content).set(new TextEncoder().encode(head.padEnd(length)), 4);
   new Float64Array(content, 4 + length).set([0.5, 1.5, 10, 20]);
-  const found = readPicture(content).get(keyOf("cwnd", "a"));
+  const found = readSeries(content).get(keyOf("cwnd", "a"));
   expect([...(found?.t ?? [])]).toEqual([0.5, 1.5]);
   expect([...(found?.v ?? [])]).toEqual([10, 20]);
 });

@@ -4,7 +4,7 @@ import { within } from "./samples";
 
 export type Form = "svg" | "png" | "csv";
 
-/** How much finer than on the page a PNG is. */
+/** The resolution of a PNG relative to the page. */
 const SCALE = 2;
 
 export async function save(form: Form, name: string, options: FigureOptions): Promise<void> {
@@ -17,7 +17,7 @@ export async function save(form: Form, name: string, options: FigureOptions): Pr
   keep(content, `${name}.${form}`);
 }
 
-/** Hand a file to whoever reads the page. */
+/** Downloads a file. */
 export function keep(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement("a");
@@ -27,7 +27,7 @@ export function keep(content: Blob, name: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** A row a value: which line, where, how much. */
+/** One row per value: line, x and y. */
 export function csvOf({ x, y, window, lines }: FigureOptions): string {
   const rows = [["line", named(x), named(y)].map(quoted).join(",")];
   for (const line of lines.filter((one) => !one.reference)) {
@@ -55,6 +55,9 @@ export async function pngOf(svg: string): Promise<Blob> {
   canvas.height = image.naturalHeight * SCALE;
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be made"))), "image/png"),
+    canvas.toBlob(
+      (blob) => (blob ? resolve(blob) : reject(new Error("the PNG file could not be created"))),
+      "image/png",
+    ),
   );
 }

@@ -1,4 +1,4 @@
-/** A chart as a picture that stands by itself: SVG with everything in it, for papers and slides; drawn on white. */
+/** A chart as a self-contained SVG file on white, for papers and slides. */
 import { PALETTE } from "../theme/palette";
 import type { Quantity } from "./quantities";
 import { type Referring, rangeOf } from "./range";
@@ -6,7 +6,7 @@ import { extentOf, type Samples, type Window, within } from "./samples";
 
 export interface FigureLine extends Referring {
   name: string;
-  /** Its place among its kind, for the colours of the light theme. */
+  /** Its position among the lines, for the colours of the light theme. */
   place: number;
   dash: readonly number[];
   samples: Samples;
@@ -19,7 +19,7 @@ export interface FigureOptions {
   window: Window;
   log: boolean;
   clip?: boolean;
-  /** Times that no measure counts. */
+  /** Times that measures leave out. */
   shaded?: readonly Window[];
   lines: readonly FigureLine[];
 }
@@ -28,7 +28,7 @@ const [WIDTH, HEIGHT] = [880, 420];
 const BOX = { left: 78, top: 44, right: 24, bottom: 56 };
 const LEGEND_LINE = 18;
 
-/** Some 5 even values in a window. */
+/** About 5 round values in a window. */
 export function ticksIn([from, to]: Window, most = 7): number[] {
   const rough = (to - from) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -56,7 +56,7 @@ export function figure({ title, x, y, window, log, clip, shaded = [], lines }: F
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT + legend}" width="${WIDTH}" height="${HEIGHT + legend}" font-family="Helvetica, Arial, DejaVu Sans, sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${HEIGHT + legend}" fill="#fff"/>`,
-    words(BOX.left, 24, title, "start", 'font-size="15" font-weight="600"'),
+    label(BOX.left, 24, title, "start", 'font-size="15" font-weight="600"'),
     ...shaded.map(([begin, end]) => {
       const [left, reach] = [atX(Math.max(window[0], begin)), atX(Math.min(window[1], end))];
       return reach > left
@@ -65,10 +65,10 @@ export function figure({ title, x, y, window, log, clip, shaded = [], lines }: F
     }),
     ...y.ticks(ys).map((text, at) => {
       const level = atY(ys[at] ?? 0);
-      return `<path d="M${BOX.left} ${level}H${right}" stroke="#e2e4e6"/>${words(BOX.left - 8, level + 4, text, "end")}`;
+      return `<path d="M${BOX.left} ${level}H${right}" stroke="#e2e4e6"/>${label(BOX.left - 8, level + 4, text, "end")}`;
     }),
-    ...x.ticks(xs).map((text, at) => words(atX(xs[at] ?? 0), foot + 20, text, "middle")),
-    words((BOX.left + right) / 2, foot + 42, x.unit === "s" || !x.unit ? x.name : `${x.name} (${x.unit})`, "middle"),
+    ...x.ticks(xs).map((text, at) => label(atX(xs[at] ?? 0), foot + 20, text, "middle")),
+    label((BOX.left + right) / 2, foot + 42, x.unit === "s" || !x.unit ? x.name : `${x.name} (${x.unit})`, "middle"),
     `<clipPath id="plot"><rect x="${BOX.left}" y="${BOX.top}" width="${right - BOX.left}" height="${foot - BOX.top}"/></clipPath>`,
     `<g clip-path="url(#plot)" fill="none" stroke-width="1.5" stroke-linejoin="round">`,
     ...cut.map((samples, at) => stroke(samples, lines[at], atX, atY)),
@@ -77,7 +77,7 @@ export function figure({ title, x, y, window, log, clip, shaded = [], lines }: F
     ...lines.map((line, at) => {
       const [column, row] = [at % 4, Math.floor(at / 4)];
       const [left, top] = [BOX.left + column * 200, HEIGHT + row * LEGEND_LINE];
-      return `<path d="M${left} ${top - 4}h24" ${look(line)} stroke-width="2"/>${words(left + 30, top, line.name, "start")}`;
+      return `<path d="M${left} ${top - 4}h24" ${look(line)} stroke-width="2"/>${label(left + 30, top, line.name, "start")}`;
     }),
     "</svg>",
   ];
@@ -109,7 +109,7 @@ function decadesIn([from, to]: Window): number[] {
   return found.length > 0 ? found : [10 ** from];
 }
 
-function words(left: number, top: number, text: string, anchor: string, more = 'fill="#4a5158"'): string {
+function label(left: number, top: number, text: string, anchor: string, more = 'fill="#4a5158"'): string {
   return `<text x="${left.toFixed(1)}" y="${top.toFixed(1)}" text-anchor="${anchor}" ${more}>${escaped(text)}</text>`;
 }
 

@@ -1,20 +1,18 @@
-/**
- * What is done to a chart with a wheel, a mouse or fingers, as changes of the span that it shows. What is held stays under what
- * holds it: one pointer moves the span along, two bring it closer or take it away.
+/** Gestures on a chart with a wheel, a mouse or fingers. The time under a pointer stays under it: one pointer pans, two zoom.
  */
 import type { Span } from "./span";
 
-/** Where a pointer is, and the time that it holds. */
-interface Hold {
+/** The position of a pointer, and the time that it drags. */
+interface Drag {
   x: number;
   time: number;
 }
 
-/** Fingers closer to each other than this share of a chart say nothing of how far apart their times shall be. */
+/** Fingers closer together than this share of a chart do not zoom. */
 const LEAST_APART = 0.02;
 
 export function followGestures(over: HTMLElement, span: Span): () => void {
-  const holds = new Map<number, Hold>();
+  const drags = new Map<number, Drag>();
   const stop = new AbortController();
   const on = <K extends keyof HTMLElementEventMap>(kind: K, act: (event: HTMLElementEventMap[K]) => void): void =>
     over.addEventListener(kind, act, { signal: stop.signal, passive: false });
@@ -32,21 +30,21 @@ export function followGestures(over: HTMLElement, span: Span): () => void {
   });
   on("pointerdown", (event) => {
     if (!pans(event) && event.pointerType !== "touch") return;
-    holds.set(event.pointerId, { x: event.clientX, time: timeAt(event.clientX) });
+    drags.set(event.pointerId, { x: event.clientX, time: timeAt(event.clientX) });
     if (event.pointerType !== "touch") over.setPointerCapture(event.pointerId);
   });
   on("pointermove", (event) => {
-    const moved = holds.get(event.pointerId);
+    const moved = drags.get(event.pointerId);
     if (moved === undefined) return;
     moved.x = event.clientX;
-    const [one, other] = holds.values();
+    const [one, other] = drags.values();
     if (one !== undefined && other !== undefined) pinch(one, other);
     else if (span.zoom !== null) {
       const [from, to] = span.shown;
       span.move((moved.time - timeAt(moved.x)) / (to - from));
     }
   });
-  const pinch = (one: Hold, other: Hold): void => {
+  const pinch = (one: Drag, other: Drag): void => {
     const apart = shareAt(other.x) - shareAt(one.x);
     const length = (other.time - one.time) / apart;
     if (Math.abs(apart) < LEAST_APART || length <= 0) return;
@@ -54,8 +52,8 @@ export function followGestures(over: HTMLElement, span: Span): () => void {
     span.show([begin, begin + length]);
   };
   const release = ({ pointerId }: PointerEvent): void => {
-    holds.delete(pointerId);
-    for (const left of holds.values()) left.time = timeAt(left.x);
+    drags.delete(pointerId);
+    for (const left of drags.values()) left.time = timeAt(left.x);
   };
   on("pointerup", release);
   on("pointercancel", release);

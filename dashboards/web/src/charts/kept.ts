@@ -1,6 +1,5 @@
-/**
- * The series of a kept run: all of it coarsely, and what is looked at finely. A zoom is drawn at once from what is there, and again
- * when its own values have come; a window's neighbours come along, so that a pan finds them.
+/** The series of a kept run: coarse for the whole run, fine for the window. A zoom is drawn at once from the loaded values, and
+ * again when finer values have arrived. The neighbours of a window are loaded too, so that a pan finds them.
  */
 import { addressOf } from "../api/address";
 import { ask } from "../api/client";
@@ -8,7 +7,7 @@ import { Problem } from "../api/problem";
 import { NOTHING, type Samples, type Window } from "./samples";
 import { keyOf, Listeners, type Source } from "./source";
 
-interface Picture {
+interface Series {
   window: Window;
   series: Map<string, Samples>;
 }
@@ -20,17 +19,17 @@ interface Row {
 }
 
 const FLOATS = "application/octet-stream";
-// What a run's page draws in all, and what a line needs at least.
+// The points of all lines of a page, and the least and most of one line.
 const ALL_POINTS = 24_000;
 const POINTS: Window = [400, 2000];
 
-/** How many points each of so many lines gets. */
+/** The points per line for a number of lines. */
 export function pointsFor(lines: number): number {
   return Math.max(POINTS[0], Math.min(POINTS[1], Math.floor(ALL_POINTS / Math.max(1, lines))));
 }
 
-/** Many series of a run, of a window or of all of it. */
-export async function fetchPicture(
+/** Several series of a run, of a window or of the whole run. */
+export async function fetchSeries(
   run: string,
   measures: readonly string[],
   points: number,
@@ -46,11 +45,11 @@ export async function fetchPicture(
   const address = addressOf(`/api/v1/runs/${run}/timelines?${query}`);
   const answer = await ask(new Request(address, { headers: { Accept: FLOATS }, signal }));
   if (!answer.ok) throw Problem.of(answer, await answer.json().catch(() => null));
-  return readPicture(await answer.arrayBuffer());
+  return readSeries(await answer.arrayBuffer());
 }
 
-/** The form that GET /runs/{id}/timelines has as plain numbers. */
-export function readPicture(content: ArrayBuffer): Map<string, Samples> {
+/** Parses the binary form of GET /runs/{id}/timelines. */
+export function readSeries(content: ArrayBuffer): Map<string, Samples> {
   const length = new DataView(content).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(content, 4, length))) as { series: Row[] };
   const found = new Map<string, Samples>();
@@ -66,9 +65,9 @@ export function readPicture(content: ArrayBuffer): Map<string, Samples> {
 export class KeptRun implements Source {
   readonly #listeners = new Listeners();
   readonly #stopped = new AbortController();
-  #all: Picture | null = null;
-  #part: Picture | null = null;
-  #asking: AbortController | null = null;
+  #all: Series | null = null;
+  #part: Series | null = null;
+  #pending: AbortController | null = null;
 
   constructor(
     readonly run: string,
@@ -79,9 +78,9 @@ export class KeptRun implements Source {
 
   readonly onMore = this.#listeners.add;
 
-  /** Read all of it, coarsely. */
+  /** Loads the whole run, coarsely. */
   async open(): Promise<void> {
-    const series = await fetchPicture(this.run, this.measures, this.points, null, this.#stopped.signal);
+    const series = await fetchSeries(this.run, this.measures, this.points, null, this.#stopped.signal);
     this.#all = { window: this.whole, series };
     this.#listeners.call();
   }
@@ -92,25 +91,25 @@ export class KeptRun implements Source {
     return found?.series.get(keyOf(measure, of)) ?? NOTHING;
   }
 
-  /** This window is looked at; null: all of it. */
+  /** Loads finer values for a window; null: the whole run is shown. */
   async look(window: Window | null): Promise<void> {
-    this.#asking?.abort();
+    this.#pending?.abort();
     if (window === null || this.#isFine(window)) return;
-    const asking = new AbortController();
-    this.#asking = asking;
+    const pending = new AbortController();
+    this.#pending = pending;
     const length = window[1] - window[0];
     const wide: Window = [Math.max(this.whole[0], window[0] - length), Math.min(this.whole[1], window[1] + length)];
-    const series = await fetchPicture(this.run, this.measures, this.points * 3, wide, asking.signal);
+    const series = await fetchSeries(this.run, this.measures, this.points * 3, wide, pending.signal);
     this.#part = { window: wide, series };
     this.#listeners.call();
   }
 
   close(): void {
     this.#stopped.abort();
-    this.#asking?.abort();
+    this.#pending?.abort();
   }
 
-  /** Whether what is there is as fine as could be asked for, and room is left to either side. */
+  /** Whether the loaded part is fine enough for the window, with space on both sides. */
   #isFine([from, to]: Window): boolean {
     const part = this.#part;
     if (part === null) return false;

@@ -1,6 +1,5 @@
-/**
- * One chart on a canvas: uPlot with a time base for each line (its mode 2), lines that are cut to what is shown and drawn as the
- * least and greatest of each column of pixels, and a span that other charts share.
+/** One chart on a canvas: uPlot with a time base for each line (its mode 2). Lines are cut to the window and drawn as the minimum
+ * and maximum of each column of pixels. Charts share a span.
  */
 import uPlot from "uplot";
 import { colourOf } from "../theme/theme";
@@ -19,7 +18,7 @@ export interface Line extends Referring {
   samples: (window: Window) => Samples;
 }
 
-/** A moment, as a line from top to bottom; `strong` ones are told by words too. */
+/** A moment, as a vertical line; `strong` ones have a text. */
 export interface Mark {
   t: number;
   colour: string | null;
@@ -34,15 +33,15 @@ export interface PlotOptions {
   log: boolean;
   lines: readonly Line[];
   marks: readonly Mark[];
-  /** Times of which each is a stroke at the foot of the chart. */
+  /** Times that are drawn as strokes at the foot of the chart. */
   rug?: ((window: Window) => Float64Array) | undefined;
   height: number;
-  /** The greatest value that is always shown. */
+  /** A value up to which the axis always reaches. */
   top?: number | undefined;
   clip?: boolean | undefined;
-  /** Times that no measure counts. */
+  /** Times that measures leave out. */
   shaded: readonly Window[];
-  /** Calls back with the greatest value where it is cut off, null where none is. */
+  /** Called with the maximum if values are cut off, otherwise with null. */
   onPeak?: ((peak: number | null) => void) | undefined;
 }
 
@@ -55,14 +54,14 @@ const FONT = `${FONT_PX}px ${FAMILY}`;
 export class Plot {
   readonly #u: uPlot;
   readonly #options: PlotOptions;
-  readonly #forget: (() => void)[] = [];
+  readonly #unsubscribe: (() => void)[] = [];
   readonly #seen: IntersectionObserver;
   #visible = true;
   #stale = false;
-  // As the theme has them; a chart is made anew for another one.
+  // Colours of the theme; another theme makes a new chart.
   readonly #plain = colourOf("--line-strong");
   readonly #bad = colourOf("--bad");
-  readonly #words = colourOf("--text-2");
+  readonly #text = colourOf("--text-2");
   readonly #shade = colourOf("--text-3");
   #peak: number | null = null;
 
@@ -79,7 +78,7 @@ export class Plot {
       if (this.#visible && this.#stale) span.request(this.#draw);
     });
     this.#seen.observe(host);
-    this.#forget.push(
+    this.#unsubscribe.push(
       () => resized.disconnect(),
       span.onDraw(this.#draw),
       span.onPoint(() => this.#point()),
@@ -88,11 +87,11 @@ export class Plot {
     this.#draw();
   }
 
-  /** Draw in the next frame: there is more to be drawn. */
+  /** Draws new samples in the next frame. */
   refresh = (): void => this.#options.span.request(this.#draw);
 
   destroy(): void {
-    for (const forget of this.#forget) forget();
+    for (const one of this.#unsubscribe) one();
     this.#seen.disconnect();
     this.#u.destroy();
   }
@@ -199,7 +198,7 @@ export class Plot {
     };
   }
 
-  /** By hand: joins that nobody sees at this width cost uPlot half of the time of a frame. */
+  /** Drawn without uPlot, which spends half of a frame's time on joins that are invisible at this width. */
   #drawLines(u: uPlot): void {
     const { ctx, bbox } = u;
     const { lines, span } = this.#options;
@@ -225,7 +224,7 @@ export class Plot {
     ctx.restore();
   }
 
-  /** Its name, at its right end, above it where there is room. */
+  /** Draws the name of a reference at its right end, above the line if there is space. */
   #nameReference(u: uPlot, line: Line, [, v]: Datum): void {
     const last = v[v.length - 1];
     if (last === undefined) return;
@@ -234,7 +233,7 @@ export class Plot {
     if (y < bbox.top || y > bbox.top + bbox.height) return;
     const ratio = devicePixelRatio;
     ctx.font = `${FONT_PX * ratio}px ${FAMILY}`;
-    ctx.fillStyle = this.#words;
+    ctx.fillStyle = this.#text;
     ctx.textAlign = "right";
     ctx.textBaseline = y - bbox.top > 14 * ratio ? "bottom" : "top";
     ctx.fillText(line.name, bbox.left + bbox.width - 4 * ratio, y + (ctx.textBaseline === "top" ? 3 : -2) * ratio);
@@ -277,7 +276,7 @@ export class Plot {
   }
 }
 
-/** A small arrow at the top wherever a line goes beyond it. */
+/** Draws a small arrow at the top wherever a line exceeds it. */
 function markPeaks(ctx: CanvasRenderingContext2D, u: uPlot, line: Line, [t, v]: Datum): void {
   const { x, y } = u.scales;
   if (x?.min == null || x.max == null || y?.max == null) return;
@@ -298,7 +297,7 @@ function markPeaks(ctx: CanvasRenderingContext2D, u: uPlot, line: Line, [t, v]: 
   }
 }
 
-/** A line through the least and the greatest value of each column of pixels, in the order in which they came. */
+/** Draws a line through the minimum and the maximum of each column of pixels, in order. */
 function trace(ctx: CanvasRenderingContext2D, u: uPlot, [t, v]: Datum, wide: number): void {
   const { x, y } = u.scales;
   if (x?.min == null || x.max == null || y?.min == null || y.max == null) return;

@@ -1,13 +1,13 @@
-/** What charts show: the name of each quantity, how one value of it is written, and how the ticks of an axis are. */
+/** The quantities of charts: their names, values as text, and ticks of an axis. */
 import { digits, NONE } from "../units";
 
 export interface Quantity {
   name: string;
-  /** A value with its unit. */
+  /** The text of a value, with its unit. */
   say: (value: number | null) => string;
-  /** Ticks of an axis in one unit, which the last of them names. */
+  /** The texts of an axis's ticks, in one unit. */
   ticks: (values: readonly number[]) => string[];
-  /** As a column of a table of values names it. */
+  /** The unit in the head of a CSV column. */
   unit: string;
 }
 

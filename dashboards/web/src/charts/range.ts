@@ -1,26 +1,26 @@
-/** Which values a chart's axis shows, on the page and in its files. */
+/** The range of a chart's y axis, on the page and in its files. */
 import { extentOf, type Samples, type Window } from "./samples";
 
-/** What values are to be compared with: a capacity, a buffer. It is a line with a name of its own, and no value of a flow. */
+/** A reference line, such as a capacity or a buffer, has its own name and is not a value of a flow. */
 export interface Referring {
   reference?: boolean;
 }
 
 export interface RangeOptions {
   log: boolean;
-  /** The greatest value that is always shown. */
+  /** A value up to which the axis always reaches. */
   top?: number | undefined;
-  /** Whether values above all references are cut off: what is below is what matters. */
+  /** Whether values above all references are cut off, because those below matter. */
   clip?: boolean | undefined;
 }
 
 export interface Range {
   window: Window;
-  /** The greatest value of all, where it is cut off. */
+  /** The maximum, if it is cut off. */
   peak: number | null;
 }
 
-// A reference this much above all values is far from what they do: showing it would press them to the foot.
+// A reference this far above all values is not shown, because it would press them to the foot.
 const NEAR = 1.3;
 const ABOVE = 1.15;
 
@@ -37,7 +37,7 @@ export function rangeOf(
   if (reference > 0 && reference <= upper * NEAR) upper = Math.max(upper, reference);
   const peak = clip && reference > 0 && upper > reference * ABOVE ? greatest : null;
   if (peak !== null) upper = reference * ABOVE;
-  // Close to each other and far from 0, what differs is to be seen.
+  // Values that are close to each other and far from 0: show their differences.
   const lower =
     least > upper * 0.6 && top === undefined && reference === 0
       ? least - (upper - least) * 0.15 - upper * 0.002

@@ -1,4 +1,4 @@
-/** Values over time, as a chart draws them: `t` never falls. */
+/** Values over time; `t` never decreases. */
 
 export interface Samples {
   readonly t: Float64Array;
@@ -9,7 +9,7 @@ export type Window = readonly [from: number, to: number];
 
 export const NOTHING: Samples = { t: new Float64Array(0), v: new Float64Array(0) };
 
-/** The place of the first time at or after this one; the length where there is none. */
+/** The index of the first time at or after this one; the length if there is none. */
 export function placeOf(t: Float64Array, time: number): number {
   let [low, high] = [0, t.length];
   while (low < high) {
@@ -20,21 +20,21 @@ export function placeOf(t: Float64Array, time: number): number {
   return low;
 }
 
-/** Those of a window, with one neighbour on either side, so that lines go on to its edges. Nothing is copied. */
+/** The samples of a window, with one neighbour on either side, so that lines reach its edges. Nothing is copied. */
 export function within({ t, v }: Samples, [from, to]: Window): Samples {
   const first = Math.max(0, placeOf(t, from) - 1);
   const last = Math.min(t.length, placeOf(t, to) + 1);
   return { t: t.subarray(first, last), v: v.subarray(first, last) };
 }
 
-/** The last value at or before a time; null where there is none. */
+/** The last value at or before a time; null if there is none. */
 export function valueAt({ t, v }: Samples, time: number): number | null {
   const place = placeOf(t, time);
   const at = t[place] === time ? place : place - 1;
   return at < 0 ? null : (v[at] ?? null);
 }
 
-/** The mean of the values of so long a time before this one, it included. */
+/** The mean of the values in the `overS` seconds up to and including a time. */
 export function meanAt({ t, v }: Samples, time: number, overS: number): number {
   let [sum, count] = [0, 0];
   for (let at = placeOf(t, time + 1e-9) - 1; at >= 0 && (count === 0 || (t[at] ?? 0) > time - overS + 1e-9); at--) {
@@ -44,7 +44,7 @@ export function meanAt({ t, v }: Samples, time: number, overS: number): number {
   return count > 0 ? sum / count : 0;
 }
 
-/** Least and greatest of the values in a window, those at its edges included; null where there is none. */
+/** Minimum and maximum of the values; null without values. */
 export function extentOf(all: Iterable<Samples>): readonly [number, number] | null {
   let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { v } of all) {
@@ -56,7 +56,7 @@ export function extentOf(all: Iterable<Samples>): readonly [number, number] | nu
   return least <= greatest ? [least, greatest] : null;
 }
 
-/** Samples that come bit by bit. */
+/** Samples that grow over time. */
 export class Growing {
   #t = new Float64Array(256);
   #v = new Float64Array(256);
@@ -74,7 +74,7 @@ export class Growing {
     this.#count = count;
   }
 
-  /** Forget what is at that time or after it. */
+  /** Drops the samples at that time and after it. */
   cut(time: number): void {
     this.#count = placeOf(this.#t.subarray(0, this.#count), time);
   }

@@ -1,10 +1,10 @@
-/** Where the lines of a run come from: what is kept of it, or what is told while it goes on. */
+/** The source of a run's lines: its kept trace, or its live stream. */
 import type { Samples, Window } from "./samples";
 
 export interface Source {
-  /** What is known of a series in a window, as fine as is known; more outside of it does no harm. */
+  /** The known samples of a series in a window, as fine as available; samples outside of it are allowed. */
   samples: (measure: string, of: string, window: Window) => Samples;
-  /** Calls back whenever there is more, or finer. */
+  /** Subscribes to more or finer samples. */
   onMore: (listener: () => void) => () => void;
 }
 

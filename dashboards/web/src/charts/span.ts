@@ -1,13 +1,12 @@
-/**
- * The time that some charts show together, and where the pointer is in it. Charts draw at most once a frame, all of them in the
- * same one; nothing here goes through React, so that a pan costs what its drawing costs.
+/** The time window that charts share, and the pointer in it. All charts draw in the same frame, at most once per frame, without
+ * React, so that a pan costs only its drawing.
  *
  *     show(window) --> drawn in the next frame --> settled a moment later: address, finer data
  */
 import type { Window } from "./samples";
 
 const SETTLE_MS = 160;
-/** Not less than a few microseconds: there is nothing to be seen. */
+/** The shortest window: there is nothing to see below. */
 const LEAST_S = 1e-5;
 
 type Listener = () => void;
@@ -16,7 +15,7 @@ export class Span {
   #whole: Window;
   #shown: Window | null = null;
   #grown: Window | null = null;
-  /** As a share of what is shown: the pointer stays where it is when that changes, and is then at another time. */
+  /** As a share of the window: when the window changes, the pointer stays in place and is at another time. */
   #cursor: number | null = null;
   readonly #draws = new Set<Listener>();
   readonly #settled = new Set<Listener>();
@@ -38,7 +37,7 @@ export class Span {
     return this.#shown ?? this.#grown ?? this.#whole;
   }
 
-  /** The chosen window; null where all is shown. */
+  /** The chosen window; null if everything is shown. */
   get zoom(): Window | null {
     return this.#shown;
   }
@@ -49,14 +48,13 @@ export class Span {
     return this.#cursor === null ? null : from + this.#cursor * (to - from);
   }
 
-  /** Whether the window changes right now: what is drawn is gone in a moment. */
+  /** Whether the window is changing right now. */
   get moving(): boolean {
     return this.#moving;
   }
 
-  /**
-   * So much is known by now: all is shown of a half, a quarter, an eighth ... of the whole, the least that holds it. Null: the whole
-   * is known.
+  /** Samples have arrived up to `front`: shows the smallest half, quarter, eighth ... of the whole that contains them. Null: all
+   * have arrived.
    */
   grow(front: number | null): void {
     const [first, last] = this.#whole;
@@ -68,7 +66,7 @@ export class Span {
     this.drawAll();
   }
 
-  /** The window is this one; null shows all. */
+  /** Shows a window; null shows everything. */
   show(window: Window | null): void {
     this.#shown = window === null ? null : this.#fitted(window);
     this.drawAll();
@@ -81,14 +79,14 @@ export class Span {
     }, SETTLE_MS) as unknown as number;
   }
 
-  /** Closer (a factor below 1) or wider, what is at this time staying where it is. */
+  /** Zooms in (a factor below 1) or out; the given time stays in place. */
   scale(factor: number, at?: number): void {
     const [from, to] = this.shown;
     const fixed = at ?? (from + to) / 2;
     this.show([fixed - (fixed - from) * factor, fixed + (to - fixed) * factor]);
   }
 
-  /** Along time, by a share of what is shown. */
+  /** Pans by a share of the window. */
   move(share: number): void {
     const [from, to] = this.shown;
     const [first, last] = this.#whole;
@@ -96,7 +94,7 @@ export class Span {
     if (by !== 0) this.show([from + by, to + by]);
   }
 
-  /** The pointer is at this share of what is shown; null: it is nowhere. */
+  /** Sets the pointer as a share of the window; null: no pointer. */
   point(share: number | null): void {
     if (share === this.#cursor) return;
     this.#cursor = share;
@@ -107,7 +105,7 @@ export class Span {
     for (const draw of this.#draws) this.request(draw);
   }
 
-  /** Call it in the next frame, once. */
+  /** Calls a listener in the next frame, once. */
   request(listener: Listener): void {
     this.#due.add(listener);
     if (this.#frame !== 0) return;

@@ -1,14 +1,14 @@
-/** How values of a view are written in an address, and read again; what cannot be read is at its default. */
+/** Codecs for the values of a view in an address; an invalid value becomes the default. */
 import { decode, encode, splitOnce } from "./hash";
 
-/** How one key is read and written; `write` gives null at the default. */
+/** Reads and writes one key; `write` returns null for the default. */
 export interface Codec<T> {
   read: (written: string | undefined) => T;
   write: (value: T) => string | null;
 }
 
 type Keys = Record<string, Codec<unknown>>;
-// biome-ignore lint/suspicious/noExplicitAny: whatever type each codec has
+// biome-ignore lint/suspicious/noExplicitAny: each codec has its own type
 export type ViewOf<K extends Record<string, Codec<any>>> = { [N in keyof K]: ReturnType<K[N]["read"]> };
 
 export function text(initial = ""): Codec<string> {
@@ -41,7 +41,7 @@ export function list(): Codec<readonly string[]> {
   };
 }
 
-/** A place in a list, from 0 on. */
+/** A position in a list, from 0 on. */
 export function place(): Codec<number> {
   return {
     read: (written) => (/^\d{1,9}$/.test(written ?? "") ? Number(written) : 0),
@@ -61,7 +61,7 @@ export function range(): Codec<readonly [number, number] | null> {
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever type each codec has
+// biome-ignore lint/suspicious/noExplicitAny: each codec has its own type
 export function readView<K extends Record<string, Codec<any>>>(keys: K, query: string): ViewOf<K> {
   const written = pairsOf(query);
   return Object.fromEntries(
@@ -69,8 +69,8 @@ export function readView<K extends Record<string, Codec<any>>>(keys: K, query: s
   ) as ViewOf<K>;
 }
 
-/** The query after a change; keys that are another view's stay. For `linkTo(path, writeView(KEYS, {...}))` too. */
-// biome-ignore lint/suspicious/noExplicitAny: whatever type each codec has
+/** The query after a change; keys of other views stay. Also for `linkTo(path, writeView(KEYS, {...}))`. */
+// biome-ignore lint/suspicious/noExplicitAny: each codec has its own type
 export function writeView<K extends Record<string, Codec<any>>>(
   keys: K,
   change: Partial<ViewOf<K>>,

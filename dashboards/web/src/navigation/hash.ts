@@ -1,8 +1,8 @@
-/** Addresses of views as text: what is in the hash, and what is not decoded yet. */
+/** Addresses of views: parsing and writing the hash. */
 
 export interface Route {
   path: readonly string[];
-  /** Not decoded: viewState.ts does that. */
+  /** Not decoded; viewState.ts decodes it. */
   query: string;
 }
 
@@ -24,14 +24,14 @@ export function decode(text: string): string {
   }
 }
 
-/** As encodeURIComponent, but what may stand in a hash stays legible. */
+/** Like encodeURIComponent, but keeps characters that a hash may contain. */
 export function encode(text: string): string {
   return encodeURIComponent(text).replace(/%(2F|3A|40|20)/g, (written) =>
     written === "%20" ? "+" : decodeURIComponent(written),
   );
 }
 
-/** The address of a view, for `href`: `linkTo(["runs", id])`, with the query of `viewState.ts` where there is one. */
+/** The address of a view, for `href`: `linkTo(["runs", id])`, with an optional query of `viewState.ts`. */
 export function linkTo(path: readonly string[], query = ""): string {
   return `#/${path.map(encodeURIComponent).join("/")}${query && `?${query}`}`;
 }

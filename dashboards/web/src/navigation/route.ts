@@ -1,5 +1,4 @@
-/**
- * Where one is: the hash of the address, which holds all that a view shows. A copied address restores it, under any prefix.
+/** The route: the hash of the address, which contains the whole state of a view. A copied address restores it, below any prefix.
  *
  *     #/runs/5d41402abc4b2a769e07?flows=app,bic&from=2.5
  *       path: ["runs", "5d41..."]  query: "flows=app,bic&from=2.5"
@@ -25,14 +24,14 @@ export function useRoute(): Route {
   return useStore(route);
 }
 
-/** Go to a view; `replace` where Back should not lead to what was shown before. */
+/** Goes to a view; with `replace`, Back does not return to the view before. */
 export function go(link: string, { replace = false }: { replace?: boolean } = {}): void {
   if (replace) window.history.replaceState(null, "", link);
   else window.history.pushState(null, "", link);
   readAgain();
 }
 
-/** Change the query of the view that is shown now. */
+/** Changes the query of the current view. */
 export function replaceQuery(change: (query: string) => string, options: { replace: boolean }): void {
   const now = route.get();
   const query = change(now.query);

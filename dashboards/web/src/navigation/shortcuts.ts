@@ -1,11 +1,11 @@
-/** Keys that do something: `useShortcut("g r", "Go to runs", ...)`. The sheet that `?` shows lists those that are there now. */
+/** Keyboard shortcuts: `useShortcut("g r", "Go to runs", ...)`. `?` lists those that work now. */
 import { useEffect, useRef } from "react";
 import { Store, useStore } from "../store";
 
 export interface Shortcut {
   /** One key, or two pressed one after the other: `c`, `g r`, `Escape`, `mod+Enter` (Control, or Command on a Mac). */
   keys: string;
-  /** What it does, as the sheet says it. */
+  /** Its description in the list. */
   about: string;
   group: string;
   act: () => void;
@@ -21,7 +21,7 @@ export function useShortcuts(): readonly Shortcut[] {
   return useStore(shortcuts);
 }
 
-/** There for as long as the component is. The one that came last wins where two want the same keys. */
+/** Registers a shortcut while the component is mounted. If two have the same keys, the later one wins. */
 export function useShortcut(
   keys: string,
   about: string,
@@ -45,7 +45,7 @@ export function spelled(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey"
   return (event.ctrlKey || event.metaKey ? "mod+" : "") + (event.altKey ? "alt+" : "") + event.key;
 }
 
-/** Which shortcut a key completes, after the one before it. */
+/** The shortcut that a key completes, after the key before it. */
 export function meant(all: readonly Shortcut[], before: string, key: string): Shortcut | undefined {
   return (
     all.findLast((one) => before !== "" && one.keys === `${before} ${key}`) ?? all.findLast((one) => one.keys === key)
@@ -55,7 +55,7 @@ export function meant(all: readonly Shortcut[], before: string, key: string): Sh
 function pressed(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return;
   const key = spelled(event);
-  // Who writes wants letters; a dialog has its own keys.
+  // Text fields take letters; a dialog has its own keys.
   if (isWriting(event.target) && !key.startsWith("mod+")) return;
   if (document.querySelector("dialog[open]") !== null) return;
   const before = Date.now() - firstAt < SEQUENCE_MS ? first : "";

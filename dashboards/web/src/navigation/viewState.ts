@@ -5,7 +5,7 @@
  *     const [view, setView] = useViewState(VIEW);      view.flows: readonly string[]
  *     setView({ flows: ["app"], log: true });          `{ push: true }` where Back should undo it
  *
- * Define the keys outside of the component.
+ * Define the keys outside the component.
  */
 import { useCallback, useMemo } from "react";
 import { type Codec, readView, type ViewOf, writeView } from "./codecs";
@@ -13,7 +13,7 @@ import { replaceQuery, useRoute } from "./route";
 
 export * from "./codecs";
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever type each codec has
+// biome-ignore lint/suspicious/noExplicitAny: each codec has its own type
 export function useViewState<K extends Record<string, Codec<any>>>(
   keys: K,
 ): [ViewOf<K>, (change: Partial<ViewOf<K>>, options?: { push?: boolean }) => void] {

@@ -2,7 +2,7 @@
 import { type ComponentType, useEffect, useState } from "react";
 import { onceReturned, unreachable } from "../api/connection";
 import { Problem } from "../api/problem";
-import { askWhichPage, outdated } from "../api/upgrade";
+import { checkVersion, outdated } from "../api/upgrade";
 import { Waiting } from "../parts/Waiting";
 
 export type Load<P> = () => Promise<{ default: ComponentType<P> }>;
@@ -52,7 +52,7 @@ async function retryWhileAway<P>(load: Load<P>): ReturnType<Load<P>> {
 
 async function isReachable(): Promise<boolean> {
   try {
-    await askWhichPage();
+    await checkVersion();
     return true;
   } catch {
     unreachable();

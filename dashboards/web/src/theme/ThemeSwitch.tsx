@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. */
+/** The choice of the theme: light, dark, or that of the system. */
 import { Segments } from "../parts/Segments";
 import { type Choice, chooseTheme, useThemeChoice } from "./theme";
 

@@ -1,4 +1,4 @@
-/** Colours as numbers, for tests: contrast after WCAG 2, and distance in OKLab as people with a colour vision see it. */
+/** Colour computations: contrast (WCAG 2), and distance in OKLab for each kind of colour vision. */
 
 export type Vision = "normal" | "protan" | "deutan" | "tritan";
 type Triple = readonly [number, number, number];

@@ -1,13 +1,12 @@
-/**
- * Colours of flows, after Okabe and Ito: eight that people with any kind of colour vision tell apart, each at least 3:1 against
- * the ground of its theme (palette.test.ts measures both); then the same eight with dashes.
+/** Colours of flows, after Okabe and Ito: eight that every kind of colour vision distinguishes, each with a contrast of at least
+ * 3:1 to the background of its theme (palette.test.ts measures both); then the same eight with dashes.
  */
 export type Dash = readonly number[];
 
 export interface FlowStyle {
   /** For a canvas. */
   colour: string;
-  /** For CSS and SVG: follows the theme by itself. */
+  /** For CSS and SVG: follows the theme. */
   variable: string;
   /** Lengths of dashes and gaps in pixels; empty for a solid line. */
   dash: Dash;
@@ -23,9 +22,8 @@ export const DASHES: readonly Dash[] = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 2
 
 export const COLOURS = PALETTE.light.length;
 
-/**
- * How the flow at this place among its run's flows is drawn, everywhere. `patterned`: dashes from the first flow on, for those
- * who would rather not go by colour.
+/** The style of a flow by its position among the flows of its run. `patterned`: dashes from the first flow on, for users who do
+ * not rely on colour.
  */
 export function flowStyle(place: number, theme: keyof typeof PALETTE, patterned = false): FlowStyle {
   const colour = place % COLOURS;
@@ -34,7 +32,7 @@ export function flowStyle(place: number, theme: keyof typeof PALETTE, patterned 
   return { colour: PALETTE[theme][colour] ?? PALETTE[theme][0], variable: `var(--flow-${colour})`, dash };
 }
 
-/** Put the colours where CSS finds them. */
+/** Sets the colours as CSS variables. */
 export function applyPalette(theme: keyof typeof PALETTE): void {
   PALETTE[theme].forEach((colour, place) => {
     document.documentElement.style.setProperty(`--flow-${place}`, colour);

@@ -1,4 +1,4 @@
-/** Dark, light, or as the system has it: the choice is kept in the browser, the colours are in theme.css. */
+/** The theme: dark, light, or that of the system. The browser stores the choice; theme.css has the colours. */
 
 import { Store, useStore } from "../store";
 import { applyPalette } from "./palette";
@@ -7,14 +7,14 @@ export const CHOICES = ["system", "light", "dark"] as const;
 export type Choice = (typeof CHOICES)[number];
 export type Theme = "light" | "dark";
 
-const KEPT = "longhaul.theme";
+const STORAGE_KEY = "longhaul.theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-const choice = new Store<Choice>(kept());
+const choice = new Store<Choice>(storedChoice());
 const theme = new Store<Theme>(themeOf(choice.get()));
 
-function kept(): Choice {
-  const written = window.localStorage.getItem(KEPT);
+function storedChoice(): Choice {
+  const written = window.localStorage.getItem(STORAGE_KEY);
   return CHOICES.find((one) => one === written) ?? "system";
 }
 
@@ -29,14 +29,14 @@ function apply(): void {
   theme.set(now);
 }
 
-/** Before anything is drawn. */
+/** Call it before anything is drawn. */
 export function startTheme(): void {
   apply();
   dark.addEventListener("change", apply);
 }
 
 export function chooseTheme(chosen: Choice): void {
-  window.localStorage.setItem(KEPT, chosen);
+  window.localStorage.setItem(STORAGE_KEY, chosen);
   choice.set(chosen);
   apply();
 }
@@ -45,12 +45,12 @@ export function useThemeChoice(): Choice {
   return useStore(choice);
 }
 
-/** The theme that is shown; what draws on a canvas draws again when it changes. */
+/** The current theme; canvases are drawn again when it changes. */
 export function useTheme(): Theme {
   return useStore(theme);
 }
 
-/** The colour that a token of theme.css has now, for canvases: `colourOf("--line")`. */
+/** The current colour of a token of theme.css, for canvases: `colourOf("--line")`. */
 export function colourOf(token: `--${string}`): string {
   const probe = document.createElement("i");
   probe.style.color = `var(${token})`;

@@ -1,4 +1,4 @@
-/** Launch: what would happen, whether it can, and the button that makes it happen. Always in sight. */
+/** The launch bar, always in sight: errors or the cost of the experiment, and the Launch button. */
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
@@ -14,11 +14,11 @@ import type { Location } from "./yamlText";
 
 interface Props {
   looked: Looked;
-  /** How many mistakes the text has that no service need be asked about. */
+  /** The number of errors in the text that the page itself finds. */
   faults: number;
   onShow: (location: Location) => void;
   launching: Launching;
-  /** Whether another experiment is about to take the place of this one. */
+  /** Whether another experiment is being loaded into the editor. */
   coming: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Launching {
   error: unknown;
 }
 
-/** Submit what is asked for; the same text pressed twice is one experiment. */
+/** Submits the experiment; launching the same text twice gives one experiment. */
 export function useLaunch(asked: Asked | null, allowed: boolean): Launching {
   const key = useRef({ of: "", is: "" });
   const submit = useMutation({
@@ -57,16 +57,16 @@ export function LaunchBar({ looked, faults, coming, onShow, launching }: Props) 
   const first = fresh ? mistakes[0] : undefined;
   return (
     <div className={styles.bar}>
-      <div className={styles.said} role="status">
+      <div className={styles.status} role="status">
         {wrong > 0 ? (
           <button type="button" className={styles.wrong} onClick={() => onShow(first?.location ?? [])}>
-            {wrong === 1 ? "1 mistake" : `${wrong} mistakes`}
+            {wrong === 1 ? "1 error" : `${wrong} errors`}
             {first && `: ${first.location.length > 0 ? `${first.location.join(".")}: ` : ""}${first.message}`}
           </button>
         ) : trouble ? (
           <span className={styles.wrong}>{trouble.detail || trouble.title}</span>
         ) : (
-          preview && <Prospect preview={preview} fresh={fresh} />
+          preview && <Cost preview={preview} fresh={fresh} />
         )}
       </div>
       {may ? (
@@ -81,7 +81,7 @@ export function LaunchBar({ looked, faults, coming, onShow, launching }: Props) 
           <kbd className={styles.kbd}>Ctrl ⏎</kbd>
         </Button>
       ) : (
-        <span className={styles.said}>Your token may look, not launch.</span>
+        <span className={styles.status}>Your token may read but not launch experiments.</span>
       )}
       {launching.error !== null && launching.error !== undefined && <Refused error={launching.error} />}
     </div>
@@ -93,17 +93,17 @@ function Refused({ error }: { error: unknown }) {
   if (away === error) return null;
   return (
     <div className={styles.refused}>
-      <ErrorNote error={error} action={<Button onClick={() => setAway(error)}>Dismiss</Button>} />
+      <ErrorNote error={error} action={<Button onClick={() => setAway(error)}>Close</Button>} />
     </div>
   );
 }
 
-/** What pressing it would do. */
-function Prospect({ preview, fresh }: { preview: Preview; fresh: boolean }) {
+/** The cost of the launch, or what is missing for it. */
+function Cost({ preview, fresh }: { preview: Preview; fresh: boolean }) {
   if (preview.missing.length > 0) {
     return (
       <span className={styles.wrong}>
-        It cannot run there: {preview.missing.map((one) => `${one.piece} is missing (${one.remedy})`).join("; ")}
+        This backend is not ready: {preview.missing.map((one) => `${one.piece} is missing (${one.remedy})`).join("; ")}
       </span>
     );
   }
@@ -111,7 +111,7 @@ function Prospect({ preview, fresh }: { preview: Preview; fresh: boolean }) {
   const seconds = (preview.wall_estimate_s * (runs - (kept ?? 0))) / runs / Math.max(1, Math.min(preview.slots, runs));
   const parts = [
     `${count(runs)} ${runs === 1 ? "run" : "runs"}`,
-    kept === runs ? "known already: the results are there at once" : kept ? `${count(kept)} of them known already` : "",
+    kept === runs ? "kept already: the results appear at once" : kept ? `${count(kept)} of them kept already` : "",
     kept === runs ? "" : `about ${about(seconds)}`,
   ];
   return <span data-fresh={fresh}>{parts.filter(Boolean).join(" · ")}</span>;

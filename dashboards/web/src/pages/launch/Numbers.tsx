@@ -1,4 +1,4 @@
-/** What the experiment comes to: the numbers of its first run, its cost, and what is odd about it. */
+/** The numbers of the first run, the cost of the experiment, and notes on it. */
 import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
 import { bdp, count, digits, duration, packets, rate, size, wait } from "../../units";
@@ -26,11 +26,15 @@ export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }
       packets(numbers.buffer_packets),
       `${bdp(numbers.buffer_bdp)}, ${duration(Number((numbers.buffer_us * US).toPrecision(3)))} when full`,
     ],
-    ["Slow start", duration(numbers.slow_start_us * US), "about, to fill the path"],
-    ["Packets", count(numbers.data_packets), "a run, at most"],
-    ["A run takes", about(numbers.wall_s), `for ${wait(numbers.duration_us * US)}, in ${digits(numbers.memory_mb)} MB`],
+    ["Slow start", duration(numbers.slow_start_us * US), "approximate time to fill the path"],
+    ["Packets", count(numbers.data_packets), "at most, per run"],
     [
-      "Together",
+      "Time per run",
+      about(numbers.wall_s),
+      `for ${wait(numbers.duration_us * US)}, in ${digits(numbers.memory_mb)} MB`,
+    ],
+    [
+      "Total time",
       about(preview.wall_estimate_s / Math.max(1, Math.min(preview.slots, preview.runs))),
       `${count(preview.runs)} ${preview.runs === 1 ? "run" : "runs"}, ${preview.slots} at a time`,
     ],
@@ -53,7 +57,7 @@ export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }
   );
 }
 
-/** An estimate has two digits. */
+/** An estimate, with two digits. */
 export function about(seconds: number): string {
   return wait(Number(seconds.toPrecision(2)));
 }

@@ -1,4 +1,4 @@
-/** Experiments that come with the lab: searched by any word, chosen with the arrows, and put in the place of the draft. */
+/** The shipped experiments: search, choose with the arrow keys, and replace the draft. */
 import { type KeyboardEvent, useState } from "react";
 import { problemOf } from "../../api/problem";
 import { Dialog } from "../../parts/Dialog";
@@ -31,7 +31,7 @@ export function Presets({ onClose }: { onClose: () => void }) {
       event.preventDefault();
       setPlace(Math.max(0, Math.min(found.length - 1, place + by)));
     } else if (event.key === "Escape") {
-      // The browser would only empty the search.
+      // The browser itself would only clear the search.
       event.preventDefault();
       onClose();
     } else if (event.key === "Enter") {
@@ -40,11 +40,11 @@ export function Presets({ onClose }: { onClose: () => void }) {
     }
   };
   return (
-    <Dialog title="Start from an experiment that is there" onClose={onClose}>
+    <Dialog title="Presets" onClose={onClose}>
       <input
         type="search"
         className={styles.search}
-        placeholder="Search names, papers and what they show"
+        placeholder="Search names, papers and descriptions"
         aria-label="Search experiments"
         role="combobox"
         aria-expanded="true"
@@ -66,7 +66,8 @@ export function Presets({ onClose }: { onClose: () => void }) {
         ))}
         {experiments.length > 0 && found.length === 0 && (
           <p className={styles.none}>
-            None has all of these words. Take one that is near, as <code>demo</code>, and change its path in the form.
+            No preset contains all of these words. Choose a similar one, such as <code>demo</code>, and change its path
+            in the form.
           </p>
         )}
       </div>
@@ -101,7 +102,7 @@ function idOf(row: Row): string {
   return `preset-${row.experiment.replaceAll("/", "-")}`;
 }
 
-/** Those that have every word, in their name or in what they show; what comes with a name that begins so first. */
+/** Presets with every word in their name or description; names that begin with the search come first. */
 export function matching(rows: readonly Row[], sought: string): readonly Row[] {
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const whole = words.join(" ");

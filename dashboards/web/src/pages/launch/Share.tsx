@@ -1,4 +1,4 @@
-/** A link that carries the draft; and what a link brought: a draft, the name of an experiment that comes with the lab, or one that was launched. */
+/** Links to Launch: one that contains the draft, and the loading of a draft, a shipped experiment or a launched one from a link. */
 import { type ReactNode, useEffect, useState } from "react";
 import { problemOf } from "../../api/problem";
 import { linkTo } from "../../navigation/route";
@@ -11,61 +11,61 @@ import { fileOf } from "./catalogue";
 import { type Draft, draft, FIRST, packed, replaceDraft, replaced, unpacked } from "./draft";
 
 const ARRIVAL = { draft: text(), from: text(), again: text() };
-const SAID_MS = 2500;
+const CONFIRMED_MS = 2500;
 
 export function Share() {
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const before = useStore(replaced);
   useEffect(() => {
-    if (said === "") return;
-    const timer = window.setTimeout(() => setSaid(""), SAID_MS);
+    if (message === "") return;
+    const timer = window.setTimeout(() => setMessage(""), CONFIRMED_MS);
     return () => window.clearTimeout(timer);
-  }, [said]);
+  }, [message]);
   const copy = async (): Promise<void> => {
     const link = linkTo(["launch"], writeView(ARRIVAL, { draft: await packed(draft.get()) }));
     const address = new URL(link, window.location.href).href;
     try {
       await navigator.clipboard.writeText(address);
-      setSaid("Copied");
+      setMessage("Copied");
     } catch {
-      // Where the clipboard is closed, the address bar has it.
+      // Without access to the clipboard, put the link into the address bar.
       window.history.replaceState(null, "", link);
-      setSaid("It is in the address bar");
+      setMessage("The link is in the address bar");
     }
   };
-  const back = (): void => {
+  const restore = (): void => {
     if (before !== null) draft.set(before);
     replaced.set(null);
   };
   return (
     <>
       {before !== null && (
-        <Button kind="quiet" onClick={back}>
-          Bring back what was here
+        <Button kind="quiet" onClick={restore}>
+          Restore previous draft
         </Button>
       )}
       <Button onClick={() => void copy()}>
-        <span aria-live="polite">{said || "Copy link"}</span>
+        <span aria-live="polite">{message || "Copy link"}</span>
       </Button>
     </>
   );
 }
 
 interface Arrival {
-  /** Whether another experiment is about to take the place of this one, which nobody means to launch then. */
+  /** Whether another experiment is being loaded, so that the current one must not be launched. */
   coming: boolean;
   trouble: ReactNode;
 }
 
-/** Take in what the address carries, once; what went wrong with that. */
+/** Loads the experiment that the address names, once, and shows an error of that. */
 export function useArrival(): Arrival {
   const [arrival, setArrival] = useViewState(ARRIVAL);
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
-    const carried = carriedBy(arrival);
-    if (carried === null) return;
+    const requested = requestedBy(arrival);
+    if (requested === null) return;
     let left = false;
-    carried.then(
+    requested.then(
       (found) => {
         if (left) return;
         replaceDraft(found);
@@ -79,14 +79,16 @@ export function useArrival(): Arrival {
     };
   }, [arrival, setArrival]);
   return {
-    coming: error === null && Object.values(arrival).some((carried) => carried !== ""),
+    coming: error === null && Object.values(arrival).some((requested) => requested !== ""),
     trouble: error !== null && <ErrorNote error={problemOf(error)} />,
   };
 }
 
-function carriedBy({ draft, from, again }: { draft: string; from: string; again: string }): Promise<Draft> | null {
+function requestedBy({ draft, from, again }: { draft: string; from: string; again: string }): Promise<Draft> | null {
   if (draft !== "") {
-    return unpacked(draft).then((found) => found ?? Promise.reject(new Error("The link carries no experiment.")));
+    return unpacked(draft).then(
+      (found) => found ?? Promise.reject(new Error("The link contains no valid experiment.")),
+    );
   }
   if (from !== "") return fileOf(from).then((text) => ({ ...FIRST, text }));
   return again === "" ? null : againOf(again);

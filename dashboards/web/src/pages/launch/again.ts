@@ -1,4 +1,4 @@
-/** An experiment that was launched, as one would write it to launch another: without what would be so by itself. */
+/** The text of a launched experiment for another launch, without values that equal the defaults. */
 import { answered, api } from "../../api/client";
 import { queries } from "../../api/queries";
 import { schemaOf } from "./catalogue";
@@ -19,10 +19,10 @@ export async function againOf(id: string): Promise<Draft> {
   return read({ ...found.asked, text }) ?? { ...FIRST, text };
 }
 
-/** Field by field, each in the form that the text has for it: path.rtt, sweep.path.rtt. */
+/** The fields with their paths as the text writes them: path.rtt, sweep.path.rtt. */
 function fieldsIn(spec: Value): [Location, Value][] {
   return entriesOf(spec).flatMap(([key, value]): [Location, Value][] => {
     const within = entriesOf(value);
-    return within.length > 0 ? within.map(([name, held]) => [[key, name], held]) : [[[key], value]];
+    return within.length > 0 ? within.map(([name, inner]) => [[key, name], inner]) : [[[key], value]];
   });
 }

@@ -1,4 +1,4 @@
-/** What an experiment may name, as this page needs it: rows of the catalogue, the schema, where runs can happen. */
+/** Rows of the catalogue, the schema, and the backends, as this page needs them. */
 import { queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
@@ -10,7 +10,7 @@ export interface Parameter {
   low: string;
   high: string;
   about: string;
-  /** Of a congestion control's: what it counts, and whose it is. */
+  /** For a parameter of a congestion control: its unit, and whether it belongs to the module or to a flow. */
   unit?: string;
   of?: "module" | "flow";
 }
@@ -42,7 +42,7 @@ export function useSchema(): Schema | null {
 
 export type Place = Schemas["Place"];
 
-/** Asked again now and then: what is missing may have been brought. */
+/** Refreshed now and then, because missing pieces may have been installed. */
 export function usePlaces(kernel: Kernel | null): UseQueryResult<Place[], Error> {
   return useQuery({
     queryKey: ["catalogue", "places", kernel],
@@ -56,7 +56,7 @@ export async function fileOf(name: string): Promise<string> {
   return (await answered(asking)) as unknown as string;
 }
 
-/** The row of a congestion control by its name or another name for it. */
+/** The row of a congestion control, by its name or an alias. */
 export function controlOf(names: Names, cc: unknown): Names["modules"][number] | undefined {
   return names.modules.find((one) => one.cc === cc || one.also.split(", ").includes(String(cc)));
 }

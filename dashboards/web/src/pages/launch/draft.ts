@@ -1,4 +1,4 @@
-/** What is being written: kept in the browser until it is launched, and carried by a link to whoever is to see it. */
+/** The draft of an experiment: stored in the browser until it is launched, and shared by a link that contains it. */
 import { BASE } from "../../api/address";
 import type { Backend } from "../../data/runList";
 import { Store, useStore } from "../../store";
@@ -13,7 +13,7 @@ export interface Draft {
 }
 
 export const FIRST: Draft = {
-  text: `# Form and text are one experiment: whatever is changed in one is changed in the other.
+  text: `# Form and text show the same experiment: a change in one appears in the other.
 experiment: my-experiment
 about: One flow on a long path.
 path:
@@ -31,18 +31,18 @@ warmup: 2 s
   hosts: [],
 };
 
-// A service under another prefix is another lab.
+// A service below another prefix is another lab.
 const KEPT = `longhaul.draft${BASE}`;
 
 export const draft = new Store<Draft>(kept());
-/** What was there before something took its place as a whole. */
+/** The draft before it was replaced. */
 export const replaced = new Store<Draft | null>(null);
 
 draft.subscribe(() => {
   try {
     window.localStorage.setItem(KEPT, JSON.stringify(draft.get()));
   } catch {
-    // No room, or not allowed: the draft lives as long as the page.
+    // Without storage the draft lives as long as the page.
   }
 });
 
@@ -54,7 +54,7 @@ export function change(part: Partial<Draft>): void {
   draft.set({ ...draft.get(), ...part });
 }
 
-/** Put another experiment in the place of the draft, which can be brought back. */
+/** Replaces the draft, and keeps the previous one to restore. */
 export function replaceDraft(next: Draft): void {
   const before = draft.get();
   if (before.text !== next.text) replaced.set(before.text === FIRST.text ? null : before);
@@ -69,22 +69,22 @@ function kept(): Draft {
   }
 }
 
-/** A draft that somebody else, or an earlier version of this page, wrote. */
+/** Parses a draft that may come from another user or an earlier version of the page. */
 export function read(found: unknown): Draft | null {
   if (typeof found !== "object" || found === null) return null;
-  const said = found as Record<string, unknown>;
-  if (typeof said.text !== "string") return null;
+  const fields = found as Record<string, unknown>;
+  if (typeof fields.text !== "string") return null;
   return {
-    text: said.text,
-    // One that this service does not have it refuses, and says which it has.
-    backend: typeof said.backend === "string" ? (said.backend as Backend) : "sandbox",
-    where: said.where === "guest" || said.where === "host" ? said.where : null,
-    clock: said.clock === "virtual" || said.clock === "real" ? said.clock : null,
-    hosts: Array.isArray(said.hosts) ? said.hosts.filter((name) => typeof name === "string") : [],
+    text: fields.text,
+    // The service refuses an unknown backend and lists the known ones.
+    backend: typeof fields.backend === "string" ? (fields.backend as Backend) : "sandbox",
+    where: fields.where === "guest" || fields.where === "host" ? fields.where : null,
+    clock: fields.clock === "virtual" || fields.clock === "real" ? fields.clock : null,
+    hosts: Array.isArray(fields.hosts) ? fields.hosts.filter((name) => typeof name === "string") : [],
   };
 }
 
-/** A draft as a word of an address: deflated, in letters that addresses may have. */
+/** A draft as a word of an address: deflated, in base64url. */
 export async function packed(one: Draft): Promise<string> {
   const stream = new Blob([JSON.stringify(one)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -92,7 +92,7 @@ export async function packed(one: Draft): Promise<string> {
   return letters.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Null where the word is no draft, or would be larger than any experiment may be. */
+/** The draft in a word; null if it is none, or larger than an experiment may be. */
 export async function unpacked(word: string): Promise<Draft | null> {
   try {
     const letters = atob(word.replaceAll("-", "+").replaceAll("_", "/"));

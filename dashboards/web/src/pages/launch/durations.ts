@@ -1,4 +1,4 @@
-/** Durations as an experiment writes them, in seconds and back; steps that people count in. */
+/** Durations of an experiment's text in seconds and back, and round steps. */
 
 const UNITS: Readonly<Record<string, number>> = {
   ns: 1e-9,
@@ -12,7 +12,7 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 const WRITTEN = /^\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*([a-zµ]+)\s*$/i;
 
-/** "40 ms" -> 0.04; null where it is no duration. */
+/** "40 ms" -> 0.04; null if it is not a duration. */
 export function seconds(written: unknown): number | null {
   const match = typeof written === "string" ? WRITTEN.exec(written) : null;
   const unit = match && UNITS[match[2]?.toLowerCase() ?? ""];
@@ -26,7 +26,7 @@ export function written(value: number): string {
   return `${Number((value * factor).toFixed(6))} ${unit}`;
 }
 
-/** The largest of 1, 2, 5 times a power of ten that is not above a length. */
+/** The largest of 1, 2, 5 times a power of ten that does not exceed a length. */
 export function step(length: number): number {
   if (!(length > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(length));
@@ -34,12 +34,12 @@ export function step(length: number): number {
   return Number(((digit >= 5 ? 5 : digit >= 2 ? 2 : 1) * power).toPrecision(3));
 }
 
-/** Nearest whole number of steps. */
+/** Rounds to a whole number of steps. */
 export function snapped(value: number, unit: number): number {
   return Number((Math.round(value / unit) * unit).toPrecision(9));
 }
 
-/** Marks of an axis from 0 to a length, about as many as asked for. */
+/** Ticks of an axis from 0 to a length, about as many as requested. */
 export function ticks(length: number, about = 8): number[] {
   if (!(length > 0)) return [0];
   const unit = step(length / Math.max(1, about / 2));

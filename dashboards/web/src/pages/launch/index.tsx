@@ -1,4 +1,4 @@
-/** Launch: an experiment is written as a form and as text, seen as a picture and as numbers, and started. */
+/** Launch: an experiment as a form and as text, with its path diagram, timeline and numbers. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useMay } from "../../api/session";
 import { useShortcut } from "../../navigation/shortcuts";
@@ -103,7 +103,7 @@ export default function Launch() {
         </div>
         <div className={styles.side}>
           <div className={styles.pictureColumn}>
-            <Panel title="Picture">
+            <Panel title="Path diagram">
               <div className={styles.drawn}>
                 {preview ? (
                   <Drawing drawing={preview.drawing} fresh={fresh && mistakes.length === 0} />
@@ -112,7 +112,7 @@ export default function Launch() {
                 )}
               </div>
             </Panel>
-            <Panel title="Time line">
+            <Panel title="Timeline">
               <Timeline />
             </Panel>
             {preview ? (
@@ -139,7 +139,7 @@ export default function Launch() {
   );
 }
 
-/** While a line is half written the form and the time line show what was there before it, rather than nothing. */
+/** While a line is incomplete, the form and the timeline show the last valid text. */
 function useLastReadable(parsed: Parsed): Parsed["data"] {
   const last = useRef<Parsed["data"]>(null);
   useEffect(() => {
@@ -148,12 +148,12 @@ function useLastReadable(parsed: Parsed): Parsed["data"] {
   return parsed.data ?? last.current;
 }
 
-/** In the place of what only a sound experiment has. */
+/** The placeholder for content that needs a valid experiment. */
 function Later({ wrong, height }: { wrong: boolean; height: string }) {
   if (!wrong) return <Waiting height={height} />;
   return (
     <p className={styles.later} style={{ minHeight: height }}>
-      It appears as soon as the mistakes are mended.
+      Correct the errors to see it.
     </p>
   );
 }

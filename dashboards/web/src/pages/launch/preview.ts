@@ -1,4 +1,4 @@
-/** What the service makes of the draft, asked while one writes: a moment after the last key, and never twice at a time. */
+/** The service's preview of the draft, requested a moment after the last key, one request at a time. */
 import { useEffect, useState } from "react";
 import { api, type Schemas } from "../../api/client";
 import { Problem, problemOf } from "../../api/problem";
@@ -9,10 +9,10 @@ export type Preview = Schemas["Preview"];
 export type Asked = Schemas["AskedFor"];
 
 export interface Looked {
-  /** The last one there was: of what is asked for now where `fresh`. */
+  /** The last preview; `fresh` if it belongs to the current draft. */
   preview: Preview | null;
   mistakes: readonly Mistake[];
-  /** What stands in the way that is nobody's mistake: no answer, too many questions. */
+  /** A failure that is not an error of the draft: no response, or too many requests. */
   trouble: Problem | null;
   fresh: boolean;
 }
@@ -21,12 +21,12 @@ const PATIENCE_MS = 180;
 const AGAIN_MS = 3000;
 const NOTHING: Looked = { preview: null, mistakes: [], trouble: null, fresh: false };
 
-/** `asked` null: there is nothing that could be asked about. */
+/** `asked` is null while the draft cannot be submitted. */
 export function usePreview(asked: Asked | null, data: Parsed["data"]): Looked {
   const [looked, setLooked] = useState(NOTHING);
   const [answeredFor, setAnsweredFor] = useState("");
   const question = asked === null ? "" : JSON.stringify(asked);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the question says all that the data do
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the question contains the data
   useEffect(() => {
     if (question === "") return;
     const cancel = new AbortController();

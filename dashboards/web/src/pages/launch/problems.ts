@@ -1,42 +1,44 @@
-/** Mistakes with their places: the service names each field; what it says of a whole plan is placed by its subject, as far as that is one. */
+/** Errors with their locations: the service names the field; an error of the whole plan is located by its subject, if possible. */
 import { type Location, type Parsed, type Value, valueAt } from "./yamlText";
 
 export interface Mistake {
-  /** Empty: of the whole. */
+  /** Empty for the whole experiment. */
   location: Location;
   message: string;
   nearest: string | null;
 }
 
 export function mistakesOf(body: unknown, data: Parsed["data"]): Mistake[] {
-  const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
-  const fields = Array.isArray(said.fields) ? said.fields.flatMap(mistakeOf) : [];
+  const fault = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  const fields = Array.isArray(fault.fields) ? fault.fields.flatMap(mistakeOf) : [];
   if (fields.length > 0) return fields;
-  const lines = Array.isArray(said.problems) && said.problems.length > 0 ? said.problems.map(String) : null;
-  const what = [said.what, said.hint].filter((one) => typeof one === "string" && one !== "").join("; ");
-  const location = locationOf(String(said.subject ?? ""), data);
-  return (lines ?? [what || String(said.detail ?? said.title ?? "The service refuses this.")]).map((message) => ({
-    location,
-    message,
-    nearest: null,
-  }));
+  const lines = Array.isArray(fault.problems) && fault.problems.length > 0 ? fault.problems.map(String) : null;
+  const what = [fault.what, fault.hint].filter((one) => typeof one === "string" && one !== "").join("; ");
+  const location = locationOf(String(fault.subject ?? ""), data);
+  return (lines ?? [what || String(fault.detail ?? fault.title ?? "The service refused the experiment.")]).map(
+    (message) => ({
+      location,
+      message,
+      nearest: null,
+    }),
+  );
 }
 
 function mistakeOf(field: unknown): Mistake[] {
-  const said = field as { location?: unknown; what?: unknown; nearest?: unknown };
-  if (!Array.isArray(said.location)) return [];
-  const location = said.location.filter((key) => typeof key === "string" || typeof key === "number");
-  const nearest = typeof said.nearest === "string" ? said.nearest : null;
-  return [{ location, message: spoken(String(said.what ?? "")), nearest }];
+  const fault = field as { location?: unknown; what?: unknown; nearest?: unknown };
+  if (!Array.isArray(fault.location)) return [];
+  const location = fault.location.filter((key) => typeof key === "string" || typeof key === "number");
+  const nearest = typeof fault.nearest === "string" ? fault.nearest : null;
+  return [{ location, message: spoken(String(fault.what ?? "")), nearest }];
 }
 
-/** As a sentence begins; what is nearest has a button of its own. */
+/** With a capital letter, and without the suggestion, which has a button. */
 function spoken(what: string): string {
   const text = what.replace(/, nearest: \S+$/, "");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The place of `flows.app.sender`, or of a point of the sweep; the whole where it is neither. */
+/** The location of `flows.app.sender`, or of a point of the sweep; otherwise the whole experiment. */
 export function locationOf(subject: string, data: Parsed["data"]): Location {
   if (/ at \S+=/.test(subject) && data?.sweep !== undefined) return ["sweep"];
   const location: (string | number)[] = [];
@@ -53,7 +55,7 @@ export function locationOf(subject: string, data: Parsed["data"]): Location {
   return location;
 }
 
-/** What is said of a field, or of something below it. */
+/** The error of a field, or of a field below it. */
 export function mistakeAt(
   mistakes: readonly Mistake[],
   location: Location,

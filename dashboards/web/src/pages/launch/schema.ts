@@ -1,8 +1,8 @@
-/** The JSON Schema of an experiment, followed along a path: which fields there are, and what each may hold. */
+/** The JSON Schema of an experiment, followed along a path: fields and their allowed values. */
 import type { paths } from "../../api/schema.gen";
 import type { Location, Value } from "./yamlText";
 
-/** What a field makes of a flow that has it: its kind, its name, and a value to begin with. */
+/** A kind of traffic: its field, its name, and an initial value. */
 export interface Traffic {
   kind: string;
   name: string;
@@ -25,27 +25,27 @@ export interface Schema {
   maximum?: number;
   $ref?: string;
   $defs?: Readonly<Record<string, Schema>>;
-  /** rate, duration, size, share, buffer, ...: what kind of quantity a text holds. */
+  /** The quantity of a text: rate, duration, size, share, buffer, ... */
   "x-quantity"?: string;
-  /** Which part of the catalogue lists the names that are allowed. */
+  /** The part of the catalogue that lists the allowed names. */
   "x-catalogue"?: string;
-  /** Of a flow: the fields that make it something else than bulk TCP. */
+  /** For a flow: the fields that make it other traffic than bulk TCP. */
   "x-traffic"?: Readonly<Record<string, Traffic>>;
 }
 
-/** A schema without detours: references followed, "or nothing" left out; what is said beside those is kept. */
+/** A schema with references resolved and "or null" removed; other keywords are kept. */
 export function plain(root: Schema, schema: Schema): Schema {
-  const { $ref, anyOf, ...said } = schema;
+  const { $ref, anyOf, ...keywords } = schema;
   if ($ref !== undefined) {
     const found = root.$defs?.[$ref.replace("#/$defs/", "")];
-    return found ? { ...plain(root, found), ...said } : said;
+    return found ? { ...plain(root, found), ...keywords } : keywords;
   }
   if (anyOf === undefined) return schema;
   const real = anyOf.find((one) => one.type !== "null");
-  return real ? { ...plain(root, real), ...said } : said;
+  return real ? { ...plain(root, real), ...keywords } : keywords;
 }
 
-/** What stands at a place; null where the format has no such field. */
+/** The schema at a location; null if the format has no such field. */
 export function schemaAt(root: Schema, location: Location): Schema | null {
   let here: Schema | null = plain(root, root);
   for (const key of location) {
@@ -57,23 +57,23 @@ export function schemaAt(root: Schema, location: Location): Schema | null {
   return here;
 }
 
-/** The fields that make a flow something else than bulk TCP. */
+/** The fields that make a flow other traffic than bulk TCP. */
 export function trafficOf(root: Schema | null): Readonly<Record<string, Traffic>> {
   return (root && schemaAt(root, ["flows", 0])?.["x-traffic"]) ?? {};
 }
 
-/** Its fields in the order of the format. */
+/** The fields of an object, in the order of the format. */
 export function fieldsOf(root: Schema | null, location: Location): readonly string[] {
   const found = root && schemaAt(root, location);
   return Object.keys(found?.properties ?? {});
 }
 
-/** Those of them that hold a value of their own, not fields as a burst does: what a list of fields can offer. */
+/** The fields with a single value (a burst has fields), which a list of fields can offer. */
 export function singleFieldsOf(root: Schema | null, location: Location): readonly string[] {
   return fieldsOf(root, location).filter((name) => fieldsOf(root, [...location, name]).length === 0);
 }
 
-/** Every field that a sweep can vary, as people write its path: path.rtt, flows.app.cc. */
+/** Every field that a sweep can vary, by its path: path.rtt, flows.app.cc. */
 export function sweepable(root: Schema | null, flows: readonly string[]): string[] {
   const under = (at: Location, words: string): string[] =>
     fieldsOf(root, at)
@@ -97,20 +97,20 @@ export type Kernel = NonNullable<
   NonNullable<paths["/api/v1/catalogue/places"]["get"]["parameters"]["query"]>["kernel"]
 >;
 
-/** The kernel that is asked for, once it is one of those that an experiment may have. */
+/** The requested kernel, if an experiment may have it. */
 export function kernelOf(schema: Schema | null, asked: string): Kernel | null {
   const known = schema && schemaAt(schema, ["kernel"])?.enum;
   return known?.includes(asked) ? (asked as Kernel) : null;
 }
 
-/** The fields that say something: neither empty nor what the schema has for them anyway. */
+/** The fields that are neither empty nor equal to their default. */
 export function spare(value: Value, root: Schema, at: Location = []): Value {
   if (Array.isArray(value)) return value.map((one: Value, place) => spare(one, root, [...at, place]));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, held]) => !isEmpty(held) && !isSame(held, schemaAt(root, [...at, key])?.default))
-      .map(([key, held]) => [key, spare(held, root, [...at, key])]),
+      .filter(([key, inner]) => !isEmpty(inner) && !isSame(inner, schemaAt(root, [...at, key])?.default))
+      .map(([key, inner]) => [key, spare(inner, root, [...at, key])]),
   );
 }
 

@@ -1,6 +1,5 @@
-/**
- * The text of an experiment, which is the truth: read, and changed field by field. What a change does not touch stays as it was
- * written, comments and order too: a value is exchanged in its place; only what adds or removes a field lays the text out anew.
+/** The authoritative text of an experiment, read and edited field by field. An edit keeps everything else, including comments and
+ * order: a value is replaced in place; only adding or removing a field formats the text again.
  */
 import {
   type Document,
@@ -17,11 +16,11 @@ import {
   type YAMLMap,
 } from "yaml";
 
-/** Keys and positions, as the service tells them: ["flows", 0, "cc"]. */
+/** Keys and positions, as the service reports them: ["flows", 0, "cc"]. */
 export type Location = readonly (string | number)[];
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
-/** Something that is wrong with the text at a place, as offsets. */
+/** An error in the text, with its range as offsets. */
 export interface TextFault {
   from: number;
   to: number;
@@ -30,7 +29,7 @@ export interface TextFault {
 
 export interface Parsed {
   doc: Document.Parsed<ParsedNode>;
-  /** Null where the text is no mapping of fields. */
+  /** Null if the text is not a mapping of fields. */
   data: { readonly [key: string]: Value } | null;
   faults: readonly TextFault[];
 }
@@ -47,7 +46,7 @@ export function parseText(text: string): Parsed {
   if (faults.length > 0) return { doc, data: null, faults };
   const data = plain(doc);
   if (data === null) {
-    const message = "not an experiment: a mapping of fields is needed, as in `experiment: my-first`";
+    const message = "an experiment must be a mapping of fields, such as `experiment: my-first`";
     return { doc, data, faults: [{ from: 0, to: text.length, message }] };
   }
   return { doc, data, faults };
@@ -55,7 +54,7 @@ export function parseText(text: string): Parsed {
 
 function plain(doc: Document.Parsed): Parsed["data"] {
   try {
-    // The service reads no anchors; without aliases nothing can grow.
+    // The service refuses anchors; without aliases a short text cannot expand.
     const data: unknown = doc.toJS({ maxAliasCount: 0 });
     return typeof data === "object" && data !== null && !Array.isArray(data) ? (data as Parsed["data"]) : null;
   } catch {
@@ -63,7 +62,7 @@ function plain(doc: Document.Parsed): Parsed["data"] {
   }
 }
 
-/** What stands at a place; undefined where nothing does. */
+/** The value at a location; undefined without one. */
 export function valueAt(data: Value | undefined, location: Location): Value | undefined {
   let here: Value | undefined = data;
   for (const key of location) {
@@ -73,7 +72,7 @@ export function valueAt(data: Value | undefined, location: Location): Value | un
   return here;
 }
 
-/** The text with a value at a place. `order`: which keys come in which order, where a new one has to find its place. */
+/** The text with a value at a location. `order`: the order of keys, for the position of a new one. */
 export function withValue(text: string, location: Location, value: Value, order: readonly string[] = []): string {
   const { doc, faults } = parseText(text);
   if (faults.length > 0 && text.trim() !== "") return text;
@@ -83,7 +82,7 @@ export function withValue(text: string, location: Location, value: Value, order:
   return written(doc, text);
 }
 
-/** The text without what stands there, and without mappings that are empty after that. */
+/** The text without the value at a location, and without mappings that become empty. */
 export function without(text: string, location: Location): string {
   const { doc, faults } = parseText(text);
   if (faults.length > 0 || !doc.hasIn(location)) return text;
@@ -106,7 +105,7 @@ function exchanged(text: string, doc: Document, location: Location, node: Scalar
   return text.slice(0, from) + scalarText(value, isInFlow(doc, location)) + text.slice(to);
 }
 
-/** As YAML: inside of braces and brackets a comma needs quotes. */
+/** A value as YAML: in braces and brackets a comma needs quotes. */
 export function scalarText(value: Value, inFlow: boolean): string {
   const options = { lineWidth: 0 } as const;
   if (typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) return value.toExponential();
@@ -149,10 +148,10 @@ function insert(doc: Document, location: Location, node: Node, order: readonly s
   else (parent as YAMLMap).items.splice(after, 0, pair);
 }
 
-/** A flow, a change, an expectation is one line, as its neighbours are; so is a short list. */
+/** A flow, a change or an expectation is one line, like its neighbours; so is a short list. */
 function styled(doc: Document, location: Location, value: Value): Node {
   const node = doc.createNode(value);
-  // A share of packets is written as the field writes it: 1e-5.
+  // Small shares of packets are written as 1e-5.
   if (isScalar(node) && typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) node.format = "EXP";
   if (!isCollection(node)) return node;
   const siblings = doc.getIn(location.slice(0, -1), true);
@@ -169,7 +168,7 @@ function written(doc: Document, before: string): string {
   return doc.toString({ lineWidth: 0, flowCollectionPadding: false, indentSeq });
 }
 
-/** Where a field stands in the text: its value, or its key; where it is not there, the nearest field around it. */
+/** The range of a field's value or key in the text; for a missing field, that of the nearest field around it. */
 export function rangeOf(doc: Document, location: Location, part: "key" | "value" = "value"): TextRange {
   let here: unknown = doc.contents;
   let range: TextRange = { from: 0, to: 0 };
@@ -197,7 +196,7 @@ function rangeOfNode(node: unknown): TextRange | null {
   return range ? { from: range[0], to: range[1] } : null;
 }
 
-/** Of an item of a list, its first field. */
+/** For an item of a list, its first field. */
 function firstLine(range: TextRange | null, node: unknown): TextRange | null {
   const first = isMap(node) ? node.items[0] : undefined;
   const key = first && rangeOfNode(first.key);

@@ -1,6 +1,5 @@
-/**
- * The text of the experiment, to be written: CodeMirror, once it is there; whoever types before that types into a plain field. Its code is
- * asked for when there is a place for it on the page: on a phone that is when one turns to the text.
+/** The text editor: CodeMirror once it is loaded, before that a plain text field. Its code is loaded when the editor is visible:
+ * on a phone when the user switches to the text.
  */
 import { useEffect, useRef, useState } from "react";
 import type { EditorHandle } from "./codemirror";
@@ -14,7 +13,7 @@ interface Props {
   known: Known;
   onText: (text: string) => void;
   onLaunch: () => void;
-  /** A place to go to: another object, another jump. */
+  /** A position to go to; each new object is a new jump. */
   shown: { from: number; to: number } | null;
 }
 
@@ -42,11 +41,11 @@ export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
       });
       setReady(true);
     };
-    // What is not shown has no size.
+    // A hidden element has no size.
     const size = new ResizeObserver(([now]) => {
       if (!now?.contentRect.width) return;
       size.disconnect();
-      // Where it cannot be had, the plain field stays.
+      // If it cannot be loaded, the plain field stays.
       void import("./codemirror").then(open, () => undefined);
     });
     if (whole.current !== null) size.observe(whole.current);

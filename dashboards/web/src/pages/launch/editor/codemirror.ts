@@ -1,6 +1,5 @@
-/**
- * The editor itself, loaded when it is first shown. It lives in a shadow root: there its styles are sheets of their own, where a
- * page with a strict policy takes no style element.
+/** The editor itself, loaded when it is first shown. It is in a shadow root, where its styles are separate sheets, because the
+ * page's policy forbids style elements.
  */
 import {
   acceptCompletion,
@@ -26,7 +25,7 @@ import { look } from "./look";
 import { type Mark, marks, setMarks } from "./marks";
 
 export interface EditorHandle {
-  /** Change what differs, so that the cursor stays where it is; undo takes it back. */
+  /** Changes only what differs, so that the cursor stays in place and undo works. */
   setText: (text: string) => void;
   setMarks: (all: readonly Mark[]) => void;
   show: (from: number, to: number) => void;
@@ -44,15 +43,15 @@ interface Options {
 export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch, known }: Options): EditorHandle {
   const host = parent.appendChild(document.createElement("div"));
   host.style.height = "100%";
-  // Seen from outside, keys come from the host, which is no text field: the page's own keys would take them.
+  // Outside the shadow root, keys come from the host element, which is not a text field, and would trigger the page's shortcuts.
   host.addEventListener("keydown", (event) => event.stopPropagation());
   const root = host.attachShadow({ mode: "open" });
   const launch = (): boolean => {
     onLaunch();
     return true;
   };
-  // What was written here comes back from the page, late where it has much to do: by then more may have been written.
-  const told: string[] = [];
+  // Text that was typed here comes back from the page with a delay, when more may have been typed.
+  const reported: string[] = [];
   const view = new EditorView({
     root,
     parent: root,
@@ -81,7 +80,7 @@ export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch,
         EditorView.updateListener.of((update) => {
           if (update.docChanged) {
             const written = update.state.doc.toString();
-            told.push(written);
+            reported.push(written);
             onText(written);
           }
         }),
@@ -93,8 +92,8 @@ export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch,
   });
   return {
     setText: (next) => {
-      const echoed = told.lastIndexOf(next);
-      told.splice(0, echoed < 0 ? told.length : echoed + 1);
+      const echoed = reported.lastIndexOf(next);
+      reported.splice(0, echoed < 0 ? reported.length : echoed + 1);
       const before = view.state.doc.toString();
       if (echoed >= 0 || next === before) return;
       const { from, to, insert } = difference(before, next);
@@ -115,7 +114,7 @@ export function openEditor(parent: HTMLElement, { text, label, onText, onLaunch,
   };
 }
 
-/** What is written over several lines at once: the browser would carry their look along as styles, which the page's policy refuses. */
+/** Text that replaces several lines at once: the browser would insert it with inline styles, which the page's policy refuses. */
 function overLines(event: InputEvent, view: EditorView): boolean {
   const { main } = view.state.selection;
   const { doc } = view.state;
@@ -126,7 +125,7 @@ function overLines(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/** The stretch in which two texts differ. */
+/** The range in which two texts differ. */
 export function difference(before: string, after: string): { from: number; to: number; insert: string } {
   const most = Math.min(before.length, after.length);
   let from = 0;

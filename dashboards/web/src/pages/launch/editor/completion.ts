@@ -1,4 +1,4 @@
-/** What may be written where the cursor stands: fields that are not there yet, names of the catalogue, words, quantities with units. */
+/** Completions at the cursor: missing fields, names of the catalogue, keywords, and units of quantities. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { controlOf, type Names, type Parameter } from "../catalogue";
 import { plain, type Schema, schemaAt, sweepable } from "../schema";
@@ -8,7 +8,7 @@ import { contextAt } from "./context";
 export interface Known {
   schema: Schema | null;
   names: Names;
-  /** Of the graph that the experiment has now. */
+  /** Hosts and links of the current topology. */
   hosts: readonly string[];
   links: readonly string[];
 }
@@ -115,7 +115,7 @@ function named(noun: string, names: Names): Completion[] {
   return [];
 }
 
-/** Of the congestion control, or of the topology, whose `params` these are. */
+/** The parameters of the congestion control or topology whose `params` these are. */
 function parameters(path: Location, data: Value, known: Known): readonly Parameter[] {
   const owner = valueAt(data ?? undefined, path.slice(0, -1));
   if (path.length === 1) {
@@ -130,7 +130,7 @@ export function flowNames(data: Value): string[] {
   return Array.isArray(flows) ? flows.map((flow) => String(valueAt(flow, ["name"]) ?? "")).filter(Boolean) : [];
 }
 
-/** For the editor: while one writes, and when it is asked for. */
+/** The completion source of the editor, while typing and on request. */
 export function completionSource(known: () => Known) {
   return (context: CompletionContext): CompletionResult | null => {
     const text = context.state.doc.toString();

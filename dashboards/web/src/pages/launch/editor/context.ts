@@ -1,15 +1,14 @@
-/**
- * Where in an experiment a cursor stands, also while its line is half written and no parser would take it:
+/** The context of the cursor in an experiment, also while its line is incomplete and does not parse:
  *
  *     flows:
  *       - {name: app, cc: cu|      path: ["flows", 0], key: "cc", word: "cu"
  */
 export interface Context {
-  /** The mapping or list that the cursor is in. */
+  /** The path of the mapping or list around the cursor. */
   path: readonly (string | number)[];
-  /** Whose value is being written; null: a field's name is. */
+  /** The field whose value is being typed; null while a field's name is typed. */
   key: string | null;
-  /** What is written of it so far. */
+  /** The part typed so far. */
   word: string;
 }
 
@@ -65,7 +64,7 @@ export function contextAt(text: string, at: number): Context {
   return found;
 }
 
-/** What a line of this indent is no longer part of. */
+/** Closes the mappings and lists that a line with this indent ends. */
 function leave(frames: Frame[], indent: number, isItem: boolean): void {
   for (let top = frames.at(-1); top !== undefined; top = frames.at(-1)) {
     const goesOn = isItem && top.indent === indent && (typeof top.key === "number" || isListed(frames));
@@ -74,7 +73,7 @@ function leave(frames: Frame[], indent: number, isItem: boolean): void {
   }
 }
 
-/** A list may stand as far left as the field that it belongs to. */
+/** A list may have the same indent as the field that it belongs to. */
 function isListed(frames: readonly Frame[]): boolean {
   return typeof frames.at(-1)?.key === "string" && typeof frames.at(-2)?.key !== "number";
 }
@@ -89,7 +88,7 @@ function begun(text: string): Inside {
   return inside;
 }
 
-/** What stands in braces and brackets, over as many lines as it takes. */
+/** Reads braces and brackets, over several lines. */
 class Inside {
   readonly #open: { kind: "{" | "["; key: string | number | null }[] = [];
   #word = "";

@@ -1,4 +1,4 @@
-/** How the editor looks: the tokens of theme.css, which reach into its shadow, so that it follows the theme by itself. */
+/** The styles of the editor: tokens of theme.css, which apply in the shadow root, so that it follows the theme. */
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -37,7 +37,7 @@ const frame = EditorView.theme({
   ".cm-completionInfo": { padding: "var(--space-2) var(--space-3)", maxWidth: "22rem", color: "var(--text-2)" },
   ".lh-wrong": { textDecoration: "underline wavy var(--bad) 1px", textUnderlineOffset: "3px" },
   ".lh-wrong-line": { backgroundColor: "color-mix(in oklab, var(--bad-ground) 60%, transparent)" },
-  ".lh-told": {
+  ".lh-message": {
     display: "flex",
     flexWrap: "wrap",
     gap: "0 var(--space-3)",
@@ -48,7 +48,7 @@ const frame = EditorView.theme({
     fontSize: "var(--size-small)",
     whiteSpace: "normal",
   },
-  ".lh-told button": {
+  ".lh-message button": {
     padding: "0",
     border: "none",
     background: "none",

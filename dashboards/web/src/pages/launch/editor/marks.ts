@@ -1,4 +1,4 @@
-/** Mistakes in their place: what is wrong is underlined, and the line under it says why, with what was probably meant to take over. */
+/** Errors in the text: underlined, with a message below the line and a button for the suggested correction. */
 import { type Range, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 
@@ -9,7 +9,7 @@ export interface Mark {
   nearest: string | null;
 }
 
-class Told extends WidgetType {
+class Message extends WidgetType {
   readonly #mark: Mark;
 
   constructor(mark: Mark) {
@@ -17,14 +17,14 @@ class Told extends WidgetType {
     this.#mark = mark;
   }
 
-  override eq(other: Told): boolean {
+  override eq(other: Message): boolean {
     const [one, two] = [this.#mark, other.#mark];
     return one.message === two.message && one.nearest === two.nearest && one.from === two.from && one.to === two.to;
   }
 
   override toDOM(view: EditorView): HTMLElement {
     const line = document.createElement("div");
-    line.className = "lh-told";
+    line.className = "lh-message";
     const message = line.appendChild(document.createElement("span"));
     message.textContent = this.#mark.message;
     const { nearest } = this.#mark;
@@ -35,7 +35,7 @@ class Told extends WidgetType {
       take.addEventListener("click", () => {
         view.dispatch({
           changes: { from: this.#mark.from, to: this.#mark.to, insert: nearest },
-          userEvent: "input.mend",
+          userEvent: "input.correct",
         });
         view.focus();
       });
@@ -73,7 +73,7 @@ function drawn(
     const line = doc.lineAt(from);
     ranges.push(Decoration.line({ class: "lh-wrong-line" }).range(line.from));
     if (to > from) ranges.push(Decoration.mark({ class: "lh-wrong" }).range(from, to));
-    ranges.push(Decoration.widget({ widget: new Told({ ...mark, from, to }), block: true, side: 1 }).range(line.to));
+    ranges.push(Decoration.widget({ widget: new Message({ ...mark, from, to }), block: true, side: 1 }).range(line.to));
   }
   return RangeSet.of(ranges, true);
 }

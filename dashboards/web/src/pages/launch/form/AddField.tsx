@@ -1,15 +1,15 @@
-/** A choice of what may be added; it goes back to its words as soon as something was chosen. */
+/** A list of fields to add; after a choice it shows its label again. */
 import styles from "./Form.module.css";
 
 interface Props {
   label: string;
-  words: string;
+  prompt: string;
   free: readonly string[];
   onAdd: (chosen: string) => void;
   disabled?: boolean;
 }
 
-export function AddField({ label, words, free, onAdd, disabled = false }: Props) {
+export function AddField({ label, prompt, free, onAdd, disabled = false }: Props) {
   return (
     <select
       className={`${styles.control} ${styles.add}`}
@@ -20,7 +20,7 @@ export function AddField({ label, words, free, onAdd, disabled = false }: Props)
         if (event.target.value !== "") onAdd(event.target.value);
       }}
     >
-      <option value="">{words}</option>
+      <option value="">{prompt}</option>
       {free.map((one) => (
         <option key={one} value={one}>
           {one}

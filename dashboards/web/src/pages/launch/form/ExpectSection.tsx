@@ -1,4 +1,4 @@
-/** The gate: what has to hold, one line each. */
+/** The expectations, one line each. */
 import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
 import { type Value, valueAt } from "../yamlText";
@@ -31,7 +31,7 @@ export function ExpectSection() {
       }
     >
       {lines.map((line, position) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a line is its position
+        // biome-ignore lint/suspicious/noArrayIndexKey: an expectation is identified by its position
         <Line key={position} line={line} position={position} />
       ))}
     </ListSection>

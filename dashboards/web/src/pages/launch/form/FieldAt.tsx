@@ -1,4 +1,4 @@
-/** One field of the experiment: its control follows from the schema, its mistake from the service; what it means shows while one is in it. */
+/** One field of the experiment: its control comes from the schema, its error from the service; its description shows while it has the focus. */
 import { useId, useState } from "react";
 import { mistakeAt } from "../problems";
 import { type Schema, schemaAt } from "../schema";
@@ -11,11 +11,11 @@ interface Props {
   label?: string;
   help?: string;
   placeholder?: string;
-  /** Instead of what the schema allows. */
+  /** Replaces the values that the schema allows. */
   choices?: readonly string[];
-  /** Words that are offered beside free text. */
+  /** Suggestions for a free text. */
   offers?: readonly string[];
-  /** How the text becomes a value, where the schema does not say. */
+  /** Converts the text to a value, if the schema does not determine it. */
   read?: (text: string) => Value;
   wide?: boolean;
 }
@@ -72,7 +72,7 @@ interface ControlProps {
   wiring: Wiring;
 }
 
-/** What is being typed stays as it is typed: the text of the experiment has no spaces at the end of a value. */
+/** While typing, the field keeps its own text: the text of the experiment has no trailing spaces. */
 export function TextInput({
   value,
   placeholder,
@@ -109,7 +109,7 @@ export function TextInput({
   );
 }
 
-/** "5." on the way to 5.5 is 5. */
+/** "5." while typing 5.5 equals 5. */
 function isSameNumber(one: string, other: string): boolean {
   return one.trim() !== "" && other !== "" && Number(one) === Number(other);
 }
@@ -136,7 +136,7 @@ function Choice({
   );
 }
 
-/** A text as the schema has it: whole numbers and numbers are none in quotes. */
+/** The value of a text by the schema: numbers are not quoted. */
 export function typed(schema: Schema | null, text: string): Value {
   const trimmed = text.trim();
   const type = schema?.type;

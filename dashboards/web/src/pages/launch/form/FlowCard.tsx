@@ -1,4 +1,4 @@
-/** One entry of the flows: what it sends, when, and with which parameters; the swatch is how charts draw it. */
+/** One flow: its traffic, times and parameters; the swatch shows its line in charts. */
 
 import { Button } from "../../../parts/Button";
 import { flowStyle } from "../../../theme/palette";
@@ -138,7 +138,7 @@ function Hosted({ at, name }: { at: readonly (string | number)[]; name: string }
   );
 }
 
-/** Those of the flow's congestion control, with what the catalogue says of each. */
+/** The parameters of the flow's congestion control, with their descriptions from the catalogue. */
 function Parameters({ entry }: { entry: FlowEntry }) {
   const { names } = useEdit();
   const known = controlOf(names, entry.cc)?.parameters ?? [];

@@ -1,4 +1,4 @@
-/** The experiment as a form: every part writes into the text, and shows what the text says. */
+/** The experiment as a form: every section edits the text and shows its values. */
 import { ExpectSection } from "./ExpectSection";
 import { FlowSection } from "./FlowSection";
 import styles from "./Form.module.css";
@@ -9,13 +9,13 @@ import { RunSection } from "./RunSection";
 import { ScheduleSection } from "./ScheduleSection";
 import { SweepSection } from "./SweepSection";
 
-/** `unreadable`: nobody could say where in the text a field would be. */
+/** `unreadable`: the text does not parse, so fields have no position in it. */
 export function Form({ unreadable }: { unreadable: boolean }) {
   return (
     <div
       className={styles.form}
       inert={unreadable}
-      title={unreadable ? "The text cannot be read as it is." : undefined}
+      title={unreadable ? "Correct the text first: it is not valid YAML." : undefined}
     >
       <RunSection />
       <PathSection />

@@ -1,4 +1,4 @@
-/** Between which hosts: those of the operator's policy, with who has each, and where each may send. */
+/** The choice of two physical hosts from the operator's policy, with their leases and allowed peers. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../../api/client";
 import { ErrorNote } from "../../../parts/ErrorNote";
@@ -17,7 +17,7 @@ export function HostChoice() {
   if (hosts.error) return <ErrorNote error={hosts.error} />;
   if (hosts.data && real.length === 0) {
     return (
-      <p className={styles.note}>This lab has no hosts yet: docs/hosts.md takes two machines to their first run.</p>
+      <p className={styles.note}>This lab has no physical hosts yet; docs/hosts.md describes how to set up two.</p>
     );
   }
   const from = real.find((host) => host.id === chosen[0]);
@@ -46,7 +46,7 @@ export function HostChoice() {
                 </option>
               ))}
             </select>
-            <div className={styles.note}>{now && saidOf(now)}</div>
+            <div className={styles.note}>{now && describe(now)}</div>
           </div>
         );
       })}
@@ -54,7 +54,7 @@ export function HostChoice() {
   );
 }
 
-function saidOf(host: Host): string {
-  const taken = host.holder ? `${host.holder} has it` : "free";
+function describe(host: Host): string {
+  const taken = host.holder ? `leased by ${host.holder}` : "free";
   return `${taken}, up to ${rate(host.use?.rate_bps)}`;
 }

@@ -1,4 +1,4 @@
-/** Single links, where they differ from what the topology says. */
+/** Settings of single links that differ from the topology. */
 import { mistakeAt } from "../problems";
 import { singleFieldsOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
@@ -23,7 +23,7 @@ export function LinkFields() {
       ))}
       <AddField
         label="Set a link"
-        words="Set a link …"
+        prompt="Set a link …"
         free={known.filter((name) => !links.some(([one]) => one === name))}
         disabled={data === null}
         onAdd={(name) => write(["links", name], { bandwidth }, schema)}
@@ -48,8 +48,8 @@ function OneLink({ name, link }: { name: string; link: Value }) {
       <div className={styles.flowHead}>
         <strong>{name}</strong>
         <span className={styles.spacer} />
-        <AddField label={`Add a field to link ${name}`} words="Also set …" free={free} onAdd={add} />
-        <Remove at={at} label={`Leave link ${name} as the topology has it`} />
+        <AddField label={`Add a field to link ${name}`} prompt="Also set …" free={free} onAdd={add} />
+        <Remove at={at} label={`Remove the settings of link ${name}`} />
       </div>
       {whole && <p className={styles.mistake}>{whole.message}</p>}
       <div className={styles.fields}>

@@ -1,4 +1,4 @@
-/** A part of the experiment that has any number of the same: its name, what adds one more, what is wrong with all of it, and each. */
+/** A section with a list of entries: its title, the button that adds one, and the errors of the whole list. */
 import type { ReactNode } from "react";
 import type { Mistake } from "../problems";
 import styles from "./Form.module.css";

@@ -1,4 +1,4 @@
-/** The path: the few numbers that every experiment has in sight, the others a press away. */
+/** The path: the common fields are visible, the others behind a click. */
 import { schemaAt } from "../schema";
 import { valueAt } from "../yamlText";
 import { numberOrText, useEdit } from "./edit";
@@ -45,7 +45,7 @@ export function PathSection() {
         <FieldAt at={["path", "ecn"]} placeholder="off" />
       </div>
       <details className={styles.more} open={used > 0 || undefined}>
-        <summary>Delays that differ, jitter, bursts, MTU{used > 0 ? ` (${used} set)` : ""}</summary>
+        <summary>Asymmetric delays, jitter, bursts, MTU{used > 0 ? ` (${used} set)` : ""}</summary>
         <div className={styles.fields}>
           {NESTED.flatMap(([name, parts]) =>
             parts.map((part) => (
@@ -93,7 +93,7 @@ function hint(
   name: string,
   example: string,
 ): string {
-  if (row === undefined || row.topology === "dumbbell") return `as in ${example}`;
+  if (row === undefined || row.topology === "dumbbell") return `e.g. ${example}`;
   return row.parameters.find((one) => one.name === name)?.default ?? "";
 }
 

@@ -1,4 +1,4 @@
-/** Parts of the run that have names: every measure is taken of each of them too. */
+/** Phases: named parts of the run with measures of their own. */
 import { Button } from "../../../parts/Button";
 import { seconds, written } from "../durations";
 import { mistakeAt } from "../problems";

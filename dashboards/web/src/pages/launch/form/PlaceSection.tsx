@@ -1,4 +1,4 @@
-/** Where the runs happen, and by which clock: every place in sight, with what it lacks and what to do about it. */
+/** The backend of the runs and its clock: all of them, each with its missing pieces and their remedy. */
 import type { Backend } from "../../../data/runList";
 import { ErrorNote } from "../../../parts/ErrorNote";
 import { Waiting } from "../../../parts/Waiting";
@@ -18,7 +18,7 @@ export function PlaceSection() {
     (places.data ?? []).filter((one) => one.backend === place.backend).length > 1;
   return (
     <section className={styles.section} aria-labelledby="form-place">
-      <h2 id="form-place">Where it runs</h2>
+      <h2 id="form-place">Backend</h2>
       {places.error && <ErrorNote error={places.error} />}
       {places.data === undefined && !places.error && <Waiting height="13rem" />}
       <div className={styles.places} role="radiogroup" aria-labelledby="form-place">

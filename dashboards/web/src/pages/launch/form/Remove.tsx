@@ -1,4 +1,4 @@
-/** Takes a part of the experiment out again; `label` says which, for those who cannot see what stands beside it. */
+/** Removes a part of the experiment; `label` names the part for screen readers. */
 import { Button } from "../../../parts/Button";
 import type { Location } from "../yamlText";
 import { useEdit, write } from "./edit";

@@ -1,4 +1,4 @@
-/** The experiment as a whole: its name, how long, how often, by which kernel. */
+/** The experiment as a whole: its name, duration, repeats and kernel. */
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 
@@ -10,13 +10,13 @@ export function RunSection() {
       <h2 id="form-run">Experiment</h2>
       <div className={styles.fields}>
         <FieldAt at={["experiment"]} label="Name" />
-        <FieldAt at={["duration"]} placeholder="as in 30 s" />
+        <FieldAt at={["duration"]} placeholder="e.g. 30 s" />
         <FieldAt at={["warmup"]} placeholder="0 s" />
         <FieldAt at={["repeats"]} />
         <FieldAt at={["about"]} wide />
       </div>
       <details className={styles.more}>
-        <summary>Seed, kernel, what traces hold</summary>
+        <summary>Seed, kernel, sampling</summary>
         <div className={styles.fields}>
           {MORE.map((name) => (
             <FieldAt key={name} at={[name]} />

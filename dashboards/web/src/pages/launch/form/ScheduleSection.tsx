@@ -1,4 +1,4 @@
-/** What changes on the way: moments, and the fields that change at each. */
+/** Scheduled changes: times, and the fields that change then. */
 import { Button } from "../../../parts/Button";
 import { seconds, written } from "../durations";
 import { mistakeAt } from "../problems";
@@ -24,7 +24,7 @@ export function ScheduleSection() {
   return (
     <ListSection
       id="form-schedule"
-      title="Changes on the way"
+      title="Scheduled changes"
       whole={whole}
       adding={
         <Button onClick={add} disabled={data === null}>
@@ -33,7 +33,7 @@ export function ScheduleSection() {
       }
     >
       {changes.map((change, position) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a change is its position
+        // biome-ignore lint/suspicious/noArrayIndexKey: a change is identified by its position
         <Change key={position} change={change} position={position} />
       ))}
     </ListSection>
@@ -93,7 +93,7 @@ function Change({ change, position }: { change: Value; position: number }) {
         ))}
       </div>
       <div className={styles.flowHead}>
-        <AddField label={`Add a field to change ${position + 1}`} words="Also change …" free={free} onAdd={add} />
+        <AddField label={`Add a field to change ${position + 1}`} prompt="Also change …" free={free} onAdd={add} />
         <span className={styles.spacer} />
         <Remove at={at} label={`Remove change ${position + 1}`} />
       </div>

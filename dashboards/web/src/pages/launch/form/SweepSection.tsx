@@ -1,4 +1,4 @@
-/** The sweep: fields and the values that they take, every combination a point; and what that comes to. */
+/** The sweep: fields with their values, and the number of points, runs and their cost. */
 import { Button } from "../../../parts/Button";
 import { count } from "../../../units";
 import { about } from "../Numbers";
@@ -33,7 +33,7 @@ export function SweepSection() {
       adding={
         <AddField
           label="Add a field to the sweep"
-          words="Vary a field …"
+          prompt="Vary a field …"
           free={fields}
           disabled={data === null || Array.isArray(sweep)}
           onAdd={add}
@@ -41,7 +41,7 @@ export function SweepSection() {
       }
     >
       {Array.isArray(sweep) && (
-        <p className={styles.note}>A list of {count(sweep.length)} points, to be edited in the text.</p>
+        <p className={styles.note}>A list of {count(sweep.length)} points. Edit it in the text.</p>
       )}
       {axes.map(([field, values]) => (
         <Axis key={field} field={field} values={Array.isArray(values) ? values : [values]} flows={flows} />
@@ -50,7 +50,7 @@ export function SweepSection() {
         <p className={styles.total}>
           {axes.length > 1 && `${axes.map(([, values]) => (Array.isArray(values) ? values.length : 1)).join(" × ")} = `}
           {count(preview.points)} points, {count(preview.runs)} runs, about {about(preview.wall_estimate_s)} of
-          computing
+          processor time
         </p>
       )}
     </ListSection>
@@ -84,7 +84,7 @@ function Axis({ field, values, flows }: { field: string; values: readonly Value[
       <div className={styles.axis}>
         <TextInput
           value={values.map(textOf).join(", ")}
-          placeholder="values, with commas between"
+          placeholder="values, separated by commas"
           onChange={commit}
           wiring={wiring}
         />

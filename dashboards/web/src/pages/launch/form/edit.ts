@@ -1,4 +1,4 @@
-/** What every part of the form needs: the experiment as it is now, and a way to change a field of its text. */
+/** Shared by all sections of the form: the current experiment, and functions that edit its text. */
 import { createContext, useContext } from "react";
 import type { Names } from "../catalogue";
 import { change, draft } from "../draft";
@@ -19,18 +19,18 @@ export const EditContext = createContext<Edit | null>(null);
 
 export function useEdit(): Edit {
   const edit = useContext(EditContext);
-  if (edit === null) throw new Error("a part of the form stands outside of the form");
+  if (edit === null) throw new Error("a section of the form is used outside the form");
   return edit;
 }
 
-/** Write a value into the text; undefined takes the field out. */
+/** Writes a value into the text; undefined removes the field. */
 export function write(location: Location, value: Value | undefined, schema: Schema | null): void {
   const { text } = draft.get();
   const order = location.length > 0 ? fieldsOf(schema, location.slice(0, -1)) : [];
   change({ text: value === undefined ? without(text, location) : withValue(text, location, value, order) });
 }
 
-/** Put one more at the end of a list, which may not be there yet. */
+/** Appends an entry to a list, which may not exist yet. */
 export function append(list: string, count: number, value: Value, schema: Schema | null): void {
   write(count === 0 ? [list] : [list, count], count === 0 ? [value] : value, schema);
 }
@@ -38,13 +38,13 @@ export function append(list: string, count: number, value: Value, schema: Schema
 export interface FlowEntry {
   position: number;
   name: string;
-  /** The field that says what it sends, as udp or web; tcp where there is none. */
+  /** The field that determines the traffic, such as udp or web; tcp without one. */
   kind: string;
   cc: string;
   value: Value;
 }
 
-/** The entries of the list of flows, as far as they are any. */
+/** The valid entries of the list of flows. */
 export function flowEntries(data: Parsed["data"], schema: Schema | null): FlowEntry[] {
   const kinds = Object.keys(trafficOf(schema));
   const flows = valueAt(data ?? undefined, ["flows"]);
@@ -61,12 +61,12 @@ export function flowEntries(data: Parsed["data"], schema: Schema | null): FlowEn
   });
 }
 
-/** What a mapping holds, in its order; nothing where there is none. */
+/** The entries of a mapping, in order; empty if it is not a mapping. */
 export function entriesOf(value: Value | undefined): [string, Value][] {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 }
 
-/** A value as a form shows it. */
+/** The text of a value in the form. */
 export function textOf(value: Value | undefined): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "boolean") return value ? "on" : "off";
@@ -80,7 +80,7 @@ export function numberOrText(text: string): Value {
   return /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
-/** A name that none of these is: one of those that are wanted, or else the noun with a number. */
+/** An unused name: one of the wanted names, or the noun with a number. */
 export function freeName(noun: string, taken: readonly string[], wanted: readonly string[]): string {
   const found = wanted.find((name) => !taken.includes(name));
   if (found) return found;

@@ -1,8 +1,8 @@
-/** Values between two, as a sweep wants them: by doubling where they are far apart, else in even steps. */
+/** Values between two values for a sweep: by doubling if they are far apart, otherwise in even steps. */
 const QUANTITY = /^\s*([0-9]+(?:\.[0-9]+)?)\s*([^\s0-9].*)?$/;
 const MOST = 12;
 
-/** "10 ms" to "80 ms": 10, 20, 40, 80 ms; null where there is nothing between, or the units differ. */
+/** "10 ms" to "80 ms": 10, 20, 40, 80 ms; null if there is nothing between, or the units differ. */
 export function steps(first: string, last: string): string[] | null {
   const [low, high] = [QUANTITY.exec(first), QUANTITY.exec(last)];
   const unit = low?.[2]?.trim() ?? "";

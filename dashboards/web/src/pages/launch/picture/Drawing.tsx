@@ -1,4 +1,4 @@
-/** The path as it is now: links with what they do to packets, and the flows through it, in the colours that charts give them. */
+/** The diagram of the path: links with their effect on packets, and the flows in the colours of the charts. */
 import { flowStyle } from "../../../theme/palette";
 import { useTheme } from "../../../theme/theme";
 import styles from "./Drawing.module.css";
@@ -24,8 +24,8 @@ export function Drawing({ drawing, fresh }: { drawing: Drawn; fresh: boolean }) 
     ...links.map(({ from, to, words, width }) => (from.y + to.y) / 2 + width / 2 + (words.below.length + 1) * LINE),
   );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than its place is moved by keys too
-    <div className={styles.frame} data-fresh={fresh} tabIndex={0} role="group" aria-label="Drawing of the path">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must scroll a diagram that is wider than its frame
+    <div className={styles.frame} data-fresh={fresh} tabIndex={0} role="group" aria-label="Path diagram">
       <svg
         className={styles.drawing}
         viewBox={`0 0 ${laid.width} ${Math.max(laid.height, lowest)}`}
@@ -68,7 +68,7 @@ interface Shown {
   access: boolean;
 }
 
-/** A link with a rate is as wide as the flows in it. */
+/** The width of a link: with a rate, that of all its flows. */
 function widthOf({ link, from, to }: { link: Link; from: Spot; to: Spot }, laid: Laid): number {
   if (link.forward.rate_bps === null && link.reverse.rate_bps === null) return 1.25;
   const flows = laid.ways.filter(({ spots }) => spots.includes(from) && spots.includes(to)).length;
@@ -86,7 +86,7 @@ function LinkLine({ link, from, to, width, access }: Shown) {
   );
 }
 
-/** The waiting room in front of a rate. */
+/** The symbol of a queue in front of a rate. */
 function Queue({ from, to }: { from: Spot; to: Spot }) {
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
   const [along, across] = [(to.x - from.x) / length, (to.y - from.y) / length];
@@ -145,7 +145,7 @@ function Node({ spot }: { spot: Spot }) {
 }
 
 function LinkText({ from, to, words: { above, below }, width, access }: Shown) {
-  // Between the nodes' edges; of one among several nearer to the host, where lines are apart.
+  // Between the nodes; with several parallel links closer to the host, where the lines are apart.
   const slanted = access && from.y !== to.y;
   const nearer = !slanted ? 0.5 : from.kind === "host" ? 0.38 : 0.62;
   const free = Math.sign(to.x - from.x) / 2;
@@ -165,7 +165,7 @@ function LinkText({ from, to, words: { above, below }, width, access }: Shown) {
   );
 }
 
-/** For those who cannot see it. */
+/** The description for screen readers. */
 function spoken(drawing: Drawn): string {
   const links = drawing.links
     .map((link) => ({ name: link.name, lines: linesOf(linkWords(link)) }))

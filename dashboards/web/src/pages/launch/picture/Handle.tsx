@@ -1,4 +1,4 @@
-/** Something that has a time and can be moved: by a pointer, or by arrows (with Shift ten steps at once), Home and End. */
+/** A handle for a time: moved by a pointer, or by the arrow keys (with Shift ten steps), Home and End. */
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef } from "react";
 import { snapped, step, written } from "../durations";
 
@@ -7,7 +7,7 @@ interface Props {
   value: number;
   least: number;
   most: number;
-  /** The whole time that the line's width stands for. */
+  /** The time that the width of the timeline represents. */
   lengthS: number;
   className: string;
   style?: CSSProperties;
@@ -25,7 +25,7 @@ const ARROWS: Readonly<Record<string, number>> = {
 };
 
 export function Handle({ label, value, least, most, lengthS, className, style, children, onMove }: Props) {
-  const held = useRef<{ x: number; value: number; width: number } | null>(null);
+  const grabbed = useRef<{ x: number; value: number; width: number } | null>(null);
   const unit = step(lengthS / 100);
   const move = (wanted: number): void => {
     const next = Math.min(most, Math.max(least, snapped(wanted, unit)));
@@ -44,14 +44,14 @@ export function Handle({ label, value, least, most, lengthS, className, style, c
     event.preventDefault();
     event.currentTarget.focus();
     event.currentTarget.setPointerCapture(event.pointerId);
-    held.current = { x: event.clientX, value, width };
+    grabbed.current = { x: event.clientX, value, width };
   };
   const drag = (event: PointerEvent): void => {
-    const { current } = held;
+    const { current } = grabbed;
     if (current) move(current.value + ((event.clientX - current.x) / current.width) * lengthS);
   };
   const drop = (): void => {
-    held.current = null;
+    grabbed.current = null;
   };
   return (
     <div

@@ -1,4 +1,4 @@
-/** When flows come and go and what changes on the way: bars to be dragged by their ends or as a whole. */
+/** The timeline of flows and scheduled changes: drag the ends of a bar, or the whole bar. */
 import { flowStyle } from "../../../theme/palette";
 import { useTheme } from "../../../theme/theme";
 import { duration } from "../../../units";
@@ -11,10 +11,10 @@ import { type Lane, type Moment, type TimeLine, timeLine } from "./timeline";
 export function Timeline() {
   const { data, schema } = useEdit();
   const line = timeLine(data, schema);
-  if (line === null) return <p className={styles.note}>The time line appears when the experiment has a duration.</p>;
+  if (line === null) return <p className={styles.note}>The timeline appears when the experiment has a duration.</p>;
   const share = (s: number): string => `${(100 * s) / line.lengthS}%`;
   return (
-    <div className={styles.timeline} role="group" aria-label="Time line">
+    <div className={styles.timeline} role="group" aria-label="Timeline">
       <div className={styles.names}>
         <span className={styles.axisName}>time</span>
         {line.lanes.map((lane) => (
@@ -35,7 +35,7 @@ export function Timeline() {
           <div
             className={styles.warmup}
             style={{ width: share(Math.min(line.warmupS, line.lengthS)) }}
-            title={`left out of summaries: ${written(line.warmupS)}`}
+            title={`warmup, left out of measures: ${written(line.warmupS)}`}
           />
         )}
         {line.lanes.map((lane) => (
@@ -83,7 +83,7 @@ function Bar({ lane, line: { lengthS }, share }: { lane: Lane; line: TimeLine; s
       ))}
       {lane.stops && (
         <Handle
-          label={`${lane.name} as a whole`}
+          label={`${lane.name}, start and stop`}
           className={styles.whole ?? ""}
           style={{ left: share(lane.startS), width: share(Math.max(0, span)) }}
           value={lane.startS}

@@ -1,6 +1,5 @@
-/**
- * Where the nodes of a path are drawn: the first flow's way in a row, senders at its left, receivers at its right, whatever joins
- * on the way above (who sends there) or below; hosts that are alike and many become one.
+/** The layout of a path diagram: the first flow's path in a row, senders at its left, receivers at its right. Other nodes join it
+ * from above (senders) or below (receivers). Many equal hosts become one.
  *
  *     a1 \                  / b1
  *     a2 -- s1 ======== s2 -- b2
@@ -13,7 +12,7 @@ export type Direction = Link["forward"];
 
 export interface Spot {
   name: string;
-  /** How many nodes it stands for. */
+  /** The number of nodes that it represents. */
   count: number;
   kind: string;
   x: number;
@@ -22,9 +21,9 @@ export interface Spot {
 
 export interface Laid {
   spots: readonly Spot[];
-  /** Links between spots; of several that are alike, the first. */
+  /** Links between spots; of several equal links only the first. */
   links: readonly { link: Link; from: Spot; to: Spot; lines: readonly string[] }[];
-  /** Flows that go the same way from the same entry are one line. */
+  /** Flows with the same path from the same entry are one line. */
   ways: readonly { entry: number; count: number; spots: readonly Spot[] }[];
   width: number;
   height: number;
@@ -33,9 +32,9 @@ export interface Laid {
 const ROW = 52;
 const SHORT = 104;
 const MARGIN = 36;
-// Of letters of the drawing's size.
+// The widths of letters in the diagram.
 const LETTER = 7.2;
-/** More hosts than this at one place, and all alike, are drawn as one. */
+/** More equal hosts than this at one node are drawn as one. */
 const MOST_BESIDE = 5;
 
 type Side = "left" | "right" | "up" | "down";
@@ -50,8 +49,8 @@ interface Cell {
 export function layOut(drawing: Drawing, textOf: (link: Link) => readonly string[]): Laid {
   const groups = grouped(drawing);
   const nameOf = (name: string): string => groups.get(name)?.[0] ?? name;
-  const beside = neighbours(drawing, nameOf);
-  const cells = placed(drawing, beside, nameOf);
+  const adjacent = neighbours(drawing, nameOf);
+  const cells = placed(drawing, adjacent, nameOf);
   const links = drawing.links
     .filter((link, place, all) => {
       const ends = (one: Link): string => one.ends.map(nameOf).join(" ");
@@ -92,7 +91,7 @@ export function nodeWidth(name: string): number {
   return Math.max(34, name.length * LETTER + 16);
 }
 
-/** Hosts that hang at one node by links that are alike, where they are many: all of them under the name of the first. */
+/** Groups many hosts with equal links at one node under the name of the first. */
 function grouped(drawing: Drawing): Map<string, readonly string[]> {
   const degrees = new Map<string, number>();
   for (const link of drawing.links) for (const end of link.ends) degrees.set(end, (degrees.get(end) ?? 0) + 1);
@@ -118,25 +117,25 @@ function grouped(drawing: Drawing): Map<string, readonly string[]> {
 }
 
 function neighbours(drawing: Drawing, nameOf: (name: string) => string): Map<string, Set<string>> {
-  const beside = new Map<string, Set<string>>(drawing.nodes.map((node) => [nameOf(node.name), new Set<string>()]));
+  const adjacent = new Map<string, Set<string>>(drawing.nodes.map((node) => [nameOf(node.name), new Set<string>()]));
   for (const link of drawing.links) {
     const [one, other] = [nameOf(link.ends[0]), nameOf(link.ends[1])];
     if (one === other) continue;
-    beside.get(one)?.add(other);
-    beside.get(other)?.add(one);
+    adjacent.get(one)?.add(other);
+    adjacent.get(other)?.add(one);
   }
-  return beside;
+  return adjacent;
 }
 
-function placed(drawing: Drawing, beside: Map<string, Set<string>>, nameOf: (name: string) => string): Cell[] {
+function placed(drawing: Drawing, adjacent: Map<string, Set<string>>, nameOf: (name: string) => string): Cell[] {
   const ways = drawing.flows.map((flow) => flow.way.map(nameOf));
   const longest = ways.reduce<readonly string[]>((best, way) => (way.length > best.length ? way : best), []);
   const spine =
-    longest.length > 2 ? longest.slice(1, -1) : longest.length > 0 ? longest : [...beside.keys()].slice(0, 1);
+    longest.length > 2 ? longest.slice(1, -1) : longest.length > 0 ? longest : [...adjacent.keys()].slice(0, 1);
   const senders = new Set(ways.map((way) => way[0] ?? ""));
   const cells = new Map<string, Cell>(spine.map((name, place) => [name, { name, column: place + 1, row: 0 }]));
   spine.forEach((name, place) => {
-    const hanging = [...(beside.get(name) ?? [])].filter((other) => !cells.has(other));
+    const hanging = [...(adjacent.get(name) ?? [])].filter((other) => !cells.has(other));
     const [sending, receiving] = [
       hanging.filter((one) => senders.has(one)),
       hanging.filter((one) => !senders.has(one)),
@@ -156,7 +155,7 @@ function placed(drawing: Drawing, beside: Map<string, Set<string>>, nameOf: (nam
     });
     for (const name of names)
       stack(
-        [...(beside.get(name) ?? [])].filter((other) => !cells.has(other)),
+        [...(adjacent.get(name) ?? [])].filter((other) => !cells.has(other)),
         side,
         name,
       );
@@ -164,7 +163,7 @@ function placed(drawing: Drawing, beside: Map<string, Set<string>>, nameOf: (nam
   return [...cells.values()];
 }
 
-/** A link that says something is longer. */
+/** A link with a text is longer. */
 function columnPlaces(
   cells: readonly Cell[],
   links: readonly { ends: readonly string[]; lines: readonly string[] }[],

@@ -1,4 +1,4 @@
-/** The run in time: when each flow is there, when something changes; out of the text alone, so that it follows every key. */
+/** The timeline of a run: the times of flows and changes, from the text alone, so that it follows every key. */
 
 import { seconds } from "../durations";
 import { flowEntries, textOf } from "../form/edit";
@@ -10,11 +10,11 @@ export interface Lane {
   name: string;
   what: string;
   startS: number;
-  /** The end of the run where nothing else is written. */
+  /** The end of the run, unless the flow has a stop. */
   stopS: number;
   stops: boolean;
   sized: boolean;
-  /** Starts of its flows, where it stands for several. */
+  /** The starts of its flows, if the entry has several. */
   starts: readonly number[];
 }
 
@@ -61,12 +61,12 @@ function momentsOf(schedule: Value | undefined): Moment[] {
   if (!Array.isArray(schedule)) return [];
   return schedule.flatMap((change: Value, position) => {
     const atS = seconds(valueAt(change, ["at"]));
-    return atS === null ? [] : [{ position, atS, what: wordsOf(change) }];
+    return atS === null ? [] : [{ position, atS, what: textOfChange(change) }];
   });
 }
 
 /** "bandwidth 20 Mbit/s; app: cc reno" */
-function wordsOf(change: Value): string {
+function textOfChange(change: Value): string {
   const pairs = (value: Value | undefined): string =>
     typeof value === "object" && value !== null
       ? Object.entries(value)

@@ -1,4 +1,4 @@
-/** What a drawing says of a link, in few words. */
+/** The texts of links in the path diagram. */
 import { duration, packets, rate, share } from "../../../units";
 import type { Direction, Link } from "./layout";
 
@@ -9,7 +9,7 @@ export interface Words {
   below: readonly string[];
 }
 
-/** Of a link between a host and the rest there may be many, one above the other: it says what it does in one line. */
+/** The text of an access link in one line, because many of them may be stacked. */
 export function accessWords({ forward, reverse }: Link): Words {
   const slower = forward.rate_bps === null ? reverse : forward;
   const delayUs = Math.max(forward.delay_us, reverse.delay_us);
@@ -21,14 +21,14 @@ export function accessWords({ forward, reverse }: Link): Words {
   return { above: parts.filter(Boolean).join(", "), below: [] };
 }
 
-/** Lines above and below a link; none where it does nothing to packets. */
+/** Lines above and below a link; none if it has no effect on packets. */
 export function linkWords(link: Link): Words {
   const { forward, reverse } = link;
   const above =
     forward.rate_bps === null
       ? reverse.rate_bps === null
         ? ""
-        : `back ${rate(reverse.rate_bps)}`
+        : `reverse ${rate(reverse.rate_bps)}`
       : ratesOf(forward, reverse);
   return {
     above,
@@ -44,23 +44,23 @@ function ratesOf(forward: Direction, reverse: Direction): string {
   const there = `${rate(forward.rate_bps)}${forward.medium ? ` ${forward.medium}` : ""}`;
   return reverse.rate_bps === null || reverse.rate_bps === forward.rate_bps
     ? there
-    : `${there}, back ${rate(reverse.rate_bps)}`;
+    : `${there}, reverse ${rate(reverse.rate_bps)}`;
 }
 
 function timesOf(forward: Direction, reverse: Direction): string {
   if (forward.delay_us + reverse.delay_us === 0) return "";
   const jitter = forward.jitter_us > 0 ? ` ± ${duration(forward.jitter_us * US)}` : "";
   if (forward.delay_us === reverse.delay_us) return `${duration(forward.delay_us * US)}${jitter} each way`;
-  return `${duration(forward.delay_us * US)}${jitter} there, ${duration(reverse.delay_us * US)} back`;
+  return `${duration(forward.delay_us * US)}${jitter} forward, ${duration(reverse.delay_us * US)} reverse`;
 }
 
 function chancesOf(forward: Direction, reverse: Direction): string {
   const parts = [
     forward.loss > 0 && `loss ${share(forward.loss)}`,
-    forward.bursts && "losses in bursts",
-    reverse.loss > 0 && `loss back ${share(reverse.loss)}`,
+    forward.bursts && "loss in bursts",
+    reverse.loss > 0 && `reverse loss ${share(reverse.loss)}`,
     forward.reorder > 0 && `reorder ${share(forward.reorder)}`,
-    forward.duplicate > 0 && `twice ${share(forward.duplicate)}`,
+    forward.duplicate > 0 && `duplicate ${share(forward.duplicate)}`,
     forward.corrupt > 0 && `corrupt ${share(forward.corrupt)}`,
   ];
   return parts.filter(Boolean).join(", ");
