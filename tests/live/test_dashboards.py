@@ -211,7 +211,7 @@ def test_a_run_that_is_moved_lies_on_another_of_the_same_trace(lab: Lab) -> None
         )
         # Runs C and D are what comes first in the list, as Grafana has it, and so one of the others.
         of = {one.where: one for one in panel_queries(board)}
-        for title in ("Congestion window", "Round trip time", "Queue", "Goodput", "Drops so far"):
+        for title in ("Congestion window", "RTT", "Queue", "Goodput", "Drops so far"):
             lines = [
                 sorted(points(series) for series in lab.prometheus.series(filled, of[f"{title} {name}"]))
                 for name in "AB"

@@ -1,4 +1,4 @@
-"""The dashboards, by the file each is written to."""
+"""The dashboards, by file name."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ BOARDS: Mapping[str, Callable[[], Page]] = {
 
 
 def texts() -> Mapping[str, str]:
-    """File name -> text of every dashboard."""
+    """The text of every dashboard by file name."""
     return {name: page().text() for name, page in BOARDS.items()}

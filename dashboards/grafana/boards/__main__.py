@@ -6,7 +6,7 @@ from dashboards.grafana.boards import FOLDER, texts
 
 
 def main() -> None:
-    """Each into its file, beside the code."""
+    """Write each dashboard into its file, next to the code."""
     for name, text in texts().items():
         (FOLDER / name).write_text(text)
 

@@ -1,8 +1,8 @@
-"""Runs laid over each other: each is moved in time so that it begins where run A begins.
+"""Overlays runs: each is moved in time so that it begins when run A begins.
 
-Runs lie at different times in Prometheus. `longhaul_run_start_seconds` says where each begins, a hidden variable has Prometheus
-subtract, and `offset` moves the series by the difference; so the time axis is run A's own, and a value of run B stands above
-the value that run A had as long after its start.
+Runs have different times in Prometheus. `longhaul_run_start_seconds` contains the start of each run, a hidden variable computes
+the difference, and `offset` moves the series by it. The time axis is that of run A, and values of run B appear at the same time
+after its start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dashboards.grafana.boards.parts import (
 from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, RUN_BOARD
 
 _OTHERS = ("b", "c", "d")
-# Around the time shown, and also after it: a run that is compared may have come later.
+# Around the time shown, and also after it: a compared run may be later.
 _ANY_TIME = "[60d] offset -30d"
 _RUNS = (
     f'query_result(count by (run) (last_over_time(longhaul_run_start_seconds{{experiment=~"$experiment"}}{_ANY_TIME})))'
@@ -40,37 +40,37 @@ def compare_page() -> Page:
     page = Page(
         COMPARE_BOARD,
         "Longhaul: compare runs",
-        "Up to four runs on one time base. The time shown has to be run A's: open it from A's own dashboard, or follow the link in the table.",
+        "Up to four runs on one time axis. The time shown must be that of run A: open this page from the dashboard of run A, or follow the link in the table.",
     )
     page.variables(
         choice(
             "experiment",
             "Experiment",
             f"query_result(count by (experiment) (last_over_time(longhaul_run_start_seconds{_ANY_TIME})))",
-            "Whose runs to choose from.",
+            "Experiments whose runs can be chosen.",
             many=True,
             pattern='/experiment="([^"]+)"/',
         ),
-        choice("a", "Run A", _RUNS, "The time base.", pattern=_RUN),
+        choice("a", "Run A", _RUNS, "The run that sets the time axis.", pattern=_RUN),
         *(
-            choice(one, f"Run {one.upper()}", _RUNS, "Drawn if it is another than those before it.", pattern=_RUN)
+            choice(one, f"Run {one.upper()}", _RUNS, "Drawn if it differs from the runs before it.", pattern=_RUN)
             for one in _OTHERS
         ),
         choice(
             "flow",
             "Flow",
             'label_values(longhaul_flow_goodput_bps{run=~"$a|$b|$c|$d"}, flow)',
-            "Which to draw.",
+            "Flows to draw.",
             many=True,
         ),
         stretch(),
-        *(hidden(f"shift_{one}", _shift(one), f"Milliseconds that run {one.upper()} is moved by.") for one in _OTHERS),
+        *(hidden(f"shift_{one}", _shift(one), f"Milliseconds by which run {one.upper()} is moved.") for one in _OTHERS),
     )
     page.add(_table())
     page.add(
         _over(
             "Congestion window",
-            "Of each run's flows, in packets of one MSS.",
+            "Congestion window of each flow, in packets of one MSS.",
             "short",
             "longhaul_flow_cwnd_packets",
             span=24,
@@ -79,18 +79,18 @@ def compare_page() -> Page:
         logarithmic(
             _over(
                 "Congestion window, logarithmic",
-                "The same, in powers of 2.",
+                "The same, on a logarithmic axis to base 2.",
                 "short",
                 "longhaul_flow_cwnd_packets",
             )
         ),
-        _over("Round trip time", "What ACKs measured.", "s", "longhaul_flow_rtt_seconds"),
+        _over("RTT", "Round-trip time measured by ACKs.", "s", "longhaul_flow_rtt_seconds"),
         _rates(),
         _difference(),
-        _over("Queue", "Packets that wait in each link's queue.", "short", "longhaul_link_queue_packets", of="link"),
+        _over("Queue", "Packets waiting in each link's queue.", "short", "longhaul_link_queue_packets", of="link"),
         _over(
             "Drops so far",
-            "Packets that each queue has dropped since the run's start.",
+            "Packets dropped by each queue since the start of the run.",
             "short",
             "longhaul_link_drops_total",
             of="link",
@@ -100,14 +100,14 @@ def compare_page() -> Page:
 
 
 def _shift(one: str) -> str:
-    """How many milliseconds later A begins than this run. Prometheus has no offset of 0: a run that is A itself, and is not drawn, gets 1."""
+    """Milliseconds from the start of this run to that of A. Prometheus has no offset of 0, so A itself, which is not drawn again, gets 1."""
     begins = [f'max(last_over_time(longhaul_run_start_seconds{{run="${run}"}}{_ANY_TIME}))' for run in ("a", one)]
     later = f"round(1000 * ({begins[0]} - {begins[1]}))"
     return f"query_result(scalar({later} + ({later} == bool 0)))"
 
 
 def _selector(one: str, of: str) -> str:
-    """A run's series; nothing where it is the same run as one before it, which is drawn already."""
+    """The series of a run; none if the same run was chosen before and is drawn already."""
     before = "".join(f',run!="${other}"' for other in ("a", *_OTHERS)[: ("a", *_OTHERS).index(one)])
     return f'run="${one}"{before}' + (',flow=~"$flow"' if of == "flow" else "")
 
@@ -144,18 +144,18 @@ def _each(metric: str, of: str) -> list[Query]:
 
 def _rates() -> Lines:
     each = [query(_goodput(one), _legend(one, "flow"), one.upper()) for one in ("a", *_OTHERS)]
-    about = "What the receivers' applications got: mean of the samples of the last `Rates over`."
+    about = "Bytes delivered to the receiving applications: mean of the samples of the last `Rates over`."
     return rates("Goodput", about, "bps", *each)
 
 
 def _difference() -> Lines:
-    """How much more than A each other run's flows of the same name get."""
+    """Goodput of each other run's flows less that of the flow with the same name in A."""
     base = f"sum by (flow) ({_goodput('a')})"
     each = [
         query(f"sum by (flow) ({_goodput(one)}) - {base}", f"{one.upper()} - A {{{{flow}}}}", one.upper())
         for one in _OTHERS
     ]
-    about = "Goodput of a flow in the other run less that of the flow of the same name in run A, as long after the start; above 0 the other is faster."
+    about = "Goodput of a flow less that of the flow with the same name in run A, at the same time after the start; above 0 the other run is faster."
     return rates("Goodput, difference to A", about, "bps", *each)
 
 
@@ -163,8 +163,8 @@ def _table() -> object:
     started = f'max by (experiment, run, point, seed, backend, kernel) (last_over_time(longhaul_run_info{{run=~"$a|$b|$c|$d"}}{_ANY_TIME}))'
     begins, ends = lifetimes('run=~"$a|$b|$c|$d"', _ANY_TIME)
     table = rows(
-        "Which runs",
-        "Where each lies in time. The link in `run` opens it by itself, the one in `begins` makes it the time base.",
+        "Runs",
+        "The times of the runs. The link in `run` opens the run's dashboard, the link in `begins` makes it run A.",
         [
             ("experiment", "experiment", ""),
             ("run", "run", ""),

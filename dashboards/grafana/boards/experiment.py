@@ -1,4 +1,4 @@
-"""An experiment: all of its runs, what each came to, and the way into each."""
+"""The dashboard of an experiment: all of its runs with their results and links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def experiment_page() -> Page:
     page = Page(
         EXPERIMENT_BOARD,
         "Longhaul: experiment",
-        "All runs of an experiment in the time shown. Numbers are over a whole run, with its warm-up; those that an experiment is judged by leave it out, and are in `longhaul show`.",
+        "All runs of an experiment in the time shown. Numbers cover whole runs with their warmup; the measures in `longhaul show` leave the warmup out.",
         shown=("now-24h", "now"),
         live="30s",
     )
@@ -24,20 +24,20 @@ def experiment_page() -> Page:
             "experiment",
             "Experiment",
             "label_values(longhaul_run_info, experiment)",
-            "Those with runs in the time shown.",
+            "Experiments with runs in the time shown.",
         ),
         choice(
             "backend",
             "Backend",
             'label_values(longhaul_run_info{experiment="$experiment"}, backend)',
-            "Where runs were carried out.",
+            "Backends of the runs.",
             many=True,
         ),
         choice(
             "cc",
             "Congestion control",
             'label_values(longhaul_flow_cwnd_packets{experiment="$experiment"}, cc)',
-            "Of which flows.",
+            "Congestion controls of the flows.",
             many=True,
         ),
     )
@@ -51,15 +51,15 @@ def experiment_page() -> Page:
         ),
         single(
             "Mean goodput of a flow",
-            "Mean over flows of their means over their runs.",
+            "Mean over flows of each flow's mean over its run.",
             "bps",
             f"avg(avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range]))",
             drawn=False,
             decimals=1,
         ),
         single(
-            "Mean round trip",
-            "Mean over flows of the means of their samples over their runs.",
+            "Mean RTT",
+            "Mean over flows of each flow's mean of samples over its run.",
             "s",
             f"avg(avg_over_time(longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range]))",
             drawn=False,
@@ -67,21 +67,21 @@ def experiment_page() -> Page:
         ),
         single(
             "Retransmits",
-            "Segments sent again, in all runs together.",
+            "Segments sent again, sum over all runs.",
             "short",
             f"sum(max_over_time(longhaul_flow_retransmits_total{{{_FLOWS}}}[$__range]))",
             drawn=False,
         ),
         single(
             "Drops",
-            "Packets that queues dropped, in all runs together.",
+            "Packets dropped by queues, sum over all runs.",
             "short",
             f"sum(max_over_time(longhaul_link_drops_total{{{_RUNS}}}[$__range]))",
             drawn=False,
         ),
         single(
             "Fairness",
-            "Jain's index, (sum x)^2 / (n sum x^2), over the mean goodputs x of a run's flows; of that, the mean over runs.",
+            "Jain's index, (sum x)^2 / (n sum x^2), over the mean goodputs x of a run's flows; mean over runs.",
             "none",
             f"avg({_jain()})",
             drawn=False,
@@ -92,21 +92,21 @@ def experiment_page() -> Page:
     goodput = f"avg_over_time(longhaul_flow_goodput_bps{{{_FLOWS}}}[$__range])"
     page.add(
         lines(
-            "When they ran",
-            "A line for as long as each run lasted, at the number of flows that it had at the time.",
+            "Times of runs",
+            "A line for the duration of each run, at the number of its flows at the time.",
             "short",
             query(f"count by (run) (longhaul_flow_goodput_bps{{{_FLOWS}}})", "{{run}}"),
             span=24,
         ),
         _by_cc(
             "Goodput by congestion control",
-            "Mean over all flows of a congestion control of their means over their runs.",
+            "Mean over all flows of a congestion control of each flow's mean over its run.",
             "bps",
             goodput,
         ),
         _by_cc(
-            "Round trip by congestion control",
-            "Mean over all flows of a congestion control of the 95th percentile of their round trips' samples.",
+            "RTT by congestion control",
+            "Mean over all flows of a congestion control of the 95th percentile of their RTT samples.",
             "s",
             f"quantile_over_time(0.95, longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range])",
         ),
@@ -122,8 +122,8 @@ def _jain() -> str:
 def _runs() -> object:
     begins, ends = lifetimes(_RUNS, "[$__range]")
     table = rows(
-        "Each run",
-        "Jain's index is over the flows' mean goodputs. The link in `run` opens its dashboard at its time, the one in `begins` compares others with it.",
+        "Runs",
+        "Jain's index is over the mean goodputs of the flows. The link in `run` opens the run's dashboard at its time, the link in `begins` compares other runs with it.",
         [
             ("run", "run", ""),
             ("point", "point", ""),
@@ -132,7 +132,7 @@ def _runs() -> object:
             ("kernel", "kernel", ""),
             ("Value #B", "begins", "dateTimeAsIso"),
             ("Value #C", "ends", "dateTimeAsIso"),
-            ("Value #D", "goodput of all", "bps"),
+            ("Value #D", "total goodput", "bps"),
             ("Value #E", "Jain", ""),
             ("Value #F", "drops", "short"),
         ],
@@ -155,15 +155,15 @@ def _runs() -> object:
 def _flows() -> object:
     of_each = "by (run, flow, cc)"
     return rows(
-        "Each flow",
-        "Over the whole of each run: means of samples, the 95th percentile of the round trip's, and the last value of the counter. Goodput has a sample every 10 ms; window and round trip have the lowest and highest of each 10 ms with an ACK, so their means count times with many ACKs and jumps for more.",
+        "Flows",
+        "Over each whole run: means of samples, the 95th percentile of the RTT, and the last value of the counter. Goodput has a sample every 10 ms. Window and RTT have the minimum and maximum of each 10 ms with an ACK, so their means give more weight to times with many ACKs and to jumps.",
         [
             ("run", "run", ""),
             ("flow", "flow", ""),
             ("cc", "cc", ""),
             ("Value #A", "goodput", "bps"),
-            ("Value #B", "round trip", "s"),
-            ("Value #C", "round trip p95", "s"),
+            ("Value #B", "RTT", "s"),
+            ("Value #C", "RTT p95", "s"),
             ("Value #D", "window", "short"),
             ("Value #E", "retransmits", "short"),
         ],

@@ -1,4 +1,4 @@
-"""Long-haul hosts: what the flows of physical endpoints do, host by host."""
+"""The dashboard of physical hosts: the flows of each host."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NAME = "{{host}} {{flow}} {{cc}}"
 
 
 def hosts_page() -> Page:
-    """The dashboard of physical endpoints."""
+    """The dashboard of physical hosts."""
     page = Page(
         HOSTS_BOARD,
-        "Longhaul: long-haul hosts",
-        "Runs on physical endpoints over a real path, at the times when they happened; the host is the sending one.",
+        "Longhaul: physical hosts",
+        "Runs on physical hosts over a real path, in real time. The variable Host is the sending host.",
         shown=("now-6h", "now"),
         live="10s",
     )
@@ -42,7 +42,7 @@ def hosts_page() -> Page:
     page.add(
         rows(
             "Runs",
-            "What longhaul_run_info says of runs in the time shown.",
+            "Runs in the time shown, from longhaul_run_info.",
             [(name, name, "") for name in ("experiment", "run", "point", "seed", "clock", "kernel")],
             now(
                 f"max by (experiment, run, point, seed, clock, kernel) (last_over_time(longhaul_run_info{{{_RUNS}}}[$__range]))"
@@ -51,17 +51,17 @@ def hosts_page() -> Page:
         )
     )
     page.add(
-        _mean("Goodput", "What the receiver's application got", "bps", "longhaul_flow_goodput_bps"),
+        _mean("Goodput", "Bytes delivered to the receiving application", "bps", "longhaul_flow_goodput_bps"),
         _mean("Throughput", "Frames that reached the receiver", "bps", "longhaul_flow_throughput_bps"),
         lines(
-            "Round trip time",
-            "What ACKs measured; what rises above the lowest is queues.",
+            "RTT",
+            "Round-trip time measured by ACKs; values above the minimum are queueing.",
             "s",
             _plain("longhaul_flow_rtt_seconds"),
         ),
         lines(
-            "Round trip above its lowest",
-            "The round trip less the lowest of the time shown, of the same flow: the time spent in queues, if the route stayed the same.",
+            "RTT above the minimum",
+            "RTT of a flow less its minimum in the time shown: the time in queues, if the route stayed the same.",
             "s",
             query(
                 f"longhaul_flow_rtt_seconds{{{_FLOWS}}} - min_over_time(longhaul_flow_rtt_seconds{{{_FLOWS}}}[$__range] @ end())",
@@ -78,19 +78,19 @@ def hosts_page() -> Page:
         ),
         rates(
             "Retransmits",
-            "Segments sent again a second, over `Rates over`; loss cannot be seen from the ends in any other way.",
+            "Segments sent again per second, over `Rates over`. The end hosts have no other measurement of loss.",
             "short",
             query(f"rate(longhaul_flow_retransmits_total{{{_FLOWS}}}[$window])", _NAME),
         ),
         lines(
             "In flight",
-            "Packets sent and neither acknowledged nor taken for lost.",
+            "Packets sent that are neither acknowledged nor considered lost.",
             "short",
             _plain("longhaul_flow_inflight_packets"),
         ),
         lines(
             "Leases of hosts",
-            "How long each lease has been with its holder; 0 while it is free.",
+            "How long each lease has been held; 0 while it is free.",
             "s",
             query("longhaul_lease_held_seconds", "{{lease}}", least_step=SCRAPE),
             span=24,

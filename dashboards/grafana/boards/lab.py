@@ -1,4 +1,4 @@
-"""The lab's health, by the service's own numbers: is anything stuck, late, dying or refused."""
+"""The dashboard of the lab's health, from the service's own metrics: delays, failures and refusals."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ def lab_page() -> Page:
     page = Page(
         LAB_BOARD,
         "Longhaul: lab",
-        "How the service and its workers are doing: the queue, what runs, what dies, what Prometheus takes, how fast requests are answered.",
+        "Health of the service and its workers: the run queue, running runs, guest deaths, samples that Prometheus accepts, and response times.",
         shown=("now-6h", "now"),
         live="10s",
     )
     page.variables(
-        choice("instance", "Service", "label_values(longhaul_queue_runs, instance)", "Which service.", many=True)
+        choice("instance", "Service", "label_values(longhaul_queue_runs, instance)", "Services to show.", many=True)
     )
     page.add(*_now())
     page.row("Runs")
     page.add(
         lines(
-            "Runs that wait and run",
-            "Runs of the record that are not over yet.",
+            "Queued and running runs",
+            "Runs in the database that have not ended, by status.",
             "short",
             query(f'sum by (state) (longhaul_runs{{{_HERE},state=~"queued|running"}})', "{{state}}", least_step=SCRAPE),
         ),
         lines(
-            "Runs that are over",
-            "Runs in the record that came to each end.",
+            "Ended runs",
+            "Runs in the database that have ended, by status.",
             "short",
             query(f'sum by (state) (longhaul_runs{{{_HERE},state!~"queued|running"}})', "{{state}}", least_step=SCRAPE),
         ),
         lines(
             "Experiments",
-            "Experiments of the record by state.",
+            "Experiments in the database, by status.",
             "short",
             query(f"sum by (state) (longhaul_experiments{{{_HERE}}})", "{{state}}", least_step=SCRAPE),
         ),
         lines(
             "Age of the queue",
-            "How long the first run of the queue has waited.",
+            "How long the first run in the queue has waited.",
             "s",
             query(f"longhaul_queue_age_seconds{{{_HERE}}}", "{{instance}}", least_step=SCRAPE),
         ),
         lines(
-            "Virtual seconds per wall second",
-            "Time that runs simulated for each second of a slot, over runs that ended in the last 10 minutes. Dashed: over all that the record holds.",
+            "Virtual seconds per real second",
+            "Simulated time per second of a slot, over runs that ended in the last 10 minutes, and over all runs in the database (of all).",
             "none",
             query(f"longhaul_virtual_seconds_per_wall_second{{{_HERE}}}", "{{instance}}", "A", SCRAPE),
             query(
@@ -62,41 +62,41 @@ def lab_page() -> Page:
         ),
         _counted(
             "Guest deaths",
-            "Guests that ended before their work, an hour.",
+            "Guests that died before their run ended, per hour.",
             "longhaul_guest_deaths_total",
             "instance",
         ),
         _counted(
-            "Runs begun again",
-            "After a guest's death, or given back to the queue; an hour.",
+            "Retried runs",
+            "Runs that started again after a guest's death or after their return to the queue, per hour.",
             "longhaul_run_retries_total",
             "instance",
         ),
     )
-    page.row("What Prometheus gets of runs")
+    page.row("Export to Prometheus")
     page.add(
         lines(
             "Export lag",
-            "Age of the oldest samples that wait for Prometheus.",
+            "Age of the oldest samples that Prometheus has not accepted yet.",
             "s",
             query(f"longhaul_export_lag_seconds{{{_HERE}}}", "{{instance}}", least_step=SCRAPE),
         ),
         lines(
             "Spool",
-            "Samples that wait for Prometheus on disks.",
+            "Samples on disk that Prometheus has not accepted yet.",
             "bytes",
             query(f"longhaul_export_spool_bytes{{{_HERE}}}", "{{instance}}", least_step=SCRAPE),
         ),
         rates(
             "Samples",
-            "Samples a second that Prometheus took, and those that it refused for good.",
+            "Samples per second that Prometheus accepted, and those that it refused permanently.",
             "short",
-            query(_rate("longhaul_export_samples_total", "instance"), "{{instance}} taken", "A", SCRAPE),
+            query(_rate("longhaul_export_samples_total", "instance"), "{{instance}} accepted", "A", SCRAPE),
             query(_rate("longhaul_export_refused_samples_total", "instance"), "{{instance}} refused", "B", SCRAPE),
         ),
         lines(
             "Leases",
-            "How long each lease has been with its holder; 0 while it is free.",
+            "How long each lease has been held; 0 while it is free.",
             "s",
             query(f"longhaul_lease_held_seconds{{{_HERE}}}", "{{lease}}", least_step=SCRAPE),
         ),
@@ -110,21 +110,22 @@ def _now() -> list[object]:
     return [
         single(
             "Up",
-            "Services that Prometheus reaches, of those it asks.",
+            "Services that Prometheus can scrape.",
             "none",
             f'sum(up{{job="longhaul",{_HERE}}})',
         ),
+        single("Running", "Runs with the status running.", "short", f'sum(longhaul_runs{{{_HERE},state="running"}})'),
+        single("Queued", "Runs that wait for a slot.", "short", f"sum(longhaul_queue_runs{{{_HERE}}})"),
         single(
-            "Running", "Runs that are being carried out.", "short", f'sum(longhaul_runs{{{_HERE},state="running"}})'
+            "Longest wait",
+            "How long the first run in the queue has waited.",
+            "s",
+            f"max(longhaul_queue_age_seconds{{{_HERE}}})",
         ),
-        single("Waiting", "Runs that wait for a slot.", "short", f"sum(longhaul_queue_runs{{{_HERE}}})"),
-        single(
-            "Waiting for", "How long the first of them has waited.", "s", f"max(longhaul_queue_age_seconds{{{_HERE}}})"
-        ),
-        single("Followers", "Open event streams.", "short", f"sum(longhaul_followers{{{_HERE}}})"),
+        single("Event streams", "Open event streams.", "short", f"sum(longhaul_followers{{{_HERE}}})"),
         single(
             "Alerts",
-            "Alerts of the lab that fire now.",
+            "Longhaul alerts that are firing.",
             "short",
             'count(ALERTS{alertname=~"Longhaul.*",alertstate="firing"}) or vector(0)',
         ),
@@ -138,7 +139,7 @@ def _requests() -> list[Lines]:
     return [
         rates(
             "Requests",
-            "Requests answered a second, by status.",
+            "Responses per second, by HTTP status.",
             "reqps",
             query(
                 f"sum by (status) (rate(longhaul_request_seconds_count{{{_HERE}}}[$__rate_interval]))",
@@ -148,7 +149,7 @@ def _requests() -> list[Lines]:
         ),
         rates(
             "Time to the first byte",
-            "Percentiles of all answers, from the histogram's buckets.",
+            "Percentiles over all responses, from the buckets of the histogram.",
             "s",
             *(query(quantile(f"0.{of}"), f"p{of}", ref, SCRAPE) for ref, of in (("A", "50"), ("B", "95"), ("C", "99"))),
         ),

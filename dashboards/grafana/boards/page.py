@@ -1,4 +1,4 @@
-"""A dashboard as it is put together: its variables, marks, links and panels, in the order in which they are read."""
+"""Builds a dashboard: its variables, annotations, links and panels, in the order in which they appear."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from grafana_foundation_sdk.builders import dashboard as board
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard
 
-from dashboards.grafana.boards.parts import Marks, door
+from dashboards.grafana.boards.parts import Marks, dashboard_link
 from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, HOSTS_BOARD, LAB_BOARD, RUN_BOARD
 
-# The order in which the links between dashboards stand.
+# The order of the links between dashboards.
 _BOARDS = {
     EXPERIMENT_BOARD: "Experiment",
     RUN_BOARD: "One run",
@@ -24,7 +24,7 @@ _TAG = "longhaul"
 
 
 class Page:
-    """One dashboard. Panels are numbered in order, which links to single panels go by."""
+    """One dashboard. Panels are numbered in order; links to single panels use the numbers."""
 
     def __init__(
         self, uid: str, title: str, about: str, *, shown: tuple[str, str] = ("now-1h", "now"), live: str = ""
@@ -45,38 +45,38 @@ class Page:
         )
         for other, name in _BOARDS.items():
             if other != uid:
-                self._board.link(door(name, f"/d/{other}", f"The dashboard {name}").icon("dashboard"))
+                self._board.link(dashboard_link(name, f"/d/{other}", f"The dashboard {name}").icon("dashboard"))
 
     def variables(self, *variables: Any) -> None:
-        """What is chosen at the top, in order: each may use those before it."""
+        """Add variables at the top, in order: each may use those before it."""
         self._board.variables(list(variables))
 
     def marks(self, *marks: Any) -> None:
-        """Events that are drawn over every panel."""
+        """Add events that are drawn over every panel."""
         self._board.annotations(list(marks))
 
-    def door(self, title: str, url: str, about: str, *, keep_time: bool = False) -> None:
-        """A link at the top."""
-        self._board.link(door(title, url, about, keep_time=keep_time))
+    def add_link(self, title: str, url: str, about: str, *, keep_time: bool = False) -> None:
+        """Add a link at the top."""
+        self._board.link(dashboard_link(title, url, about, keep_time=keep_time))
 
     def row(self, title: str) -> None:
-        """A heading."""
+        """Add a heading."""
         self._panels += 1
         self._board.with_row(board.Row(title).id(self._panels))
 
     def add(self, *panels: Any) -> None:
-        """Panels, from left to right and then from top to bottom."""
+        """Add panels, from left to right and then from top to bottom."""
         for panel in panels:
             self._panels += 1
             self._board.with_panel(panel.id(self._panels))
 
     def text(self) -> str:
-        """The dashboard as the file that Grafana reads."""
+        """The JSON text that Grafana reads."""
         return json.dumps(self._board.build(), cls=JSONEncoder, indent=1, sort_keys=True) + "\n"
 
 
 def started(flows: str) -> Marks:
-    """When a flow is connected."""
+    """Marks when a flow is connected."""
     there = f"longhaul_flow_active{{{flows}}}"
     return Marks(
         "Flow starts", "green", f"{there} unless {there} offset $__interval", "{{flow}} {{cc}} starts", step="100ms"
@@ -84,7 +84,7 @@ def started(flows: str) -> Marks:
 
 
 def stopped(flows: str) -> Marks:
-    """When a flow has stopped or is complete."""
+    """Marks when a flow has stopped or completed."""
     there = f"longhaul_flow_active{{{flows}}}"
     return Marks(
         "Flow stops", "blue", f"{there} offset $__interval unless {there}", "{{flow}} {{cc}} stops", step="100ms"
@@ -92,24 +92,24 @@ def stopped(flows: str) -> Marks:
 
 
 def changed(run: str) -> Marks:
-    """What the schedule does to the path and to flows, when it does."""
+    """Marks scheduled changes of the path and of flows."""
     expr = f"max_over_time(longhaul_run_change_info{{{run}}}[$__interval])"
     return Marks("Changes", "purple", expr, "{{change}}", step="100ms")
 
 
 def losses(links: str) -> Marks:
-    """While a queue drops packets."""
+    """Marks while a queue drops packets."""
     counter = f"longhaul_link_drops_total{{{links}}}"
     expr = f"({counter} - ({counter} offset $__interval or 0 * {counter})) > 0"
     return Marks("Drops", "red", expr, "{{link}} drops packets", step="100ms")
 
 
-def told_by_longhaul(tag: str) -> Any:
-    """What Longhaul itself told Grafana, where it has a token to."""
+def annotations_by_longhaul(tag: str) -> Any:
+    """Annotations that Longhaul writes to Grafana, if it has a token."""
     target = board.AnnotationTarget().type("tags").tags([_TAG, tag]).match_any(False).limit(200)
     return (
         board.AnnotationQuery()
-        .name("Told by Longhaul")
+        .name("Annotations by Longhaul")
         .datasource(dashboard.DataSourceRef(type_val="grafana", uid="-- Grafana --"))
         .enable(True)
         .icon_color("orange")

@@ -1,7 +1,7 @@
-"""What panels of all dashboards have in common, in the words of Grafana's SDK: queries, lines, bars, tables, variables, links.
+"""Building blocks of all dashboards with Grafana's SDK: queries, lines, bars, tables, variables, links.
 
-A panel's description says its formula: whoever reads a number shall not have to open the query. A series has the same name in
-every panel, and Grafana colours by name, so a flow has one colour on a whole page.
+A panel's description contains its formula, so that readers need not open the query. A series has the same name in every
+panel, and Grafana colours by name, so a flow has one colour on a whole page.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ Lines = timeseries.Panel
 
 
 def query(expr: str, legend: str, ref: str = "A", least_step: str = "") -> Query:
-    """A series over the time that is shown, in steps of at least so much."""
+    """A series over the time shown, with a minimum step."""
     made = prometheus.Dataquery().expr(expr).legend_format(legend).ref_id(ref).range().datasource(DATASOURCE)
     return made.interval(least_step) if least_step else made
 
 
 def now(expr: str, ref: str = "A") -> Query:
-    """Values at the end of the time that is shown, as rows."""
+    """Values at the end of the time shown, as rows."""
     made = prometheus.Dataquery().expr(expr).ref_id(ref).instant().datasource(DATASOURCE)
     return made.format(PromQueryFormat.TABLE)
 
 
 def lifetimes(selector: str, within: str) -> tuple[str, str]:
-    """When each run begins and ends, in milliseconds since 1970: its start is told once a second for as long as it lasts."""
+    """When each run begins and ends, in milliseconds since 1970: a run exports its start once per second of its duration."""
     of_each = "max by (run) ({}_over_time(longhaul_run_start_seconds{{{}}}{}))"
     begins = f"1000 * {of_each.format('last', selector, within)}"
     return begins, f"{begins} + 1000 * {of_each.format('count', selector, within)}"
 
 
 def of_flows(metric: str, selector: str, moved: str = "") -> str:
-    """A state of flows for as long as each is there: what a flow had last is no state of one that has stopped."""
+    """A metric of flows while each is active: the last value of a stopped flow is left out."""
     return f"{metric}{{{selector}}}{moved} and on (run, flow) longhaul_flow_active{{{selector}}}{moved}"
 
 
 def lines(title: str, about: str, unit: str, *queries: Query, span: int = 12, height: int = 8) -> Lines:
-    """Quantities that have a value at every time: each holds until the next, and ends where its series does."""
+    """A panel of quantities with a value at every time: each lasts until the next, or until the end of its series."""
     panel = (
         timeseries.Panel()
         .title(title)
@@ -91,14 +91,14 @@ def lines(title: str, about: str, unit: str, *queries: Query, span: int = 12, he
 
 
 def rates(title: str, about: str, unit: str, *queries: Query, span: int = 12, height: int = 8) -> Lines:
-    """Quantities over a stretch of time: straight lines from one to the next."""
+    """A panel of quantities over an interval: straight lines between values."""
     return lines(title, about, unit, *queries, span=span, height=height).line_interpolation(
         common.LineInterpolation.LINEAR
     )
 
 
 def bars(title: str, about: str, unit: str, *queries: Query, span: int = 12, height: int = 8) -> Lines:
-    """Counts within each step."""
+    """A panel of counts within each step."""
     return (
         lines(title, about, unit, *queries, span=span, height=height)
         .draw_style(common.GraphDrawStyle.BARS)
@@ -124,12 +124,12 @@ def dashed(panel: Lines, names: str, **more: Any) -> Lines:
 
 
 def logarithmic(panel: Lines) -> Lines:
-    """Powers of 2: a window that doubles every round trip rises in a straight line."""
+    """A logarithmic axis to base 2: a window that doubles every RTT is a straight line."""
     return panel.scale_distribution(shape.ScaleDistributionConfig().type(common.ScaleDistribution.LOG).log(2))
 
 
 def single(title: str, about: str, unit: str, expr: str, *, drawn: bool = True, decimals: int = 0) -> stat.Panel:
-    """One number: the last that there is, over how it came to be, unless it is of all the time shown."""
+    """One number: the last value above its history, or a value over all the time shown."""
     of_end = prometheus.Dataquery().expr(expr).ref_id("A").instant().datasource(DATASOURCE)
     return (
         stat.Panel()
@@ -151,9 +151,9 @@ def single(title: str, about: str, unit: str, expr: str, *, drawn: bool = True, 
 def rows(
     title: str, about: str, columns: Sequence[tuple[str, str, str]], *queries: Query, height: int = 8
 ) -> table.Panel:
-    """A table: of each column its field, its title and its unit, in order; what is not named is not shown.
+    """A table of columns, each with a field, a title and a unit, in order; other fields are not shown.
 
-    Rows of several queries are joined where their labels are equal.
+    Rows of several queries with equal labels are joined.
     """
     order = {field: position for position, (field, _, _) in enumerate(columns)}
     titles = {field: name for field, name, _ in columns}
@@ -193,14 +193,14 @@ def linked(panel: table.Panel, column: str, title: str, url: str) -> table.Panel
     return panel.override_by_name(column, [dashboard.DynamicConfigValue(id_val="links", value=[link])])
 
 
-def choice(name: str, label: str, asked: str, about: str, *, many: bool = False, pattern: str = "") -> Any:
-    """A variable whose values Prometheus knows; of many, all are chosen at first."""
+def choice(name: str, label: str, values: str, about: str, *, many: bool = False, pattern: str = "") -> Any:
+    """A variable with values from Prometheus; with `many`, all are chosen initially."""
     variable = (
         board.QueryVariable(name)
         .label(label)
         .description(about)
         .datasource(DATASOURCE)
-        .query({"query": asked, "refId": name})
+        .query({"query": values, "refId": name})
         .refresh(dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(dashboard.VariableSort.ALPHABETICAL_ASC)
         .regex(pattern)
@@ -211,18 +211,18 @@ def choice(name: str, label: str, asked: str, about: str, *, many: bool = False,
     return variable.multi(True).include_all(True).all_value(".+").current(everything)
 
 
-def hidden(name: str, asked: str, about: str, pattern: str = "") -> Any:
-    """A variable that people do not choose."""
-    return choice(name, name, asked, about, pattern=pattern).hide(dashboard.VariableHide.HIDE_VARIABLE)
+def hidden(name: str, values: str, about: str, pattern: str = "") -> Any:
+    """A variable that users do not choose."""
+    return choice(name, name, values, about, pattern=pattern).hide(dashboard.VariableHide.HIDE_VARIABLE)
 
 
 def stretch() -> Any:
-    """The variable `window`: over how long rates are taken; by itself a hundredth of the time that is shown."""
+    """The variable `window`: the interval of rates; by default a hundredth of the time shown."""
     automatic = dashboard.VariableOption(text="auto", value="$__auto_interval_window", selected=True)
     return (
         board.IntervalVariable("window")
         .label("Rates over")
-        .description("Goodput, throughput, drops and retransmits are taken over this long.")
+        .description("The interval of goodput, throughput, drops and retransmits.")
         .values("100ms,500ms,1s,5s,30s")
         .auto(True)
         .step_count(100)
@@ -232,7 +232,7 @@ def stretch() -> Any:
 
 
 class Marks(dashboard.AnnotationQuery):
-    """Marks from series. The SDK knows annotations of Grafana's own alone; these fields are the Prometheus data source's."""
+    """Annotations from series. The SDK has only Grafana's own annotations; these fields are those of the Prometheus data source."""
 
     def __init__(self, name: str, color: str, expr: str, text: str, *, step: str, shown: bool = True) -> None:
         super().__init__(name=name, datasource=DATASOURCE, enable=shown, icon_color=color, expr=expr, built_in=0)
@@ -245,7 +245,7 @@ class Marks(dashboard.AnnotationQuery):
         return super().to_json() | self.source
 
 
-def door(title: str, url: str, about: str, *, keep_time: bool = False) -> Any:
+def dashboard_link(title: str, url: str, about: str, *, keep_time: bool = False) -> Any:
     """A link at the top of a page."""
     link = (
         board.DashboardLink(title).type(dashboard.DashboardLinkType.LINK).url(url).tooltip(about).icon("external link")
