@@ -122,7 +122,7 @@ def _jain() -> str:
 def _runs() -> object:
     begins, ends = lifetimes(_RUNS, "[$__range]")
     table = rows(
-        "Runs",
+        "Table of runs",
         "Jain's index is over the mean goodputs of the flows. The link in `run` opens the run's dashboard at its time, the link in `begins` compares other runs with it.",
         [
             ("run", "run", ""),
@@ -155,7 +155,7 @@ def _runs() -> object:
 def _flows() -> object:
     of_each = "by (run, flow, cc)"
     return rows(
-        "Flows",
+        "Table of flows",
         "Over each whole run: means of samples, the 95th percentile of the RTT, and the last value of the counter. Goodput has a sample every 10 ms. Window and RTT have the minimum and maximum of each 10 ms with an ACK, so their means give more weight to times with many ACKs and to jumps.",
         [
             ("run", "run", ""),
