@@ -1,1 +1,1 @@
-"""Grafana: what it is provisioned with, and the dashboards as JSON beside the code that makes them."""
+"""Grafana: its provisioning, and the dashboards as JSON with the code that generates them."""

@@ -1,8 +1,8 @@
-/** How the page is built: addresses relative to it, so that it works wherever a proxy puts it; nothing inline, for the page's policy. */
+/** The build of the page: relative addresses, so that it works below any prefix of a proxy; nothing inline, as the page's policy requires. */
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-// The service beside which `npm run dev` shows the page while it is worked on.
+// The service behind `npm run dev`.
 const SERVICE = "http://127.0.0.1:8080";
 
 export default defineConfig({

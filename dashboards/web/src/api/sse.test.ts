@@ -11,17 +11,17 @@ const EVENTS = [
   { id: "18", event: "run.finished", data: "first\nsecond" },
 ];
 
-test.each([1, 2, 3, 7, 1000])("whole events out of pieces of %i characters", (length) => {
+test.each([1, 2, 3, 7, 1000])("events from pieces of %i characters", (length) => {
   const reader = new EventReader();
   const found = [];
   for (let at = 0; at < STREAM.length; at += length) found.push(...reader.push(STREAM.slice(at, at + length)));
   expect(found).toEqual(EVENTS);
 });
 
-test("an event that was cut off is none", () => {
+test("an incomplete event is dropped", () => {
   expect(new EventReader().push("id: 1\ndata: x\n")).toEqual([]);
 });
 
-test("lines may end as on Windows", () => {
+test("lines may end with CR LF", () => {
   expect(new EventReader().push("id: 1\r\ndata: x\r\n\r\n")).toEqual([{ id: "1", event: "message", data: "x" }]);
 });

@@ -75,7 +75,7 @@ export function Chart({
     const plot = new Plot(place, {
       span, x, y, log, lines, marks, rug, height, top, shaded, clip: clip !== undefined, onPeak,
     }); // biome-ignore format: one look
-    // While the window moves, nobody can read the values.
+    // The values are not legible while the window moves.
     const update = (): void => {
       if (!span.moving) showValues(text, span, x, y, lines, marks);
     };

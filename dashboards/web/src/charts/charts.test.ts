@@ -9,11 +9,11 @@ import { keyOf } from "./source";
 import { Span } from "./span";
 
 vi.mock("../api/address", () => ({ addressOf: (path: string) => path, BASE: "" }));
-vi.mock("../api/client", () => ({ ask: () => Promise.reject(new Error("nobody is asked here")) }));
+vi.mock("../api/client", () => ({ ask: () => Promise.reject(new Error("no request expected")) }));
 
 const samples = (t: number[], v: number[]): Samples => ({ t: Float64Array.from(t), v: Float64Array.from(v) });
 
-test("what is cut to a window keeps a neighbour on either side", () => {
+test("samples cut to a window keep a neighbour on either side", () => {
   const all = samples([0, 1, 2, 3, 4], [0, 10, 20, 30, 40]);
   expect([...within(all, [1.5, 2.5]).t]).toEqual([1, 2, 3]);
   expect([...within(all, [-5, 0.5]).t]).toEqual([0, 1]);
@@ -27,12 +27,12 @@ test("the value at a time is the last one before it", () => {
   expect(placeOf(all.t, 2)).toBe(1);
 });
 
-test("extremes are found, and nothing has none", () => {
+test("minimum and maximum of samples; null without samples", () => {
   expect(extentOf([samples([0], [3]), samples([0, 1], [-1, 7])])).toEqual([-1, 7]);
   expect(extentOf([samples([], [])])).toBeNull();
 });
 
-test("what grows is cut where a stream begins again", () => {
+test("growing samples are cut when a stream begins again", () => {
   const growing = new Growing();
   for (let at = 0; at < 1000; at++) growing.append([at], [at * 2]);
   growing.cut(500);
@@ -56,7 +56,7 @@ test("a span zooms about a time, moves within the whole, and shows all again", (
   expect(span.shown).toEqual([0, 100]);
 });
 
-test("the pointer stays where it is: after a zoom it is at another time", () => {
+test("the pointer stays in place: after a zoom it is at another time", () => {
   vi.stubGlobal("requestAnimationFrame", () => 1);
   const span = new Span([0, 100]);
   span.point(0.5);
@@ -67,7 +67,7 @@ test("the pointer stays where it is: after a zoom it is at another time", () => 
   expect(span.cursor).toBeNull();
 });
 
-test("a capacity cuts off what is delivered all at once, and is no value itself", () => {
+test("values above the capacity are cut off, and the capacity is not a value", () => {
   const flow = samples([0, 1, 2], [90, 2200, 95]);
   const capacity = samples([0, 2], [100, 100]);
   const lines = [{}, { reference: true }];
@@ -79,7 +79,7 @@ test("a capacity cuts off what is delivered all at once, and is no value itself"
   expect(rangeOf([samples([0], [10]), capacity], lines, { log: false }).window[1]).toBeLessThan(11);
 });
 
-test("of a run that goes on, the least half of halves is shown that holds what is known", () => {
+test("a running run shows the smallest half, quarter ... that contains its samples", () => {
   vi.stubGlobal("requestAnimationFrame", () => 1);
   const span = new Span([0, 64]);
   const ends = [0.1, 0.9, 1, 3, 40, null].map((front) => {
@@ -89,7 +89,7 @@ test("of a run that goes on, the least half of halves is shown that holds what i
   expect(ends).toEqual([0.125, 1, 2, 4, 64, 64]);
 });
 
-test("plain numbers are read as the service writes them", () => {
+test("the binary form of the service is parsed", () => {
   const head = JSON.stringify({ series: [{ measure: "cwnd", of: "a", count: 2 }] });
   const length = Math.ceil((head.length + 4) / 8) * 8 - 4;
   const content = new ArrayBuffer(4 + length + 32);
@@ -114,7 +114,7 @@ test("values and ticks are in the field's units", () => {
   expect(ticksIn([0, 10])).toEqual([0, 2, 4, 6, 8, 10]);
 });
 
-test("a chart's file holds what it shows", () => {
+test("the file of a chart contains what the chart shows", () => {
   const options = {
     title: "A <b>",
     x: SECONDS,

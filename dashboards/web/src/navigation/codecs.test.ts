@@ -21,12 +21,12 @@ const INITIAL = {
   theme: "one",
 };
 
-test("what is at its default is not in the address", () => {
+test("defaults are not in the address", () => {
   expect(readView(VIEW, "")).toEqual(INITIAL);
   expect(writeView(VIEW, INITIAL as never)).toBe("");
 });
 
-test("what is written is read again, whatever characters it has", () => {
+test("values with any characters survive writing and reading", () => {
   const shown = {
     flows: ["app,1", "b c", "ü&=?#", "a/b@c"],
     log: true,
@@ -47,7 +47,7 @@ test("the address stays legible", () => {
   );
 });
 
-test("a change leaves the rest alone, also what another view wrote", () => {
+test("a change keeps other keys, including those of other views", () => {
   expect(writeView(VIEW, { log: true }, "measure=rtt&other=x")).toBe("measure=rtt&other=x&log=1");
   expect(writeView(VIEW, { measure: "cwnd" }, "measure=rtt&other=x")).toBe("other=x");
 });

@@ -1,21 +1,21 @@
-/** Colours of flows against their ground, and against each other as people with every kind of colour vision see them. */
+/** Contrast of flow colours to the background, and to each other for every kind of colour vision. */
 import { expect, test } from "vitest";
 import { apart, contrast } from "./colourMath";
 import { DASHES, flowStyle, PALETTE } from "./palette";
 
 const GROUNDS = { light: "#ffffff", dark: "#16191c" } as const;
 
-test.each(["light", "dark"] as const)("%s: lines stand out from their ground", (theme) => {
+test.each(["light", "dark"] as const)("%s: lines contrast with the background", (theme) => {
   for (const colour of PALETTE[theme]) expect(contrast(colour, GROUNDS[theme]), colour).toBeGreaterThanOrEqual(3);
 });
 
-test.each(["light", "dark"] as const)("%s: any two are told apart, with any colour vision", (theme) => {
+test.each(["light", "dark"] as const)("%s: any two colours differ, for every kind of colour vision", (theme) => {
   const near: string[] = [];
   for (const vision of ["normal", "protan", "deutan", "tritan"] as const) {
     PALETTE[theme].forEach((one, place) => {
       for (const other of PALETTE[theme].slice(place + 1)) {
         const distance = apart(one, other, vision);
-        // Differences of 0.02 in OKLab are just noticed side by side.
+        // Differences of 0.02 in OKLab are just noticeable side by side.
         if (distance < 0.07) near.push(`${one} ${other} ${vision} ${distance.toFixed(3)}`);
       }
     });
@@ -23,7 +23,7 @@ test.each(["light", "dark"] as const)("%s: any two are told apart, with any colo
   expect(near).toEqual([]);
 });
 
-test("no two of the first 48 flows are drawn alike", () => {
+test("the first 48 flows have different styles", () => {
   const drawn = Array.from({ length: 48 }, (_, place) => {
     const style = flowStyle(place, "dark");
     return `${style.colour} ${style.dash}`;

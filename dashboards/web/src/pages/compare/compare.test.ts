@@ -5,7 +5,7 @@ import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
 import { mapCsv, mapSvg } from "./mapFile";
 import { jain, mean } from "./statistics";
 
-test("Jain's index is 1 for equals and 1/n where one has all", () => {
+test("Jain's index is 1 for equal shares and 1/n if one flow has all", () => {
   expect(jain([5, 5, 5, 5])).toBe(1);
   expect(jain([7, 0, 0, 0])).toBe(0.25);
   expect(jain([0, 0])).toBe(1);
@@ -28,7 +28,7 @@ const VALUES = [
   value("y", "y", 1, null),
 ];
 
-test("a cell is the mean of its runs, where the sweep has it", () => {
+test("a cell is the mean of its runs, in the order of the sweep", () => {
   const heat = heatOf(VALUES, "flows.b.cc", "flows.a.cc");
   expect(heat.columns).toEqual(["x", "y"]);
   expect(heat.rows).toEqual(["x", "y"]);
@@ -40,7 +40,7 @@ test("a cell is the mean of its runs, where the sweep has it", () => {
   expect(heatOf(VALUES, "flows.a.cc", "").cells.map((row) => row.map((cell) => cell.runs.length))).toEqual([[3, 2]]);
 });
 
-test("a map's files hold every run, and every cell", () => {
+test("the files of a heat map contain every run and every cell", () => {
   const map = {
     heat: heatOf(VALUES, "flows.b.cc", "flows.a.cc"),
     x: "flows.b.cc",
@@ -52,13 +52,13 @@ test("a map's files hold every run, and every cell", () => {
   expect(mapSvg(map).match(/<rect /g)).toHaveLength(5);
 });
 
-test("a whole flow that is swept is called by its congestion control", () => {
+test("a swept flow is named by its congestion control", () => {
   expect(shortValue("{name: first, cc: htcp_be}")).toBe("htcp_be");
   expect(shortValue('{"name": "first", "cc": "bbr"}')).toBe("bbr");
   expect(shortValue("32 ms")).toBe("32 ms");
 });
 
-test("text on a colour can be read", () => {
+test("text on a colour has enough contrast", () => {
   const luminance = (colour: string): number => {
     const [r = 0, g = 0, b = 0] = (
       colour.startsWith("#")
@@ -74,7 +74,7 @@ test("text on a colour can be read", () => {
   }
 });
 
-test("measures are named and written by their kind, as both documents have them", () => {
+test("measures have names and units, in comparisons and summaries", () => {
   expect(measureText("rtt_ms.p95")).toBe("RTT, 95 %");
   expect(measureText("rtt_p95")).toBe("RTT, 95 %");
   expect(measureText("queue_packets.mean")).toBe("queue, mean");
@@ -85,7 +85,7 @@ test("measures are named and written by their kind, as both documents have them"
   expect(measureValue("retransmits", 12345)).toBe("12,345");
 });
 
-test("of many runs a page is drawn, and the last one after some were left out", () => {
+test("many runs are drawn page by page, and the last page after some were removed", () => {
   const runs = Array.from({ length: 2 * MOST_RUNS + 1 }, (_, at) => `run-${at}`);
   expect(drawnOf(runs, 0)).toEqual({ first: 0, ids: runs.slice(0, MOST_RUNS) });
   expect(drawnOf(runs, MOST_RUNS + 3)).toEqual({ first: MOST_RUNS, ids: runs.slice(MOST_RUNS, 2 * MOST_RUNS) });
@@ -94,7 +94,7 @@ test("of many runs a page is drawn, and the last one after some were left out", 
   expect(drawnOf([], 5)).toEqual({ first: 0, ids: [] });
 });
 
-test("a map begins with shares where flows share, and with goodput where one is alone", () => {
+test("a heat map begins with shares of competing flows, or with goodput of a single flow", () => {
   const of = (measure: string, flow: string | null) => ({ measure, flow });
   const lone = [of("utilisation", null), of("share", "a"), of("goodput_bps", "a")];
   expect(firstOf(lone)).toEqual(of("goodput_bps", "a"));

@@ -9,7 +9,7 @@ beforeAll(async () => {
   ({ packed, unpacked } = await import("./draft"));
 });
 
-test("a draft comes back from its link as it was", async () => {
+test("a draft survives its link unchanged", async () => {
   const one = {
     text: "experiment: ü\n# 300 ms\n".repeat(50),
     backend: "mininet",
@@ -23,6 +23,6 @@ test("a draft comes back from its link as it was", async () => {
   expect(await unpacked(word)).toEqual(one);
 });
 
-test.each(["", "x", "%%%", "eNrT0yMAAGTvBe8"])("what is no draft is none: %s", async (word) => {
+test.each(["", "x", "%%%", "eNrT0yMAAGTvBe8"])("an invalid draft is refused: %s", async (word) => {
   expect(await unpacked(word)).toBeNull();
 });

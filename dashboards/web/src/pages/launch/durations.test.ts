@@ -26,7 +26,7 @@ test.each([
   expect(seconds(text)).toBeCloseTo(value, 12);
 });
 
-test("steps and ticks that people count in", () => {
+test("round steps and ticks", () => {
   expect([0.3, 1, 4.9, 60].map(step)).toEqual([0.2, 1, 2, 50]);
   expect(snapped(12.34, 0.5)).toBe(12.5);
   expect(ticks(60)).toEqual([0, 10, 20, 30, 40, 50, 60]);

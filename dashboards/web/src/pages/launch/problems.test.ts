@@ -13,7 +13,7 @@ test.each([
   expect(locationOf(subject, DATA)).toEqual(location);
 });
 
-test("fields that the service names are placed as it says", () => {
+test("errors are located at the fields that the service names", () => {
   const what = "allowed: one of cubic, reno, nearest: cubic";
   const body = { fields: [{ location: ["flows", 0, "cc"], what, nearest: "cubic" }], problems: ["flows.app.cc: ..."] };
   const [mistake] = mistakesOf(body, DATA);
@@ -23,7 +23,7 @@ test("fields that the service names are placed as it says", () => {
   expect(mistakeAt(mistake ? [mistake] : [], ["flows"], { below: true })).toBe(mistake);
 });
 
-test("what is of the whole says what happened and what to do", () => {
+test("an error of the whole experiment contains cause and remedy", () => {
   const body = { subject: "lab", what: "it is full", hint: "wait", detail: "..." };
   expect(mistakesOf(body, DATA)).toEqual([{ location: [], message: "it is full; wait", nearest: null }]);
 });

@@ -16,19 +16,19 @@ const SCHEMA: Schema = {
   },
 };
 
-test("which kernels there are, the service says", () => {
+test("the schema lists the kernels", () => {
   expect(kernelOf(SCHEMA, "7.0")).toBe("7.0");
   expect(kernelOf(SCHEMA, "6.1")).toBeNull();
   expect(kernelOf(SCHEMA, "")).toBeNull();
   expect(kernelOf(null, "6.12")).toBeNull();
 });
 
-test("a list of fields has none that hold fields", () => {
+test("a list of fields has no objects", () => {
   expect(fieldsOf(SCHEMA, ["path"])).toEqual(["rtt", "burst"]);
   expect(singleFieldsOf(SCHEMA, ["path"])).toEqual(["rtt"]);
 });
 
-test("what a sweep can vary has a value of its own, however deep it is", () => {
+test("a sweep can vary every field with a single value, at any depth", () => {
   expect(sweepable(SCHEMA, ["app"]).slice(0, 5)).toEqual([
     "path.rtt",
     "path.burst.p",
@@ -52,7 +52,7 @@ const WHOLE: Schema = {
   },
 };
 
-test("what was launched is written again without what would be so by itself", () => {
+test("the text of a launched experiment has no defaults", () => {
   const launched = {
     experiment: "one",
     about: "",

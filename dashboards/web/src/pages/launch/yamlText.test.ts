@@ -31,7 +31,7 @@ test.each([
   expect(withValue(TEXT, at, value)).toBe(TEXT.replace(before, after));
 });
 
-test("a new field finds its place, and comments and order stay", () => {
+test("a new field is inserted in order, and comments stay", () => {
   const text = withValue(TEXT, ["path", "buffer"], "1 BDP", ["bandwidth", "rtt", "buffer", "loss"]);
   expect(valueAt(parseText(text).data ?? undefined, ["path", "buffer"])).toBe("1 BDP");
   expect(text).toContain("# Two flows on a slow path.");
@@ -40,32 +40,32 @@ test("a new field finds its place, and comments and order stay", () => {
   expect(withValue(text, ["path", "one"], "x", ["one", "bandwidth"])).toMatch(/path:\n {2}one: x\n {2}bandwidth/);
 });
 
-test("a flow is added as a line, and taken away again", () => {
+test("a flow is added as a line, and removed again", () => {
   const text = withValue(TEXT, ["flows", 2], { name: "udp", udp: "1 Mbit/s" });
   expect(text).toContain("  - {name: udp, udp: 1 Mbit/s}\n");
   expect(parseText(without(text, ["flows", 2])).data).toEqual(parseText(TEXT).data);
 });
 
-test("what is empty after a removal goes too", () => {
+test("mappings that become empty are removed", () => {
   expect(without("experiment: a\nflows: [{name: a, params: {beta: 1}}]\n", ["flows", 0, "params", "beta"])).toBe(
     "experiment: a\nflows: [{name: a}]\n",
   );
   expect(without("a: 1\nsweep:\n  path.rtt: [1 ms]\n", ["sweep", "path.rtt"])).toBe("a: 1\n");
 });
 
-test("an empty text, and a field without a value, take one", () => {
+test("an empty text and a field without a value accept a value", () => {
   expect(withValue("", ["path", "rtt"], "40 ms")).toBe("path:\n  rtt: 40 ms\n");
   expect(withValue("path:\nduration: 1 s\n", ["path", "rtt"], "40 ms")).toBe("path:\n  rtt: 40 ms\nduration: 1 s\n");
   expect(withValue("path: {rtt: }\n", ["path", "rtt"], "40 ms")).toBe("path: {rtt: 40 ms}\n");
 });
 
-test("a small share is written as people write one", () => {
+test("a small share is written as 1e-5", () => {
   const text = withValue("path: {rtt: 1 ms}\n", ["path", "loss"], 1e-5);
   expect(text).toBe("path: {rtt: 1 ms, loss: 1e-5}\n");
   expect(withValue(text, ["path", "loss"], 2.5e-6)).toBe("path: {rtt: 1 ms, loss: 2.5e-6}\n");
 });
 
-test("what cannot be read is left alone", () => {
+test("invalid text is not changed", () => {
   const text = "path: {rtt: 40 ms\nduration: 1 s\n";
   const parsed = parseText(text);
   expect(parsed.data).toBeNull();
@@ -87,6 +87,6 @@ test.each([
   expect(TEXT.slice(from, to)).toBe(found);
 });
 
-test("keys that other readers take for something else are words", () => {
+test("keys that YAML 1.1 reads as booleans are words", () => {
   expect(parseText("on_off: {on: 1 s, off: 2 s}\n").data).toEqual({ on_off: { on: "1 s", off: "2 s" } });
 });

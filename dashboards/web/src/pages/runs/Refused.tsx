@@ -18,7 +18,7 @@ interface Props {
 export function Refused({ what, refused, onClose }: Props) {
   return (
     <Dialog title={`${count(refused.length)} refused`} onClose={onClose}>
-      <div className={styles.told}>
+      <div className={styles.reasons}>
         {reasonsOf(refused).map(({ problem, ids }) => (
           <ErrorNote key={ids[0]} error={problem} action={ids.length > 1 && <Others what={what} ids={ids} />} />
         ))}

@@ -3,7 +3,7 @@ import { Problem } from "../../api/problem";
 import { reasonsOf, summaryOf, toEach } from "./acting";
 import { idsOfAll, PAGE_OF_IDS } from "./pickAll";
 
-/** A list of so many, and the limits that it was asked with. */
+/** A list with a number of rows, and the limits of its requests. */
 function listOf(many: number) {
   const limits: number[] = [];
   const read = (cursor: string, limit: number) => {
@@ -19,7 +19,7 @@ function listOf(many: number) {
 const refusal = (what: string, status = 409, headers: Record<string, string> = {}): Problem =>
   Problem.of(new Response(null, { status, headers }), { title: "It does not go", what, hint: "ask an admin" });
 
-test("all that match are read over as many pages as there are", async () => {
+test("all matching ids are read over all pages", async () => {
   const { read, limits } = listOf(PAGE_OF_IDS + 234);
   const ids = await idsOfAll(read, 10_000);
   expect(ids.length).toBe(PAGE_OF_IDS + 234);
@@ -28,7 +28,7 @@ test("all that match are read over as many pages as there are", async () => {
   expect(await idsOfAll(listOf(0).read, 10)).toEqual([]);
 });
 
-test("no more are read than may be picked", async () => {
+test("no more ids are read than can be selected", async () => {
   const { read, limits } = listOf(5000);
   expect((await idsOfAll(read, 1000)).at(-1)).toBe("run-999");
   expect(limits).toEqual([500, 500]);
@@ -45,7 +45,7 @@ test("a row that moves to the next page while it is read counts once, and an emp
   expect(found).toEqual(["a", "b", "c"]);
 });
 
-test("each is asked once, and it is said how many refused", async () => {
+test("each run gets one request, and refusals are counted", async () => {
   const ids = Array.from({ length: 30 }, (_, at) => `run-${at}`);
   const asked: string[] = [];
   const steps: number[] = [];
@@ -63,7 +63,7 @@ test("each is asked once, and it is said how many refused", async () => {
   expect(summaryOf({ done: 1, idle: 0, refused: [], left: [] }, "run", "deleted")).toBe("1 run deleted.");
 });
 
-test("who is asked to wait waits, and gives up in the end", async () => {
+test("a request waits as the service demands, and fails in the end", async () => {
   const waited: number[] = [];
   let refusals = 2;
   const sleep = (seconds: number) => Promise.resolve(void waited.push(seconds));
@@ -76,13 +76,13 @@ test("who is asked to wait waits, and gives up in the end", async () => {
   expect(waited).toEqual([3, 3]);
   const never = await toEach(["a"], { act: () => Promise.reject(busy), sleep });
   expect(never.refused.length).toBe(1);
-  // Where waiting does not help it is a refusal as others are.
+  // If waiting does not help, it is a refusal like others.
   waited.length = 0;
   const full = await toEach(["a"], { act: () => Promise.reject(refusal("the queue is full", 429)), sleep });
   expect([full.refused.length, waited.length]).toEqual([1, 0]);
 });
 
-test("what is stopped, or finds the service away, leaves the others as they were", async () => {
+test("after a stop, or without the service, the other runs stay unchanged", async () => {
   const ids = Array.from({ length: 100 }, (_, at) => `run-${at}`);
   const stop = new AbortController();
   const stopped = await toEach(ids, {
@@ -97,7 +97,7 @@ test("what is stopped, or finds the service away, leaves the others as they were
   expect(summaryOf(away, "run", "pinned")).toMatch(/^0 of 100 runs pinned; \d refused; 9\d unchanged\.$/);
 });
 
-test("refusals are gathered by their reason, the most frequent first", () => {
+test("refusals are grouped by reason, the most frequent first", () => {
   const reasons = reasonsOf([
     ["a", refusal("it is running")],
     ["b", refusal("it is pinned")],

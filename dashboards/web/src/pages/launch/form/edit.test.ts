@@ -9,13 +9,13 @@ beforeAll(async () => {
   ({ freeName, flowEntries } = await import("./edit"));
 });
 
-test("a name that nothing has is one that is wanted, or else says what it is of", () => {
+test("an unused name is a wanted one, or the noun with a number", () => {
   expect(freeName("phase", ["early"], ["early", "late"])).toBe("late");
   expect(freeName("phase", ["early", "late"], ["early", "late"])).toBe("phase-3");
   expect(freeName("flow", ["one", "flow-3"], ["one"])).toBe("flow-4");
 });
 
-test("what a flow sends is said by the field that the schema knows for it", () => {
+test("the schema's fields determine the traffic of a flow", () => {
   const traffic = { udp: { kind: "udp", name: "UDP", start: "1 Mbit/s" } };
   const schema = { properties: { flows: { items: { "x-traffic": traffic } } } };
   const data = {

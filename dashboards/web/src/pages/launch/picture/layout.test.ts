@@ -69,7 +69,7 @@ test("cross traffic joins above and leaves below", () => {
   expect(new Set(places).size).toBe(places.length);
 });
 
-test("many hosts that are alike are one, and so are their flows' lines", () => {
+test("many equal hosts are one, and so are the lines of their flows", () => {
   const hosts = Array.from({ length: 16 }, (_, place) => `a${place + 1}`);
   const one = drawing(
     `${hosts.map((host) => `${host}-s1`).join(" ")} s1-b1`,
