@@ -7,7 +7,7 @@
     result.frame("acks")                                every ACK: pandas, polars or pyarrow
     longhaul.Client("http://127.0.0.1:8080", token)     the same on a service
 
-docs/python.md has every function and type; docs/stability.md says which of them stay as they are.
+docs/python.md describes every function and type; docs/stability.md lists those that do not change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from longhaul.results.run import Run, Series
     from longhaul.results.search import Search
 
-# Where each public name is defined. Nothing of it is loaded before it is used.
+# The module that defines each public name; it is imported on first use.
 _HOMES = {
     "longhaul.client": ("Client",),
     "longhaul.laboratory.comparisons": ("compare",),

@@ -1,4 +1,4 @@
-"""`longhaul` and `python -m longhaul`: the command line, and what goes wrong before it is loaded."""
+"""`longhaul` and `python -m longhaul`: the command line, and the errors before it is loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def main() -> None:
         from longhaul.cli.main import main as begin
     except LonghaulError as error:
         _end(error)
-    except Exception as error:  # any library may refuse to be loaded, in its own way
+    except Exception as error:  # an import can fail with any exception
         _end(unforeseen(error))
     begin()
 

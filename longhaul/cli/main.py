@@ -1,4 +1,4 @@
-"""`longhaul`: the commands by name, each loaded when it is used, and one handler for every error."""
+"""`longhaul`: the commands by name, each loaded on first use, and one handler for every error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from longhaul.cli.terminal.options import VersionOption
 from longhaul.orchestrator.system.errors import LonghaulError, PlanError, visible
 from longhaul.orchestrator.system.files import STANDARD_OUTPUT, standard_output
 
-# Each command and its module: one file a verb, or a group of verbs.
+# The module of each command: one verb, or a group of verbs.
 COMMANDS = {
     "run": "experiments.run",
     "plan": "experiments.plan",
@@ -51,7 +51,7 @@ COMMANDS = {
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; the module of one is imported when it is asked for."""
+    """The commands by name; a command's module is imported on first use."""
 
     def __getitem__(self, name: str) -> Any:
         if self.data[name] is None:
@@ -85,15 +85,15 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with standard_output():
-            _obey()
+            _run_command()
     except LonghaulError as error:
-        # It cannot be printed where everything else is.
+        # Standard output cannot be written.
         print(f"longhaul: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
 
 
-def _obey() -> None:
-    """One handler for every error, one exit code each; what nothing foresaw has 4, never 1."""
+def _run_command() -> None:
+    """One handler for every error, each with its exit code; an unexpected error has 4, never 1."""
     try:
         check_room()
         app(standalone_mode=True)
@@ -104,21 +104,21 @@ def _obey() -> None:
             raise
         if error.filename is None:
             _end(unforeseen(error))
-        # A file that the person named.
+        # A file that the user named.
         _end(PlanError("opening", str(error.filename), error.strerror or str(error), "name another file"))
     except KeyboardInterrupt:
-        print("longhaul: cancelled; what was finished is kept", file=sys.stderr)
+        print("longhaul: cancelled; finished runs are kept", file=sys.stderr)
         sys.exit(130)
-    except Exception as error:  # an exit code of 1 would be taken for a measurement
+    except Exception as error:  # exit code 1 would mean a failed expectation
         _end(unforeseen(error))
 
 
 def _end(error: LonghaulError) -> NoReturn:
-    _say(error)
+    _print_error(error)
     sys.exit(error.exit_code)
 
 
-def _say(error: LonghaulError) -> None:
+def _print_error(error: LonghaulError) -> None:
     if "--json" in sys.argv:
         print(json.dumps({"error": error.as_dict()}))
     for line in str(error).splitlines():

@@ -1,11 +1,11 @@
-"""The service from a program's side: submit, follow, read what came of it; a notebook's companion, and what `longhaul run --server` uses.
+"""A client of the service for programs and notebooks: submit, follow, read results. `longhaul run --server` uses it.
 
     with Client("http://127.0.0.1:8080", token) as client:
         experiment = client.wait(client.submit("quick").id)
         client.result(experiment.id).summary
 
-Answers are the types of schemas/experiments.py. What the service refuses is raised as the LonghaulError that it had; a service that is
-restarted meanwhile is waited for (connection.py). Fields that a newer service adds are left out.
+Responses are the types of schemas/experiments.py. An error of the service is raised as its LonghaulError. The client waits for a service
+that restarts (connection.py) and ignores fields that a newer service adds.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _CHUNK_BYTES = 1 << 20
 
 
 class Client:
-    """One service, asked with one token."""
+    """One service and one token."""
 
     def __init__(self, url: str, token: str, *, patience_s: float = PATIENCE_S) -> None:
         self._connection = Connection(url, token, patience_s)
 
     @property
     def url(self) -> str:
-        """Where the service is."""
+        """The address of the service."""
         return self._connection.url
 
     def __enter__(self) -> Self:
@@ -74,30 +74,30 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of the service."""
+        """Close the connection."""
         self._connection.close()
 
     def plan(self, experiment: str | Mapping[str, Any], **more: Any) -> Plan:
-        """What an experiment comes to; arguments as of `submit`, and nothing is run."""
-        return self._post(Plan, "/plans", json=_asked(experiment, more))
+        """The plan of an experiment, without running it; arguments as for `submit`."""
+        return self._post(Plan, "/plans", json=_submission(experiment, more))
 
     def submit(self, experiment: str | Mapping[str, Any], *, key: str | None = None, **more: Any) -> Experiment:
-        """Hand an experiment in: the name of a shipped one, or fields; `more` are those of AskedFor, as set=["path.rtt=80ms"].
+        """Submit an experiment: the name of a shipped one, or fields; `more` are fields of AskedFor, such as set=["path.rtt=80ms"].
 
-        It is submitted once, however often the connection breaks meanwhile; the same `key` never submits twice."""
+        It is submitted once, even if the connection breaks; the same `key` never submits twice."""
         headers = {"Idempotency-Key": key or secrets.token_hex(16)}
-        return self._post(Experiment, "/experiments", json=_asked(experiment, more), headers=headers)
+        return self._post(Experiment, "/experiments", json=_submission(experiment, more), headers=headers)
 
     def experiment(self, experiment: str) -> Experiment:
-        """An experiment as it is now."""
+        """The current state of an experiment."""
         return self._get(Experiment, f"/experiments/{experiment}")
 
     def experiments(self, **filters: Any) -> Iterator[ExperimentRow]:
-        """All experiments, page by page; filters are those of GET /experiments, as `name`, `status`, `cc`, `text`, `sort`."""
+        """All experiments, page by page; filters are those of GET /experiments, such as `name`, `status`, `cc`, `text`, `sort`."""
         return self._pages(Experiments, "/experiments", filters)
 
     def follow(self, experiment: str, last: int = 0) -> Iterator[Event]:
-        """What happens to an experiment and its runs, from the first event or after `last`, until it has ended."""
+        """The events of an experiment and its runs, from the first or after `last`, until it has ended."""
 
         def over(event: Event) -> bool:
             return event.kind == "experiment.finished"
@@ -108,43 +108,43 @@ class Client:
         return listen(self._connection, f"{ROOT}/experiments/{experiment}/events", over, ended, last)
 
     def wait(self, experiment: str, told: Callable[[Event], None] = lambda event: None) -> Experiment:
-        """The experiment when it has ended; `told` hears what happens."""
+        """The experiment when it has ended; `told` is called with each event."""
         for event in self.follow(experiment):
             told(event)
         return self.experiment(experiment)
 
     def cancel(self, experiment: str) -> Experiment:
-        """Give up what is not finished of it."""
+        """Cancel the runs of an experiment that have not finished."""
         return self._post(Experiment, f"/experiments/{experiment}/cancel")
 
     def result(self, experiment: str, notes: Sequence[str] = ()) -> Result:
-        """The runs of an experiment that have ended, with their summary: what `longhaul.run` returns."""
+        """The ended runs of an experiment and their summary, as `longhaul.run` returns them."""
         found = self._get(schemas.Result, f"/experiments/{experiment}/summary")
         return Result(found.model_dump(), ServiceTraces(self.plan_of, self.download), notes)
 
     def submit_and_wait(self, experiment: str | Mapping[str, Any], **more: Any) -> Result:
-        """Submit an experiment, wait until it has ended, and return its result; arguments as of `submit`."""
+        """Submit an experiment, wait until it has ended, and return its result; arguments as for `submit`."""
         ended = self.wait(self.submit(experiment, **more).id)
         return self.result(ended.id, notes=ended.lint)
 
     def junit(self, experiment: str) -> str:
-        """Its JUnit file."""
+        """The JUnit file of an experiment."""
         return self._connection.ask("GET", f"{ROOT}/experiments/{experiment}/junit").text
 
     def report(self, experiment: str) -> str:
-        """Its page, HTML that needs nothing else."""
+        """The report of an experiment, self-contained HTML."""
         return self._connection.ask("GET", f"{ROOT}/experiments/{experiment}/report").text
 
     def run(self, run: str) -> Run:
-        """A run, with its document when it has ended."""
+        """A run, with its document if it has ended."""
         return self._get(Run, f"/runs/{run}")
 
     def verify(self, run: str) -> Verification:
-        """Whether every file of a kept run is what was kept."""
+        """Compare every file of a kept run with its hash."""
         return self._get(Verification, f"/runs/{run}/verification")
 
     def runs(self, **filters: Any) -> Iterator[RunRow]:
-        """All runs, page by page; filters are those of GET /runs, as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
+        """All runs, page by page; filters are those of GET /runs, such as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
         return self._pages(Runs, "/runs", filters)
 
     def series(
@@ -159,13 +159,13 @@ class Client:
         points: int | None = None,
     ) -> Series:
         """One series of the catalogue as arrays: of a flow, of a link, or of the first bottleneck."""
-        asked = {"measure": measure, "flow": flow, "link": link, "from": begin_s, "to": end_s, "points": points}
-        found = self._get(schemas.Series, f"/runs/{run}/series", **asked)
+        query = {"measure": measure, "flow": flow, "link": link, "from": begin_s, "to": end_s, "points": points}
+        found = self._get(schemas.Series, f"/runs/{run}/series", **query)
         t_s, value = (np.array(numbers, dtype=np.float64) for numbers in (found.t_s, found.value))
         return Series(found.measure, found.of, found.unit, t_s, value)
 
     def frame(self, run: str, measures: Sequence[str], *, flows: Sequence[str], **span: Any) -> dict[str, NDArray[Any]]:
-        """Several measures of several flows in long form, a column each of t_s, of, measure and value: pandas.DataFrame(...) takes it."""
+        """Measures of flows in long form, with the columns t_s, of, measure and value, for pandas.DataFrame(...)."""
         found = [self.series(run, measure, flow=flow, **span) for measure in measures for flow in flows]
         return {
             "t_s": np.concatenate([one.t_s for one in found]),
@@ -180,7 +180,7 @@ class Client:
         return TypeAdapter(list[str]).validate_json(answer.content)
 
     def download(self, run: str, name: str, folder: Path) -> Path:
-        """A file of a run into a folder, such as manifest.json or acks.parquet; where it is now."""
+        """Download a file of a run, such as manifest.json or acks.parquet, into a folder; returns its path."""
         target, beside = folder / name, folder / f".{name}.half"
         folder.mkdir(parents=True, exist_ok=True)
         patience = self._connection.patience()
@@ -198,19 +198,19 @@ class Client:
                 return beside.replace(target)
 
     def plan_of(self, run: str) -> dict[str, Any]:
-        """The plan of a kept run (run.json); NotFound where it is not kept."""
+        """The plan of a kept run (run.json); NotFound if it is not kept."""
         answer = self._connection.ask("GET", f"{ROOT}/runs/{run}/files/manifest.json")
         try:
             found: dict[str, Any] = manifest_of(answer.content, run)["run"]
         except ValueError as error:
-            hint = f"`longhaul verify {run}` says more where the service runs"
+            hint = f"run `longhaul verify {run}` on the machine of the service"
             raise ResultsError("reading the plan of run", run, f"its manifest: {error}", hint) from error
         return found
 
     def compare(self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %") -> Comparison:
-        """Two experiments or runs compared: what `longhaul.compare` returns."""
-        asked = {"a": a, "b": b, "gate": list(gates), "min_effect": min_effect}
-        return Comparison(self._connection.ask("GET", f"{ROOT}/comparisons", params=asked).json())
+        """Compare two experiments or runs, as `longhaul.compare` does."""
+        query = {"a": a, "b": b, "gate": list(gates), "min_effect": min_effect}
+        return Comparison(self._connection.ask("GET", f"{ROOT}/comparisons", params=query).json())
 
     def baselines(self) -> list[Baseline]:
         """The baselines of all experiments and branches."""
@@ -218,11 +218,11 @@ class Client:
         return TypeAdapter(list[Baseline]).validate_json(answer.content, extra="ignore")
 
     def baseline(self, name: str, branch: str) -> Baseline:
-        """What experiments of that name are compared with on that branch; NotFound where none was set."""
+        """The baseline of an experiment's name on a branch; NotFound if none is set."""
         return self._get(Baseline, _baseline(name, branch))
 
     def set_baseline(self, name: str, branch: str, experiment: str) -> Baseline:
-        """From now on it is this experiment."""
+        """Make an experiment the baseline of its name on a branch."""
         answer = self._connection.ask("PUT", f"{ROOT}{_baseline(name, branch)}", json={"experiment_id": experiment})
         return Baseline.model_validate_json(answer.content, extra="ignore")
 
@@ -231,16 +231,16 @@ class Client:
         return self._get(OwnModule, f"/modules/{source}").stored
 
     def send_module(self, source: str, files: Mapping[str, str]) -> OwnModule:
-        """Send the sources of a module, file name -> text, under their hash; admins alone may."""
+        """Send the sources of a module, file name -> text, under their hash; needs the scope admin."""
         answer = self._connection.ask("PUT", f"{ROOT}/modules/{source}", json={"files": dict(files)})
         return OwnModule.model_validate_json(answer.content, extra="ignore")
 
     def _get(self, model: type[_Model], path: str, **params: Any) -> _Model:
-        answer = self._connection.ask("GET", ROOT + path, params=_given(params))
+        answer = self._connection.ask("GET", ROOT + path, params=_without_none(params))
         return model.model_validate_json(answer.content, extra="ignore")
 
     def _post(self, model: type[_Model], path: str, **more: Any) -> _Model:
-        # All that is posted here may be posted again: a plan, a keyed submission, a cancellation.
+        # Every POST here can be repeated: a plan, a submission with a key, a cancellation.
         return model.model_validate_json(self._connection.ask("POST", ROOT + path, **more).content, extra="ignore")
 
     def _pages(self, model: type[Any], path: str, filters: Mapping[str, Any]) -> Iterator[Any]:
@@ -253,12 +253,12 @@ class Client:
                 return
 
 
-def _asked(experiment: str | Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def _submission(experiment: str | Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     named = {"shipped": experiment} if isinstance(experiment, str) else {"spec": dict(experiment)}
     return AskedFor(**named, **more).model_dump(mode="json", exclude_unset=True)
 
 
-def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 

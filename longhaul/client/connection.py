@@ -1,7 +1,7 @@
-"""HTTP to a service, from the client's side: what fails for a moment is asked again, what is refused becomes the service's own error.
+"""HTTP to a service: a request that fails temporarily is repeated, a refusal is raised as the service's error.
 
-A request is repeated only where that can do nothing twice. A service that has never answered is given up soon, since its address is
-probably wrong; one that has is waited for as long as a restart may take.
+A request is repeated only if that cannot do anything twice. The client gives up soon on a service that never responded, since its
+address is probably wrong; for one that did, it waits as long as a restart may take.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ PATIENCE_S = 60.0
 
 _FIRST_PATIENCE_S = 3.0
 _PAUSES_S = (0.1, 2.0)
-# The service says something every 15 s, and computes no answer for longer than that.
+# The service sends something every 15 s, and computes no response for longer.
 _SILENCE_S = 40.0
-# The answer of a large sweep's submission comes when all of its runs are compiled.
+# The response to the submission of a large sweep comes when all its runs are compiled.
 _LONGEST_ANSWER_S = 300.0
 _CONNECT_S = 10.0
 _GATEWAY = (502, 503, 504)
@@ -38,7 +38,7 @@ _PROBLEMS = "/problems/"
 
 
 class Interrupted(Exception):
-    """It may go better in a moment; `why` is what to say if it does not."""
+    """A request failed and can be repeated; `why` is the error to raise when patience ends."""
 
     def __init__(self, why: LonghaulError, after_s: float | None = None) -> None:
         super().__init__(str(why))
@@ -47,19 +47,19 @@ class Interrupted(Exception):
 
 
 class Patience:
-    """How long to go on trying, and how long to pause between; progress renews it."""
+    """How long to retry and to pause in between; progress renews it."""
 
     def __init__(self, whole_s: float) -> None:
         self._whole_s = whole_s
         self.renew()
 
     def renew(self) -> None:
-        """It goes on."""
+        """Progress was made."""
         self._until_s: float | None = None
         self._pause_s = _PAUSES_S[0]
 
     def pause(self, interrupted: Interrupted) -> None:
-        """Wait a little; out of patience, raise the reason."""
+        """Wait before the next attempt; raise the reason if patience has ended."""
         now_s = time.monotonic()
         if self._until_s is None:
             self._until_s = now_s + self._whole_s
@@ -78,9 +78,9 @@ class Connection:
         self._patience_s = patience_s
         self._answered = False
         if not _is_url(self.url):
-            raise PlanError("asking the service at", url, "it is no URL", "give one like http://127.0.0.1:8080")
+            raise PlanError("asking the service at", url, "this is not a URL", "give one like http://127.0.0.1:8080")
         if not token.isascii() or not token.isprintable() or " " in token:
-            raise PlanError("asking the service at", url, "what was given is no token", "see `longhaul token add`")
+            raise PlanError("asking the service at", url, "this is not a token", "see `longhaul token add`")
         self._http = httpx.Client(
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}"},
@@ -88,15 +88,15 @@ class Connection:
         )
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         self._http.close()
 
     def patience(self) -> Patience:
-        """As much as what is known of the service deserves."""
+        """Long for a service that has responded before, short for others."""
         return Patience(self._patience_s if self._answered else min(self._patience_s, _FIRST_PATIENCE_S))
 
     def ask(self, method: str, path: str, *, repeatable: bool = True, **more: Any) -> httpx.Response:
-        """The answer to a request; LonghaulError as the service told it."""
+        """The response to a request; the service's error as LonghaulError."""
         patience = self.patience()
         while True:
             try:
@@ -109,7 +109,7 @@ class Connection:
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
-        """An answer that is read as it comes; Interrupted where it breaks off."""
+        """A response that is read as it arrives; Interrupted if it breaks off."""
         timeout = httpx.Timeout(_SILENCE_S, connect=_CONNECT_S)
         with self._troubles(), self._http.stream("GET", path, headers=dict(headers or {}), timeout=timeout) as response:
             if response.status_code >= 300:
@@ -125,7 +125,7 @@ class Connection:
             raise error
         if wait_s := _seconds(response.headers.get("Retry-After")):
             raise Interrupted(error, wait_s)
-        # A proxy whose service is away, and a service whose record is.
+        # A proxy cannot reach its service, or a service its database.
         if response.status_code in _GATEWAY and isinstance(error, ServiceUnavailable | RecordUnreachable):
             raise Interrupted(error)
         raise error
@@ -136,12 +136,12 @@ class Connection:
             return ServiceUnavailable(
                 "asking the service at",
                 self.url,
-                f"{response.request.url.path} was answered with {response.status_code}, and not by Longhaul",
-                "is it the service's URL, and is the service up?",
+                f"{response.request.url.path} returned {response.status_code}, but not from Longhaul",
+                "check that this is the service's URL and that the service is running",
             )
         self._answered = True
         kind = body["type"].removeprefix(_PROBLEMS)
-        detail = str(body.get("detail") or body.get("title") or "it was refused")
+        detail = str(body.get("detail") or body.get("title") or "the request was refused")
         what, hint = str(body.get("what") or detail), str(body.get("hint") or "")
         attempting, subject = str(body.get("attempting") or "asking"), str(body.get("subject") or "")
         listed = [str(line) for line in body.get("problems", [])]
@@ -158,13 +158,13 @@ class Connection:
                 "asking the service at",
                 self.url,
                 " ".join(str(error).split()) or type(error).__name__,
-                "is it running there, and is the URL right?",
+                "check that the service is running there and that the URL is correct",
             )
             raise Interrupted(why) from error
 
 
 def _problem(response: httpx.Response) -> dict[str, Any] | None:
-    """The problem document of an answer, if it has one."""
+    """The problem document of a response, if it has one."""
     if not response.headers.get("Content-Type", "").startswith("application/problem+json"):
         return None
     try:

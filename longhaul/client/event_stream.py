@@ -1,4 +1,4 @@
-"""Server-sent events as the client reads them: a stream that breaks off is taken up again after the last event, and nothing comes twice.
+"""Server-sent events for the client: an interrupted stream is resumed after the last event, and no event comes twice.
 
 id: 17  event: run.finished  data: {"at": ..., "run": ..., "status": "done"}   -->   Event(17, "run.finished", ...)
 """
@@ -16,7 +16,7 @@ from longhaul.orchestrator.system.errors import ServiceUnavailable
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something happened to an experiment, or to one of its runs."""
+    """An event of an experiment or of one of its runs."""
 
     id: int
     kind: str
@@ -28,12 +28,12 @@ class Event:
 def listen(
     connection: Connection, path: str, over: Callable[[Event], bool], ended: Callable[[], bool], last: int = 0
 ) -> Iterator[Event]:
-    """The events after `last`, up to the one that says it is over. In silence `ended` tells whether there will be none."""
+    """The events after `last`, up to the final one. Without events for a while, `ended` is asked whether more will come."""
     patience = connection.patience()
     while True:
         interrupted = Interrupted(
             ServiceUnavailable(
-                "following", path, "the stream ends again and again", "is the service being stopped? try later"
+                "following", path, "the stream ends repeatedly", "the service may be stopping; try later"
             )
         )
         try:
@@ -56,7 +56,7 @@ def listen(
 
 
 def _read(lines: Iterator[str]) -> Iterator[Event | None]:
-    """Whole events; None for a sign of life."""
+    """Whole events; None for a keep-alive."""
     fields: dict[str, str] = {}
     for line in lines:
         if line.startswith(":"):

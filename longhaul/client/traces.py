@@ -1,4 +1,4 @@
-"""The traces of runs on a service: files that are downloaded when a chart or a frame needs them, and kept until the result is gone."""
+"""The traces of runs on a service: files that are downloaded when a chart or a frame needs them, and kept as long as the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from longhaul.orchestrator.trace.records import Records, Trace
 
 
 class ServiceTraces:
-    """What a service keeps of runs, by its client's functions."""
+    """The kept runs of a service, read through its client."""
 
     def __init__(self, plan_of: Callable[[str], Mapping[str, Any]], download: Callable[[str, str, Path], Path]) -> None:
         self._plan_of, self._download = plan_of, download
@@ -24,7 +24,7 @@ class ServiceTraces:
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def planned(self, run_id: str) -> Run:
-        """The run as it was planned."""
+        """The plan of the run."""
         return Run.from_json(dict(self._plan_of(run_id)))
 
     def trace(self, run_id: str) -> Trace:
@@ -37,7 +37,7 @@ class ServiceTraces:
 
     def _with_files(self, run_id: str, *names: str) -> Path:
         folder = self._folder / run_id
-        # The manifest has the hashes that each file is compared with.
+        # The manifest has the hash of each file.
         for name in (MANIFEST, *names):
             if not (folder / name).is_file():
                 self._download(run_id, name, folder)

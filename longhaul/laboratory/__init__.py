@@ -1,1 +1,1 @@
-"""Experiments in this process: compile, run, sweep, compare, reproduce, tune, search, and read the runs that are kept."""
+"""Experiments in this process: compile, run, sweep, compare, reproduce, tune, search, and read kept runs."""

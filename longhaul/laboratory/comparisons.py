@@ -1,4 +1,4 @@
-"""Two sides compared: results, runs, ids of kept runs, files of `run --json`, folders of `run --out`."""
+"""Compare two sides: results, runs, ids of kept runs, files of `run --json`, folders of `run --out`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from longhaul.results.result import Result
 from longhaul.results.run import Run
 
 Side = str | Result | Run
-# The documents of the runs that are kept under a name.
+# Finds the documents of the kept runs of a name.
 Find = Callable[[str], list[RunDocument]]
 
 
@@ -53,7 +53,7 @@ def compare_sides(
     find: Find | None = None,
     plan: Plan | None = None,
 ) -> Compared:
-    """The same with every pair. Kept runs and their plans are those of this machine unless `find` and `plan` look elsewhere."""
+    """The same with every pair. Kept runs and their plans are read from this machine unless `find` and `plan` read them elsewhere."""
     found, pairing = _sides(a, b, by, find or _kept_here)
     return compare_pairs(names or found, pairing, gates, min_effect, plan or planned_here)
 
@@ -95,12 +95,12 @@ def _kept_here(key: str) -> list[RunDocument]:
 
 
 def planned_here(key: str) -> Mapping[str, Any] | None:
-    """The plan of a run that is kept on this machine."""
+    """The plan of a run kept on this machine."""
     return Store(load_settings()).run_document(key)
 
 
 def read_result(side: str) -> dict[str, Any] | None:
-    """The result in a file or folder of that name; None where there is none."""
+    """The result in a file or folder of that name; None if there is none."""
     file = Path(side)
     if file.is_dir():
         file /= "result.json"
@@ -110,7 +110,7 @@ def read_result(side: str) -> dict[str, Any] | None:
         result: Any = json.loads(file.read_text())
         documents: list[RunDocument] = result["runs"]
         if not all({"run", "point", "seed", "status"} <= document.keys() for document in documents) or not documents:
-            raise ValueError("it holds no runs")
+            raise ValueError("it contains no runs")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         what = error.strerror if isinstance(error, OSError) else "it is not a result"
         hint = "name a kept run, the document of `longhaul run --json`, or the folder of `longhaul run --out`"

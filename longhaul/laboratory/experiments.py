@@ -1,4 +1,4 @@
-"""An experiment compiled and run in this process.
+"""Compile and run an experiment in this process.
 
 "demo", a file, a mapping, an Experiment --load--> Experiment --plan--> Plan --run--> Result
 """
@@ -27,9 +27,9 @@ from longhaul.orchestrator.system.settings import Settings, load_settings
 from longhaul.results.plan import Plan
 from longhaul.results.result import Result
 
-# A shipped name or a file, the fields, or an experiment that was read before.
+# A shipped name or a file, the fields, or an Experiment.
 ExperimentLike = str | os.PathLike[str] | Mapping[str, Any] | Experiment
-# As `--set` takes them, ["path.rtt=80ms"], or by field, {"path.rtt": "80ms"}.
+# As for `--set`, ["path.rtt=80ms"], or by field, {"path.rtt": "80ms"}.
 Changes = Sequence[str] | Mapping[str, Any]
 
 
@@ -43,7 +43,7 @@ def load(experiment: ExperimentLike, *, set: Changes = ()) -> Experiment:
     try:
         name = os.fspath(experiment)
     except TypeError:
-        what = f"it is of type {type(experiment).__name__}"
+        what = f"it has the type {type(experiment).__name__}"
         hint = "give a name, a path, a mapping or an Experiment"
         raise PlanError("reading the experiment", repr(experiment)[:60], what, hint) from None
     return load_experiment(name, changes)
@@ -61,7 +61,7 @@ def plan(
     hosts: Sequence[str] = (),
 ) -> Plan:
     """Compile an experiment and run nothing; the arguments are those of `longhaul plan`."""
-    # A backend of no such name is refused before anything is compiled for it.
+    # An unknown backend is refused before anything is compiled.
     open_backend(backend, load_settings())
     compiled = compile_plan(
         load(experiment, set=set), seed=seed, repeats=repeats, backend=backend, where=where, clock=clock, hosts=hosts
@@ -85,14 +85,12 @@ def run(
 ) -> Result:
     """Run every point and repeat of an experiment, here, and keep the runs; the arguments are those of `longhaul run`.
 
-    A run that is kept already is read instead of run again, unless `cache` is off. A run that fails has its error in the
+    A kept run is read instead of run again, unless `cache` is off. A failed run has its error in the
     result; the others continue. `jobs` guests run at a time. `watcher` is called as runs start, progress and finish.
     """
     if isinstance(experiment, Plan):
         if set or seed is not None or repeats is not None or where or clock or hosts or backend != "sandbox":
-            raise PlanError(
-                "running", experiment.experiment, "it is a plan, and plans do not change", "give its experiment"
-            )
+            raise PlanError("running", experiment.experiment, "a plan cannot be changed", "give its experiment")
         planned = experiment
     else:
         planned = plan(
@@ -108,14 +106,17 @@ def sweep(experiment: ExperimentLike, over: Mapping[str, Iterable[Any]], *, set:
     values = {field: list(given) for field, given in over.items()}
     if not values or not all(values.values()):
         raise PlanError(
-            "sweeping", str(experiment)[:60], "no field with values is named", 'as in {"path.rtt": ["10ms", "100ms"]}'
+            "sweeping",
+            str(experiment)[:60],
+            "no field with values is given",
+            'give one, as in {"path.rtt": ["10ms", "100ms"]}',
         )
     return run(load(experiment, set=[*_changes(set), f"sweep={_as_json(values)}"]), **more)
 
 
 @contextmanager
 def open_pipeline(backend: str | Backend, *, cache: bool = True, watcher: Watcher | None = None) -> Iterator[Pipeline]:
-    """A pipeline of this machine by its settings, with the export of samples to Prometheus where one is set."""
+    """A pipeline of this machine with its settings, including the export of samples to Prometheus if that is set."""
     settings = load_settings()
     store = Store(settings)
     with opened_live(settings, store) as live:
@@ -124,7 +125,7 @@ def open_pipeline(backend: str | Backend, *, cache: bool = True, watcher: Watche
 
 
 def execute(pipeline: Pipeline, plans: Sequence[CompiledPlan], jobs: int | None) -> list[list[RunDocument]]:
-    """The documents of each plan. Two runs in real time would disturb each other, so these go one at a time."""
+    """The documents of each plan. Runs in real time go one at a time, since they would disturb each other."""
     in_real_time = any(run.clock == "real" for plan in plans for run in plan.runs)
     return pipeline.execute_all(plans, 1 if in_real_time else jobs or load_settings().jobs)
 
@@ -146,14 +147,16 @@ def result_of(compiled: CompiledPlan, documents: Sequence[RunDocument], store: S
 
 def _changes(given: Changes) -> list[str]:
     if isinstance(given, str):
-        raise PlanError("changing the experiment by", given, "it is one text", f'give a list, as in set=["{given}"]')
+        raise PlanError(
+            "changing the experiment by", given, "it is a single text", f'give a list, as in set=["{given}"]'
+        )
     if isinstance(given, Mapping):
         return [f"{field}={_as_json(value)}" for field, value in given.items()]
     return list(given)
 
 
 def _as_json(value: Any) -> str:
-    """A value as the text of an experiment has it; numbers and arrays of numpy and pandas are numbers and lists."""
+    """A value as in an experiment's text; numbers and arrays of numpy and pandas become numbers and lists."""
 
     def plain(other: Any) -> Any:
         if hasattr(other, "tolist"):
@@ -163,7 +166,7 @@ def _as_json(value: Any) -> str:
         raise PlanError(
             "changing the experiment by",
             repr(other)[:60],
-            f"it is of type {type(other).__name__}",
+            f"it has the type {type(other).__name__}",
             "give text, numbers, lists or mappings",
         )
 

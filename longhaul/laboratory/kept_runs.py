@@ -1,4 +1,4 @@
-"""Runs that are kept on this machine: read, run again, verified."""
+"""Kept runs of this machine: read, run again, verify."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Rerun(Documented):
 
     @property
     def differences(self) -> list[str]:
-        """Which programs differ from those that made the kept run."""
+        """The programs that differ from those that made the kept run."""
         return list(self["differences"])
 
     @property
@@ -72,7 +72,7 @@ def kept_runs(limit: int = 50) -> list[dict[str, Any]]:
 
 
 def verify(run: str) -> dict[str, Any]:
-    """Compare every file of a kept run with what was kept: whole, unsealed or damaged, file by file."""
+    """Compare every file of a kept run with its hash: whole, unsealed or damaged, file by file."""
     store = Store(load_settings())
     run_id = store.get(run)["run"]
     return dict(verification(run_id, store.states(run_id)))
@@ -107,7 +107,5 @@ def _seal(store: Store, run_id: str, trace: Trace) -> None:
     there = store.trace(run_id).kinds()
     for kind, records in trace.kinds().items():
         if records.tobytes() != there[kind].tobytes():
-            raise damaged(
-                store.directory(run_id), FILE_NAMES[kind], "its records are not those of the trace that was kept"
-            )
+            raise damaged(store.directory(run_id), FILE_NAMES[kind], "its records differ from those of the kept trace")
     store.seal(run_id)

@@ -1,4 +1,4 @@
-"""The traces of runs that are kept on this machine. What reads them is loaded when one is read."""
+"""The traces of this machine's kept runs. Their readers are imported on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KeptTraces:
         self._store = store
 
     def planned(self, run_id: str) -> Run:
-        """The run as it was planned."""
+        """The plan of the run."""
         return self._store.planned(run_id)
 
     def trace(self, run_id: str) -> Trace:

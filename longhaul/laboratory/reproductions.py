@@ -1,4 +1,4 @@
-"""A paper's experiments run through the ordinary pipeline, then its published claims compared with the measured values.
+"""Run a paper's experiments through the ordinary pipeline, then compare its published claims with the measured values.
 
     PAPER[/FIGURE] --papers/load.py--> figures, their experiments --pipeline--> documents --papers/verdicts.py--> verdicts
 
@@ -42,7 +42,7 @@ WatcherOf = Callable[[Sequence[Run]], AbstractContextManager[Watcher]]
 
 
 class Reproduced(Reproduction):
-    """A reproduction with what its page is drawn from."""
+    """A reproduction with the data of its page."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Searches that run experiments: for the parameters that serve an objective best, and for the condition that breaks a claim."""
+"""Searches that run experiments: for the parameters that maximise an objective, and for the condition that breaks a claim."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WatcherOf(Protocol):
 
 
 class Tuning(Search):
-    """A search for parameters, with the surface that two of them span."""
+    """A search for parameters, with the surface of two of them."""
 
     def __init__(
         self, document: Mapping[str, Any], tuned: Tuned, objective: str, over: str, surface: Surface | None
@@ -38,7 +38,7 @@ class Tuning(Search):
 
 
 class BreakingPoint(Search):
-    """A search for the mildest condition that breaks a claim."""
+    """A search for the least severe condition that breaks a claim."""
 
     def __init__(self, document: Mapping[str, Any], found: Found, claim: str) -> None:
         super().__init__(document)
@@ -60,7 +60,7 @@ def tune(
     jobs: int | None = None,
     watcher: WatcherOf | None = None,
 ) -> Tuning:
-    """Search module parameters for an objective and confirm the best on fresh seeds; the arguments are those of `longhaul tune`.
+    """Search for module parameters that maximise an objective and confirm the best on fresh seeds; the arguments are those of `longhaul tune`.
 
     `params` names values or a range: {"app.alpha": [1, 2, 4], "app.beta": "1..16"}, or ["app.alpha=1,2,4"].
     """
@@ -98,7 +98,7 @@ def search(
     jobs: int | None = None,
     watcher: WatcherOf | None = None,
 ) -> BreakingPoint:
-    """Search the mildest condition that breaks a claim: search("demo", ["path.rtt=1ms..500ms"], "utilisation >= 0.9").
+    """Search for the least severe condition that breaks a claim: search("demo", ["path.rtt=1ms..500ms"], "utilisation >= 0.9").
 
     The arguments are those of `longhaul search`.
     """
@@ -153,7 +153,7 @@ def _flows(experiment: Experiment) -> list[str]:
 
 
 def _surface(tuned: Tuned, knobs: Sequence[Knob]) -> Surface | None:
-    """The surface of two parameters; None of any other number."""
+    """The surface of two parameters; None for any other number."""
     if len(knobs) != 2:
         return None
     numbers = {

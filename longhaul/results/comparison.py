@@ -23,7 +23,7 @@ class Comparison(Documented):
 
     @property
     def identical(self) -> bool:
-        """Whether the traces of every pair are identical."""
+        """Whether the traces of every pair are identical to the byte."""
         return bool(self["identical"])
 
     @property
@@ -42,7 +42,7 @@ class Comparison(Documented):
         return [Row(**row) for row in self["measures"]]
 
     def frame(self, library: Library | None = None) -> Any:
-        """The rows as a table: of pandas, polars or pyarrow, the first that is installed unless one is named."""
+        """The rows as a table: of pandas, polars or pyarrow, by default the first that is installed."""
         from longhaul.results.frames import as_frame, rows_table
 
         rows = [row | row["point"] for row in self["measures"]]
@@ -51,7 +51,7 @@ class Comparison(Documented):
         )
 
     def table(self, *, everything: bool = False) -> list[dict[str, str]]:
-        """The rows as text: the gated ones and those that changed, or every one."""
+        """The rows as text: gated and changed ones, or all."""
         return [cells(row) for row in shown_rows(self.rows, everything=everything)]
 
     def __str__(self) -> str:

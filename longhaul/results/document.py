@@ -14,7 +14,7 @@ class Documented(Mapping[str, Any]):
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The document, as JSON has it."""
+        """The JSON document."""
         return self._document
 
     def __getitem__(self, key: str) -> Any:

@@ -1,6 +1,6 @@
 """Columns of numbers as a table of pandas, polars or pyarrow.
 
-pyarrow comes with Longhaul; the other two are used where the user installed them.
+pyarrow comes with Longhaul; the other two are optional.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Library = Literal["pandas", "polars", "pyarrow"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "pyarrow")
 MEASURES = "measures"
 
-# The kinds of frames: what a frame is asked for by -> the kind of the trace's records.
+# The kinds of frames: name -> the kind of the trace's records.
 RECORD_FRAMES = {f"{kind}s": kind for kind in TRACE_KINDS}
 
 Columns = Mapping[str, Any]
@@ -33,7 +33,7 @@ def kind_of(name: str) -> str:
     if name not in RECORD_FRAMES:
         known = [MEASURES, *RECORD_FRAMES]
         raise PlanError(
-            "making a frame of", name, "there is no such frame", f"known: {', '.join(known)}{nearest(name, known)}"
+            "making a frame of", name, "this frame does not exist", f"known: {', '.join(known)}{nearest(name, known)}"
         )
     return RECORD_FRAMES[name]
 
@@ -63,22 +63,24 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def as_frame(table: Any, library: Library | None) -> Any:
-    """The table in a library's own type; by default that of the first one that is installed: pandas, polars, pyarrow."""
+    """The table in a library's own type; by default the first that is installed: pandas, polars, pyarrow."""
     chosen = library or next(name for name in LIBRARIES if find_spec(name) is not None)
     if chosen not in LIBRARIES:
-        raise PlanError("making a frame of", str(chosen), "there is no such library", f"known: {', '.join(LIBRARIES)}")
+        raise PlanError(
+            "making a frame of", str(chosen), "this library is not supported", f"known: {', '.join(LIBRARIES)}"
+        )
     if chosen == "pyarrow":
         return table
     try:
         module = importlib.import_module(chosen)
     except ImportError as error:
-        hint = f"run `pip install {chosen}`, or ask for library='pyarrow'"
-        raise PlanError("making a frame of", chosen, "it is not installed here", hint) from error
+        hint = f"run `pip install {chosen}`, or use library='pyarrow'"
+        raise PlanError("making a frame of", chosen, "it is not installed", hint) from error
     return module.from_arrow(table) if chosen == "polars" else table.to_pandas()
 
 
 def constant(value: Any, length: int) -> Any:
-    """A column that has the same value in every row."""
+    """A column with the same value in every row."""
     text = pa.array([value] if length else [], pa.string() if isinstance(value, str) else None)
     return (
         pa.DictionaryArray.from_arrays(np.zeros(length, np.int32), text) if isinstance(value, str) else [value] * length

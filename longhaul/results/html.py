@@ -31,6 +31,6 @@ def lines_html(lines: Sequence[str]) -> str:
 
 
 def image_html(svg: bytes, description: str) -> str:
-    """A chart as an image, so that its names cannot meet those of another chart in the same notebook."""
+    """A chart as an image, so that its ids cannot collide with those of another chart in the notebook."""
     image = base64.b64encode(svg).decode()
     return f'<img alt="{escape(description)}" src="data:image/svg+xml;base64,{image}">'

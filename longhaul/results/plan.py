@@ -1,4 +1,4 @@
-"""What an experiment resolves to before it runs: every number, where each impairment sits, the cost, notes."""
+"""The plan of an experiment: every number, the place of each impairment, the cost, notes."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class Plan(Documented):
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The runs, each with every resolved number; the repeats of a point together."""
+        """The runs with every resolved number, the repeats of a point together."""
         return self.compiled.runs
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on what is odd without being wrong."""
+        """Remarks on what is unusual but valid."""
         return self.compiled.lint
 
     @property
     def wall_s(self) -> float:
-        """An estimate of the time that all runs take on one processor."""
+        """The estimated time of all runs on one processor."""
         return sum(wall_estimate_s(run) for run in self.runs)
 
     def picture(self, output: str | Path) -> Path:
-        """Draw the topology into an SVG file."""
+        """Draw the topology as an SVG file."""
         from longhaul.orchestrator.system.files import write_whole
 
         output = Path(output)

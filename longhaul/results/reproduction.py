@@ -35,12 +35,12 @@ class Reproduction(Documented):
 
     @property
     def ok(self) -> bool:
-        """Whether no claim that gates differs, and no run failed."""
+        """Whether no gating claim differs and no run failed."""
         differs = any(one["gate"] and one["verdict"] == DIFFERS for one in self.verdicts)
         return not differs and all(run["status"] != "failed" for run in self["runs"])
 
     def frame(self, library: Library | None = None) -> Any:
-        """The verdicts as a table: of pandas, polars or pyarrow, the first that is installed unless one is named."""
+        """The verdicts as a table: of pandas, polars or pyarrow, by default the first that is installed."""
         from longhaul.results.frames import as_frame, rows_table
 
         names = (

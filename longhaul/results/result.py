@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from longhaul.results.frames import Library
     from longhaul.results.source import TraceSource
 
-# A notebook draws so many runs; of more it shows the table.
+# A notebook draws up to this many runs, and shows more as a table.
 _MOST_CHARTS = 3
-# A table of more runs than this shows their summary instead.
+# The table of more runs than this shows their summary.
 _MOST_ROWS = 12
 
 _NAMES = {measure.field: name for name, measure in MEASURES.items()}
@@ -46,7 +46,7 @@ class Result(Documented):
 
     @property
     def summary(self) -> list[dict[str, Any]]:
-        """A row for each point, flow and measure, over the repeats: value, and the 95 % interval from low to high."""
+        """A row for each point, flow and measure over the repeats: value, and the 95 % interval from low to high."""
         return list(self["summary"])
 
     @property
@@ -61,12 +61,12 @@ class Result(Documented):
 
     @property
     def points(self) -> list[dict[str, str]]:
-        """The points of the sweep, in their order; one empty point where nothing is swept."""
+        """The points of the sweep in order; one empty point without a sweep."""
         return list({point_text(run.point): run.point for run in self.runs}.values())
 
     @property
     def measures(self) -> dict[str, float]:
-        """Every measure of the measured window, over the repeats, by its name as in `goodput(app)`; of one point (see `at`)."""
+        """Every measure of the window over the repeats, by name, as in `goodput(app)`; for results with one point (see `at`)."""
         if len(self.points) > 1:
             hint = "choose one with at(), or take frame('measures')"
             raise PlanError("reading the measures of", self.experiment, f"it has {len(self.points)} points", hint)
@@ -79,19 +79,19 @@ class Result(Documented):
         if not runs:
             known = "; ".join(point_text(one) or "the only point has no swept field" for one in self.points)
             raise PlanError(
-                "looking for the point", str(point), f"{self.experiment} has no such point", f"known: {known}"
+                "looking for the point", str(point), f"{self.experiment} does not have this point", f"known: {known}"
             )
         rows = [row for row in self.summary if wanted.items() <= _names_of(row["point"]).items()]
         return self.with_fields(runs=runs, summary=rows)
 
     def with_fields(self, **fields: Any) -> Result:
-        """The same with other values for some keys of its document, or more keys."""
+        """A copy with some keys of the document changed or added."""
         return Result({**self.document, **fields}, self._source, self.notes)
 
     def frame(self, kind: str = "measures", library: Library | None = None) -> Any:
         """The `measures` of all runs, or their records of a kind (acks, flows, links, drops, events, states).
 
-        The first columns say which run a row is of: its id, its seed and the swept fields. Without a library it is a
+        The first columns name the run of a row: its id, its seed and the swept fields. Without a library it is a
         table of the first that is installed: pandas, polars, pyarrow.
         """
         from longhaul.results.frames import MEASURES as ALL_MEASURES
@@ -119,7 +119,7 @@ class Result(Documented):
         return output
 
     def table(self) -> list[dict[str, str]]:
-        """The rows that `longhaul run` prints: of each run, or over the repeats where there are many."""
+        """The rows that `longhaul run` prints: for each run, or over the repeats if there are many runs."""
         repeated = any(row["n"] > 1 for row in self.summary)
         return (
             summary_rows(self.summary)

@@ -1,4 +1,4 @@
-"""A run that has ended: its document, its measures, its series over time, its chart."""
+"""An ended run: document, measures, series over time, chart."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Run(Documented):
 
     @property
     def document(self) -> RunDocument:
-        """The document, as JSON has it."""
+        """The JSON document."""
         return cast("RunDocument", self._document)
 
     @property
@@ -54,12 +54,12 @@ class Run(Documented):
 
     @property
     def status(self) -> str:
-        """done; missed: an expectation does not hold; failed: there are no numbers; cancelled."""
+        """done; missed: an expectation is not met; failed: no numbers; cancelled."""
         return str(self["status"])
 
     @property
     def ok(self) -> bool:
-        """Whether it has numbers and every expectation holds."""
+        """Whether it has numbers and meets every expectation."""
         return self.status == "done"
 
     @property
@@ -79,12 +79,12 @@ class Run(Documented):
 
     @property
     def error(self) -> str:
-        """Why it failed, in one sentence; empty where it did not."""
+        """Why it failed, in one sentence; otherwise empty."""
         return sentence(self["error"]) if "error" in self else ""
 
     @property
     def measures(self) -> dict[str, float]:
-        """Every measure of the measured window that has a value, by its name as in `goodput(app)` or `utilisation`."""
+        """Every measure of the window with a value, by name, as in `goodput(app)` or `utilisation`."""
         return dict(self._measures(None))
 
     @property
@@ -114,7 +114,7 @@ class Run(Documented):
     def frame(self, kind: str, library: Library | None = None) -> Any:
         """The records of a kind (acks, flows, links, drops, events, states) or the `measures`, as a table of pandas, polars or pyarrow.
 
-        Without a library it is the first of these that is installed.
+        By default, the first of these that is installed.
         """
         from longhaul.results.frames import MEASURES, as_frame, joined, rows_table
 
@@ -123,7 +123,7 @@ class Run(Documented):
         return as_frame(joined([self.columns(kind)]), library)
 
     def columns(self, kind: str) -> dict[str, Any]:
-        """The columns of `frame`, as numpy and pyarrow have them."""
+        """The columns of `frame`, as numpy and pyarrow arrays."""
         from longhaul.results.frames import kind_of, record_columns
 
         records = kind_of(kind)
@@ -145,7 +145,7 @@ class Run(Documented):
 
     @property
     def planned(self) -> PlannedRun:
-        """The run as it was planned: every resolved number."""
+        """The plan of the run: every resolved number."""
         self._check_numbers()
         return self._source.planned(self.id)
 
@@ -156,7 +156,7 @@ class Run(Documented):
         return draw_figure([(self.planned, self._trace())], "svg")
 
     def report(self, output: str | Path) -> Path:
-        """Write a report that needs nothing else: .html, .svg or .png."""
+        """Write a self-contained report: .html, .svg or .png."""
         from longhaul.orchestrator.analysis.report.report import write_report
 
         output = Path(output)
@@ -164,7 +164,7 @@ class Run(Documented):
         return output
 
     def reported(self) -> tuple[RunDocument, PlannedRun, Trace]:
-        """The parts that a report draws."""
+        """The data of a report."""
         return self.document, self.planned, self._trace()
 
     def _measures(self, phase: str | None) -> Iterator[tuple[str, float]]:
@@ -179,7 +179,7 @@ class Run(Documented):
     def _check_numbers(self) -> None:
         if not self.has_numbers:
             what = f"the run failed ({self.error})" if self.error else f"the run is {self.status}"
-            raise ResultsError("reading the trace of run", self.id, what, "it left no numbers")
+            raise ResultsError("reading the trace of run", self.id, what, "it has no numbers")
 
     def __str__(self) -> str:
         lines = [text_table(flow_rows([self])), *([self.error] if self.error else [])]

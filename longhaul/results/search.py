@@ -1,4 +1,4 @@
-"""What a search for parameters or for a breaking point found."""
+"""The result of a search for parameters or for a breaking point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Search(Documented):
 
     @property
     def found(self) -> dict[str, Any] | None:
-        """The experiment that was found: the tuned one, or the counterexample; None where there is none."""
+        """The tuned experiment or the counterexample; None if none was found."""
         name = "tuned" if "tuned" in self else "counterexample_experiment"
         experiment: dict[str, Any] | None = self[name] if self["confirmation"] else None
         return experiment
@@ -30,14 +30,14 @@ class Search(Documented):
 
     @property
     def tried(self) -> list[dict[str, Any]]:
-        """A row for each candidate that was tried."""
+        """A row for each candidate."""
         if "trials" in self:
             return [one["params"] | {"value": one["value"], "error": one.get("error", "")} for one in self["trials"]]
         fields = ("distance", "breaks", "margins", "error")
         return [one["values"] | {name: one.get(name) for name in fields} for one in self["conditions"]]
 
     def frame(self, library: Library | None = None) -> Any:
-        """The candidates as a table: of pandas, polars or pyarrow, the first that is installed unless one is named."""
+        """The candidates as a table: of pandas, polars or pyarrow, by default the first that is installed."""
         from longhaul.results.frames import as_frame, rows_table
 
         return as_frame(rows_table(self.tried), library)

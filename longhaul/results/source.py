@@ -1,4 +1,4 @@
-"""Where a result reads the traces of its runs: the store of this machine, or a service."""
+"""The source of a result's traces: the store of this machine or a service."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from longhaul.orchestrator.trace.records import Records, Trace
 
 
 class TraceSource(Protocol):
-    """Gives what lies beside the document of a run."""
+    """Reads the plan and the trace of a run."""
 
     def planned(self, run_id: str) -> Run:
-        """The run as it was planned."""
+        """The plan of the run."""
         ...
 
     def trace(self, run_id: str) -> Trace:

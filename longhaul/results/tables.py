@@ -1,4 +1,4 @@
-"""The tables of results as rows of text: a terminal, a notebook and a page draw the same ones."""
+"""The tables of results as rows of text, the same for a terminal, a notebook and a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = dict[str, str]
 Document = Mapping[str, Any]
 Column = tuple[str, str, Callable[[float], str]]
 
-# Columns of text; the others hold numbers and stand to the right.
+# The columns of numbers, which are aligned to the right.
 TEXT_COLUMNS = ("run", "point", "seed", "flow", "cc", "measure", "verdict")
 FAILED = "failed"
 
@@ -45,7 +45,7 @@ def flow_rows(documents: Sequence[Document]) -> list[Row]:
         )
         found = [dict(zip(("flow", "cc", *_NUMBERS), _flow_cells(flow), strict=True)) for flow in _flows(document)]
         if len(found) > 1 and document.get("goodput_total") is not None:
-            # Runs that were kept before documents had totals have none.
+            # Older documents have no totals.
             completion = number_text(document.get("fct_max"), " s", digits=3)
             total = {"flow": "all flows", "goodput": format_rate(document["goodput_total"]), "completion": completion}
             found.append(total)
@@ -58,7 +58,7 @@ def flow_rows(documents: Sequence[Document]) -> list[Row]:
 
 
 def summary_rows(rows: Sequence[Document]) -> list[Row]:
-    """Aggregates over repeats: one row for each point and flow; the path's stand in the row of a point's first flow."""
+    """Aggregates over repeats: one row for each point and flow; those of the path are in the row of a point's first flow."""
     known: dict[tuple[str, str | None], dict[str, Document]] = {}
     for row in rows:
         place = ", ".join(filter(None, [point_text(row["point"]), row.get("phase")]))
@@ -66,7 +66,7 @@ def summary_rows(rows: Sequence[Document]) -> list[Row]:
     flows = [place for place in known if place[1] is not None]
     used = {measure for values in known.values() for measure in values}
     if len({flow for _, flow in flows}) < 2:
-        # The total of a single flow is the flow's own.
+        # A single flow is its own total.
         used.discard("goodput_total")
     of_flows, of_paths = ([column for column in group if column[1] in used] for group in (_OF_FLOWS, _OF_PATHS))
     table: list[Row] = []
@@ -100,7 +100,7 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def number_text(value: float | None, unit: str, digits: int = 1) -> str:
-    """A number with its unit; a dash where there is none."""
+    """A number with its unit; a dash if there is none."""
     return "-" if value is None else f"{value:.{digits}f}{unit}"
 
 
@@ -124,7 +124,7 @@ def _flow_cells(flow: Document) -> list[str]:
 
 
 def _interval(row: Document | None, text: Callable[[float], str]) -> str:
-    """A value, and its interval where there are several runs."""
+    """A value, with its interval if there are several runs."""
     if row is None:
         return ""
     value = text(row["value"])

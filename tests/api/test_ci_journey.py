@@ -144,9 +144,9 @@ def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Service
         ({"LONGHAUL_TOKEN": "lh_000000000000_" + "x" * 43}, [], 2, "not a valid token"),
         ({"LONGHAUL_TOKEN": ""}, [], 2, "the environment has no such variable"),
         ({}, ["--token-env", "NOWHERE"], 2, "NOWHERE"),
-        ({"LONGHAUL_SERVER": "http://127.0.0.1:9"}, [], 3, "is it running there"),
-        ({"LONGHAUL_SERVER": "nonsense"}, [], 2, "it is no URL"),
-        ({}, ["--jobs", "2"], 2, "--jobs is the service's own business"),
+        ({"LONGHAUL_SERVER": "http://127.0.0.1:9"}, [], 3, "check that the service is running there"),
+        ({"LONGHAUL_SERVER": "nonsense"}, [], 2, "this is not a URL"),
+        ({}, ["--jobs", "2"], 2, "--jobs is for runs on this machine only"),
         ({}, ["--report", "x.png"], 2, "HTML alone"),
     ],
 )

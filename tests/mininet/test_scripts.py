@@ -146,7 +146,7 @@ def test_a_topology_starts_in_stock_mininet(name: str, tmp_path: Path) -> None:
 def test_open_vswitch_is_refused_in_a_sentence(tmp_path: Path) -> None:
     done = mininet("mn", "--", "--topo", "single,2", "--test", "pingall", folder=tmp_path)
     assert done.returncode == 1
-    assert "this script asks for Open vSwitch, which no guest has" in done.stderr
+    assert "this script needs Open vSwitch, which guests do not have" in done.stderr
 
 
 def test_the_prompt_on_an_experiments_net(tmp_path: Path) -> None:
@@ -204,11 +204,11 @@ def test_a_prompt_reaches_hosts_behind_routers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["nosuch.py"], "there is no such file"),
+        (["nosuch.py"], "the file does not exist"),
         (["--in", "host", "two.py"], "scripts run in guests only"),
-        (["--clock", "virtual", "quick"], "a prompt waits for a person"),
+        (["--clock", "virtual", "quick"], "virtual time does not wait for input at a prompt"),
         (["--clock", "slow", "two.py"], "known: real, virtual"),
-        (["quick", "more"], "takes no more words"),
+        (["quick", "more"], "takes no more arguments"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(script: Path, words: list[str], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""`longhaul compare`: two sides, paired by point and seed; the exit code is the gate's."""
+"""`longhaul compare`: two sides, paired by point and seed; the exit code is that of the gate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = verb_app()
 
-# Rows beside those of the gate; a sweep of many points has hundreds.
+# Rows besides those of the gate; a sweep of many points has hundreds.
 _SHOWN = 20
 
 
@@ -33,24 +33,25 @@ class CompareOptions:
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="FIELD[=A,B]", help="Instead of B: two values of a swept field of A, as in flows.app.cc=cubic,bbr."
+            metavar="FIELD[=A,B]",
+            help="Instead of B: compare two values of a swept field of A, as in flows.app.cc=cubic,bbr.",
         ),
     ] = None
     gates: Annotated[
         list[str] | None,
-        typer.Option("--for", metavar="MEASURE", help="Exit code 1 if this is worse in B, as in goodput(app)."),
+        typer.Option("--for", metavar="MEASURE", help="Exit code 1 if this measure is worse in B, as in goodput(app)."),
     ] = None
     least: Annotated[
-        str, typer.Option("--min-effect", metavar="SHARE", help="The least change of a mean that matters.")
+        str, typer.Option("--min-effect", metavar="SHARE", help="The smallest relevant change of a mean.")
     ] = "2 %"
-    everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only what changed.")] = False
+    everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that changed.")] = False
     as_json: JsonOption = False
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")] = None
     summary: MarkdownOption = None
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, partners together.")] = None
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, pair by pair.")] = None
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="BRANCH", help="Instead of B: hold A against what the service has for this branch."),
+        typer.Option(metavar="BRANCH", help="Instead of B: compare A with the service's baseline of this branch."),
     ] = None
     server: ServerOption = None
     token_env: TokenEnvOption = TOKEN_ENV
@@ -61,7 +62,7 @@ def compare(options: CompareOptions) -> int:
     """Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse."""
     if options.junit is not None and not options.gates:
         raise PlanError(
-            "writing", str(options.junit), "nothing gates, so that there is no test in it", "name a gate with --for"
+            "writing", str(options.junit), "there is no gate, so the file would have no test", "name a gate with --for"
         )
     if service := server_of(options.server, needed=options.baseline is not None):
         from longhaul.cli.experiments.remote import compare_remotely
@@ -74,7 +75,7 @@ def compare(options: CompareOptions) -> int:
 
 
 def _finish(comparison: Comparison, options: CompareOptions) -> int:
-    """Print, write files; the exit code: 1 where a gated measure is worse."""
+    """Print the comparison, write the files, return the exit code: 1 if a gated measure is worse."""
     from longhaul.orchestrator.analysis.report import comparison_text
     from longhaul.orchestrator.analysis.report.junit import comparison_xml
     from longhaul.orchestrator.system.files import write_whole
@@ -107,7 +108,7 @@ def _print(comparison: Comparison, *, everything: bool) -> None:
         verdict_line,
     )
 
-    # Of a single pair every measure fits on a screen.
+    # Every measure of a single pair fits on a screen.
     everything = everything or len(comparison.pairing.pairs) == 1
     rows = shown_rows(comparison.rows, everything=everything)
     shown = rows if everything else rows[: _SHOWN + comparison.gated]

@@ -1,4 +1,4 @@
-"""`longhaul mininet`: a live net of an experiment, or a user's Mininet script in a guest."""
+"""`longhaul mininet`: the network of an experiment, live, or a user's Mininet script in a guest."""
 
 from __future__ import annotations
 
@@ -23,25 +23,32 @@ _MN = "/usr/bin/mn"
 class MininetOptions:
     """The options of `longhaul mininet`."""
 
-    words: Annotated[
-        list[str], typer.Argument(metavar="EXPERIMENT|SCRIPT.py|mn", help="A net to open, or a script and its words.")
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="EXPERIMENT|SCRIPT.py|mn",
+            help="The experiment whose network to open, or a script and its arguments.",
+        ),
     ]
     changes: SetOption = None
     where: Annotated[
-        str, typer.Option("--in", metavar="PLACE", help="Where an experiment's net is: guest, or host (needs root).")
+        str,
+        typer.Option("--in", metavar="PLACE", help="Where the experiment's network is: guest, or host (needs root)."),
     ] = "guest"
     clock: Annotated[
         str | None,
-        typer.Option(metavar="CLOCK", help="A script's clock: virtual (default) or real; a prompt's is real."),
+        typer.Option(
+            metavar="CLOCK", help="The clock of a script: virtual (default) or real; a prompt always has real time."
+        ),
     ] = None
-    kernel: Annotated[str | None, typer.Option(help="The guest's kernel, for a script.")] = None
+    kernel: Annotated[str | None, typer.Option(help="The guest's kernel for a script.")] = None
     seed: SeedOption = None
 
 
 @command(app, context_settings={"ignore_unknown_options": True})
 def mininet(options: MininetOptions) -> int:
-    """Open the mininet> prompt on an experiment's net, or run a Mininet script (or mn itself, its words after --) in a guest."""
-    what, *arguments = options.words
+    """Open the mininet> prompt on an experiment's network, or run a Mininet script (or mn itself, its arguments after --) in a guest."""
+    what, *arguments = options.arguments
     if what == "mn" or what.endswith(".py"):
         if options.changes:
             raise PlanError("running", what, "--set is for experiments", "leave it out")
@@ -49,9 +56,9 @@ def mininet(options: MininetOptions) -> int:
     if options.kernel is not None:
         raise PlanError("opening", what, "--kernel is for scripts", "use --set kernel=VERSION")
     if arguments:
-        raise PlanError("opening", what, f"an experiment takes no more words, read {' '.join(arguments)}")
+        raise PlanError("opening", what, f"an experiment takes no more arguments, read {' '.join(arguments)}")
     if options.clock not in (None, "real"):
-        raise PlanError("opening", what, "a prompt waits for a person, and virtual time does not", "use --clock real")
+        raise PlanError("opening", what, "virtual time does not wait for input at a prompt", "use --clock real")
     return _live(what, options)
 
 
@@ -64,32 +71,30 @@ def _script(what: str, arguments: Sequence[str], options: MininetOptions) -> int
     from longhaul.orchestrator.system.settings import load_settings
 
     if options.where == "host":
-        raise PlanError(
-            "running", what, "scripts run in guests only", "on the host itself, start it with python3 as root"
-        )
+        raise PlanError("running", what, "scripts run in guests only", "on the host, start it with python3 as root")
     script = _MN if what == "mn" else str(Path(what).absolute())
     if not Path(script).is_file():
-        raise PlanError("running", what, "there is no such file", "install mininet" if what == "mn" else "")
+        raise PlanError("running", what, "the file does not exist", "install mininet" if what == "mn" else "")
     settings = load_settings()
     clock, kernel = options.clock or "virtual", options.kernel or "6.12"
-    asked = plan(load("quick", set={"kernel": kernel}), backend="mininet", where=options.where, clock=clock)
-    _insist(MininetBackend(settings).check(asked.runs[0]), options.where)
+    planned = plan(load("quick", set={"kernel": kernel}), backend="mininet", where=options.where, clock=clock)
+    _require_nothing_missing(MininetBackend(settings).check(planned.runs[0]), options.where)
     seed = 1 if options.seed is None else options.seed
     with Staging(settings.home) as staging, staging.directory("mininet") as directory:
-        words, virtual = [PYTHON, script, *arguments], clock == "virtual"
-        code = run_program(settings, directory, words, kernel=kernel, seed=seed, virtual=virtual)
-        if code and _wanted_switch(directory):
+        command_line, virtual = [PYTHON, script, *arguments], clock == "virtual"
+        code = run_program(settings, directory, command_line, kernel=kernel, seed=seed, virtual=virtual)
+        if code and _needs_open_vswitch(directory):
             print(
-                "longhaul: this script asks for Open vSwitch, which no guest has; use LinuxBridge without a controller"
+                "longhaul: this script needs Open vSwitch, which guests do not have; use LinuxBridge without a controller"
                 " (mn: --switch lxbr --controller none)",
                 file=sys.stderr,
             )
     return code
 
 
-def _wanted_switch(directory: Path) -> bool:
-    said = b"".join((directory / name).read_bytes() for name in ("output.txt", "errors.txt"))
-    return b"ovs-" in said or b"openvswitch" in said.lower()
+def _needs_open_vswitch(directory: Path) -> bool:
+    printed = b"".join((directory / name).read_bytes() for name in ("output.txt", "errors.txt"))
+    return b"ovs-" in printed or b"openvswitch" in printed.lower()
 
 
 def _live(what: str, options: MininetOptions) -> int:
@@ -106,14 +111,14 @@ def _live(what: str, options: MininetOptions) -> int:
     net = plan(what, set=changes, seed=options.seed, backend="mininet", where=options.where, clock="real")
     run = net.runs[0]
     if len(net.runs) > 1:
-        print(f"longhaul: {what} has {len(net.runs)} runs; this is the net of the first", file=sys.stderr)
-    _insist(MininetBackend(settings).check(run), options.where)
+        print(f"longhaul: {what} has {len(net.runs)} runs; this is the network of the first", file=sys.stderr)
+    _require_nothing_missing(MininetBackend(settings).check(run), options.where)
     with Staging(settings.home) as staging, staging.directory("mininet") as directory:
         if options.where == "guest":
             return open_prompt(settings, run, directory)
         return open_prompt_on_host(run, directory, PYTHON, NET)
 
 
-def _insist(missing: list[tuple[str, str]], where: str) -> None:
+def _require_nothing_missing(missing: list[tuple[str, str]], where: str) -> None:
     if missing:
         raise BackendUnavailable(f"mininet --in {where}", missing)

@@ -22,13 +22,13 @@ app = verb_app()
 class PlanOptions(ExperimentOptions):
     """The options of `longhaul plan`."""
 
-    picture: Annotated[Path | None, typer.Option(help="Draw the topology into this SVG file.")] = None
+    picture: Annotated[Path | None, typer.Option(help="Draw the topology as this SVG file.")] = None
     as_json: JsonOption = False
 
 
 @command(app)
 def plan(options: PlanOptions) -> None:
-    """Show the resolved plan: the topology, every number, where each impairment sits, cost, lint."""
+    """Show the resolved plan: topology, every number, the place of each impairment, cost, lint."""
     found = plan_of(options)
     if options.picture is not None:
         found.picture(options.picture)
@@ -36,7 +36,7 @@ def plan(options: PlanOptions) -> None:
 
 
 def plan_of(options: ExperimentOptions) -> Plan:
-    """Compile the runs that the options name."""
+    """Compile the runs of these options."""
     from longhaul.laboratory import experiments
 
     return experiments.plan(

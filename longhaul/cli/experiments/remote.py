@@ -52,10 +52,10 @@ def run_remotely(options: RunOptions, server: str) -> int:
     files = options.files
     files.check()
     if files.report is not None and files.report.suffix != ".html":
-        raise PlanError("writing", str(files.report), "a service makes reports as HTML alone", "name a file in .html")
+        raise PlanError("writing", str(files.report), "a service makes HTML reports only", "name a .html file")
     with open_client(server, options.token_env) as client:
-        asked = _asked(client, options.experiment, options.changes or []) | options.remote
-        ended = _carried_out(client, asked, quiet=options.as_json)
+        submission = _submission(client, options.experiment, options.changes or []) | options.remote
+        ended = _submit_and_follow(client, submission, quiet=options.as_json)
         result = client.result(ended.id, notes=ended.lint)
         result = result.with_fields(id=ended.id, server=client.url, status=ended.status)
         if options.as_json:
@@ -75,8 +75,8 @@ def run_remotely(options: RunOptions, server: str) -> int:
     return exit_code(result.runs)
 
 
-def _asked(client: Client, experiment: str, changes: Sequence[str]) -> dict[str, Any]:
-    """A file as its fields, its modules sent; a shipped name as the service knows it."""
+def _submission(client: Client, experiment: str, changes: Sequence[str]) -> dict[str, Any]:
+    """The fields of a file, with its modules sent to the service; or the name of a shipped experiment."""
     path = Path(experiment)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
         return {"experiment": experiment, "set": list(changes)}
@@ -94,18 +94,18 @@ def _send(client: Client, folder: Path) -> str:
     return reference(source)
 
 
-def _carried_out(client: Client, asked: dict[str, Any], *, quiet: bool) -> Experiment:
-    """Submit and follow. Who leaves before the answer is here asks once more under the same key, to know what is to be cancelled."""
+def _submit_and_follow(client: Client, submission: dict[str, Any], *, quiet: bool) -> Experiment:
+    """Submit and follow. On Ctrl-C before the response, submit again with the same key, to learn which experiment to cancel."""
     key = secrets.token_hex(16)
     made: Experiment | None = None
     try:
-        made = client.submit(key=key, **asked)
+        made = client.submit(key=key, **submission)
         known = f"{count_text(made.progress.total, 'run')}, {made.progress.cached} answered from the store"
         _note(f"experiment {made.id} on {client.url}: {known}")
         _note(f"watch it: {experiment_on_service(client.url, made.id)}")
         return _follow(client, made, quiet=quiet)
     except (KeyboardInterrupt, SystemExit):
-        _cancel(client, (made or client.submit(key=key, **asked)).id)
+        _cancel(client, (made or client.submit(key=key, **submission)).id)
         raise
 
 
@@ -115,7 +115,7 @@ def _cancel(client: Client, experiment: str) -> None:
 
 
 def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
-    """The experiment when it has ended; meanwhile its progress as a local run shows it: bars on a terminal, lines elsewhere."""
+    """The experiment when it has ended; meanwhile show progress like a local run: bars on a terminal, lines elsewhere."""
     terminal = sys.stderr.isatty()
     if quiet and terminal:
         return client.wait(made.id)
@@ -126,7 +126,7 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
     lines = ProgressLines(made.name, [1.0] * made.progress.total, answered=made.progress.cached)
     with RunProgress(made.name, made.progress.total, progress_console()) as bars:
 
-        def told(event: Event) -> None:
+        def show(event: Event) -> None:
             position = positions.get(event.run or "")
             if position is None:
                 return
@@ -148,28 +148,28 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
 
         for _ in range(made.progress.cached):
             bars.finished(None)
-        return client.wait(made.id, told)
+        return client.wait(made.id, show)
 
 
 def _download(client: Client, run: str, folder: Path) -> None:
-    """What a local run leaves in a folder: tables as CSV would only be the same once more."""
+    """Download the files that a local run writes into a folder, without the CSV tables, which have the same content."""
     for name in client.files(run):
         if not name.endswith(".csv"):
             client.download(run, name, folder)
 
 
 def compare_remotely(options: CompareOptions, server: str) -> Comparison:
-    """Two sides compared whose runs are on a service; with a baseline, A is compared with it."""
+    """Compare two sides whose runs are on a service; or A with a baseline."""
     if options.report is not None:
-        what = "the charts are of runs that are kept on this machine"
-        hint = "take the report of an experiment: GET /experiments/{id}/report"
+        what = "charts need runs that are kept on this machine"
+        hint = "read the report of an experiment: GET /experiments/{id}/report"
         raise PlanError("writing", str(options.report), what, hint)
     a, b, names = options.a, options.b, None
     with open_client(server, options.token_env) as client:
         if options.baseline is not None:
             if b is not None or options.by is not None:
-                what = f"with the baseline {options.baseline} and something else"
-                raise PlanError("comparing", a, what, "leave the other out")
+                what = f"both the baseline {options.baseline} and another side are given"
+                raise PlanError("comparing", a, what, "leave one out")
             base = client.baseline(_name(client, a), options.baseline).experiment_id
             a, b, names = base, a, (f"{options.baseline} ({base})", a)
         return compare_sides(
@@ -187,16 +187,16 @@ def _documents(client: Client, side: str) -> list[RunDocument]:
     if len(side) == _EXPERIMENT_ID_LENGTH:
         found: list[RunDocument] = client.result(side).document["runs"]
         if not found:
-            raise ResultsError("comparing experiment", side, "none of its runs has ended", "follow it, and ask again")
+            raise ResultsError("comparing experiment", side, "none of its runs has ended", "try again when one has")
         return found
     document = client.run(side).document
     if document is None:
-        raise ResultsError("comparing run", side, "it has not ended", "follow it, and ask again")
+        raise ResultsError("comparing run", side, "it has not ended", "try again when it has")
     return [cast("RunDocument", document)]
 
 
 def _planned(client: Client, run: str) -> Mapping[str, Any] | None:
-    """The plan of a run of the service, or of a result that was made here; None where neither keeps it."""
+    """The plan of a run of the service or of this machine; None if neither keeps it."""
     if _RUN_ID.fullmatch(run):
         with contextlib.suppress(NotFound):
             return client.plan_of(run)

@@ -1,4 +1,4 @@
-"""`longhaul reproduce`: a paper's experiments, and its published values beside the measured ones."""
+"""`longhaul reproduce`: run a paper's experiments and compare its published values with the measured ones."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class ReproduceOptions:
 
     target: Annotated[
         str | None,
-        typer.Argument(metavar="[PAPER[/FIGURE]]", help="A paper, or one figure of it; every paper by default."),
+        typer.Argument(metavar="[PAPER[/FIGURE]]", help="A paper or one of its figures; every paper by default."),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="The fewest points that still give the verdicts.")] = False
+    quick: Annotated[bool, typer.Option("--quick", help="Run the fewest points that give all verdicts.")] = False
     jobs: JobsOption = None
     as_json: JsonOption = False
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Also write the documents and a page a paper into this folder."),
+        typer.Option("--output", "-o", help="Also write the documents and a page for each paper into this folder."),
     ] = None
     no_cache: NoCacheOption = False
 
 
 @command(app)
 def reproduce(options: ReproduceOptions) -> int:
-    """Run a paper's experiments and hold the published values against them; exit code 1 if a claim that gates differs."""
+    """Run a paper's experiments and compare the published values with the measured ones; exit code 1 if a gating claim differs."""
     from longhaul.cli.terminal.progress import shown_progress
     from longhaul.laboratory import reproductions
 

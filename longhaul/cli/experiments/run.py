@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 app = verb_app()
 
-# So many new objects before Python's garbage collector runs: it would take a share of a short run.
+# The number of new objects before Python's garbage collector runs, which would slow down a short run.
 _COLLECT_AFTER = 50_000
 
 
@@ -38,7 +38,7 @@ class RunOptions(ExperimentOptions):
     jobs: JobsOption = None
     out: Annotated[Path | None, typer.Option(help="Also write the documents and traces into this folder.")] = None
     as_json: JsonOption = False
-    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test a run.")] = None
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each run.")] = None
     markdown: MarkdownOption = None
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None
     no_cache: NoCacheOption = False
@@ -52,14 +52,14 @@ class RunOptions(ExperimentOptions):
 
     @property
     def remote(self) -> dict[str, Any]:
-        """What a service needs of these options, as fields of its AskedFor."""
+        """The options that a service needs, as fields of its AskedFor."""
         fields = {"where": self.where, "clock": self.clock, "seed": self.seed, "repeats": self.repeats}
         return {"backend": self.backend, **fields} | ({"hosts": self.host_names} if self.hosts else {})
 
 
 @command(app)
 def run(options: RunOptions) -> int:
-    """Run an experiment: every point of its sweep, every repeat; here, or on a service."""
+    """Run an experiment, every point of its sweep and every repeat, on this machine or on a service."""
     if service := server_of(options.server):
         from longhaul.cli.experiments.remote import run_remotely
 

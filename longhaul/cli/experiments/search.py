@@ -1,4 +1,4 @@
-"""`longhaul search`: the mildest condition that breaks a claim."""
+"""`longhaul search`: the least severe condition that breaks a claim."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class SearchOptions:
     """The options of `longhaul search`."""
 
     experiment: ExperimentArgument
-    claim: Annotated[str, typer.Option(metavar="CLAIM", help="What should hold, as in goodput(app) >= 0.9 * 622e6.")]
+    claim: Annotated[str, typer.Option(metavar="CLAIM", help="The claim to break, as in goodput(app) >= 0.9 * 622e6.")]
     over: Annotated[
         list[str],
         typer.Option(metavar="FIELD=BENIGN..HARSH", help="A field and its range, as in path.rtt=1ms..500ms."),
     ]
-    trials: Annotated[int, typer.Option(min=5, help="Conditions to try at most, before the confirmation.")] = 24
+    trials: Annotated[int, typer.Option(min=5, help="The most conditions to try before the confirmation.")] = 24
     confirm: ConfirmOption = 3
     changes: SetOption = None
     seed: SeedOption = None
@@ -53,7 +53,7 @@ class SearchOptions:
 
 @command(app)
 def search(options: SearchOptions) -> int:
-    """Search the mildest condition that breaks a claim, and confirm it on fresh seeds; exit code 1 if there is one."""
+    """Search for the least severe condition that breaks a claim and confirm it on fresh seeds; exit code 1 if there is one."""
     from longhaul.cli.terminal.console import print_written
     from longhaul.cli.terminal.progress import plan_progress
     from longhaul.laboratory import searches
@@ -96,7 +96,7 @@ def _print_found(found: Found, claim: str) -> None:
         print(
             f"{claim}: holds at each of the {len(found.tried)} conditions tried"
             if not found.unconfirmed
-            else f"{claim}: breaks at {found.unconfirmed} of the conditions tried, and at none of them with every fresh seed"
+            else f"{claim}: breaks at {found.unconfirmed} of the conditions tried, but at none of them with every fresh seed"
         )
         return
     values = ", ".join(f"{value:.6g}" for value in found.values)
@@ -105,7 +105,7 @@ def _print_found(found: Found, claim: str) -> None:
     )
     print(f"on fresh seeds {found.seeds[0]} to {found.seeds[-1]} it is {values}")
     if found.unconfirmed:
-        print(f"{found.unconfirmed} closer ones broke, but not with every fresh seed")
+        print(f"{found.unconfirmed} less severe conditions broke it, but not with every fresh seed")
 
 
 def _per_cent(margins: Sequence[float]) -> str:

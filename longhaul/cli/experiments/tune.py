@@ -1,4 +1,4 @@
-"""`longhaul tune`: the parameters of a congestion control that serve an objective best."""
+"""`longhaul tune`: the parameters of a congestion control that maximise an objective."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 app = verb_app()
 
-# How many candidates a table shows, the best first.
+# How many of the best candidates a table shows.
 _SHOWN = 20
 
 
@@ -38,15 +38,20 @@ class TuneOptions:
 
     experiment: ExperimentArgument
     objective: Annotated[
-        str, typer.Option("--for", metavar="OBJECTIVE", help="What to make large, as in goodput(app)/1e6 - queue_mean.")
+        str,
+        typer.Option(
+            "--for", metavar="OBJECTIVE", help="The objective to maximise, as in goodput(app)/1e6 - queue_mean."
+        ),
     ]
     params: Annotated[
         list[str],
-        typer.Option("--param", metavar="FLOW.NAME=VALUES", help="A parameter: values 1,2,4, or a range 1..16."),
+        typer.Option(
+            "--param", metavar="FLOW.NAME=VALUES", help="A parameter with its values 1,2,4 or its range 1..16."
+        ),
     ]
-    sampler: Annotated[str, typer.Option(help="How to search: grid, tpe, random or cmaes.")] = "grid"
-    trials: Annotated[int, typer.Option(min=1, help="Candidates of a sampler; a grid tries all.")] = 40
-    over: Annotated[str, typer.Option(help="Over the points of a sweep: mean or worst.")] = "mean"
+    sampler: Annotated[str, typer.Option(help="The search method: grid, tpe, random or cmaes.")] = "grid"
+    trials: Annotated[int, typer.Option(min=1, help="Candidates that a sampler tries; a grid tries all.")] = 40
+    over: Annotated[str, typer.Option(help="How to combine the points of a sweep: mean or worst.")] = "mean"
     confirm: ConfirmOption = 5
     changes: SetOption = None
     seed: SeedOption = None
@@ -59,7 +64,7 @@ class TuneOptions:
 
 @command(app)
 def tune(options: TuneOptions) -> int:
-    """Search module parameters for an objective, and confirm the best on fresh seeds; exit code 1 if it is not better."""
+    """Search for the module parameters that maximise an objective and confirm the best on fresh seeds; exit code 1 if they are not better."""
     from longhaul.cli.terminal.console import print_written
     from longhaul.cli.terminal.progress import plan_progress
     from longhaul.laboratory import searches
@@ -116,7 +121,7 @@ def _print_tuned(tuned: Tuned, objective: str, over: str, surface: Any) -> None:
 def _verdict(tuned: Tuned, objective: str, over: str) -> list[str]:
     confirmation = tuned.confirmation
     if confirmation is None:
-        return [f"nothing that was tried is better than the experiment as it is written ({tuned.untuned.value:.6g})"]
+        return [f"no candidate is better than the experiment as written ({tuned.untuned.value:.6g})"]
     seeds = f"{len(confirmation.seeds)} fresh seeds ({confirmation.seeds[0]} to {confirmation.seeds[-1]})"
     whole = f"{objective}{f', {over} of {len(tuned.places)} points' if len(tuned.places) > 1 else ''}"
     return [

@@ -1,1 +1,1 @@
-"""Verbs of this machine and of physical hosts: what is missing, kernels, modules, deployments."""
+"""Verbs for this machine and physical hosts: missing packages, kernels, modules, deployments."""

@@ -1,4 +1,4 @@
-"""`longhaul agent`: the program that runs beside the packets, in guests and on hosts."""
+"""`longhaul agent`: the program that moves the data, in guests and on hosts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import typer
 
 from longhaul.cli.terminal.commands import command, group_app
 
-app = group_app("The program next to the packets.")
+app = group_app("The agent, which moves the data in guests and on hosts.")
 
 
 @command(app, "build")
 def build() -> None:
-    """Build the agent, or find it where it was built."""
+    """Build the agent, unless it is built already."""
     from longhaul.orchestrator.kernels.build import build_agent
 
     typer.echo(build_agent())

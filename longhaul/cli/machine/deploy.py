@@ -1,4 +1,4 @@
-"""The verbs that deploy: hosts check, deploy, restore."""
+"""The verbs that deploy to hosts: check, deploy, restore."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.execution.deployment import HostOutcome
 
 InventoryArgument = Annotated[
-    Path, typer.Argument(metavar="INVENTORY", help="An inventory of Ansible with a group `endpoints`.")
+    Path, typer.Argument(metavar="INVENTORY", help="An Ansible inventory with a group `endpoints`.")
 ]
-CheckOption = Annotated[bool, typer.Option("--check", help="Only say what would change.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Only print what would change.")]
 ModulesOption = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Modules built elsewhere: a folder for each kernel's release with its *.ko."),
+    typer.Option(
+        metavar="FOLDER", help="Modules built elsewhere: a folder for each kernel release, with its *.ko files."
+    ),
 ]
 
 
@@ -34,7 +36,7 @@ class CheckOptions:
 
 
 def check(options: CheckOptions) -> int:
-    """Find out whether hosts can be reached and are as deployed; exit code 1 where a deploy would change something."""
+    """Check that hosts can be reached and are as deployed; exit code 1 if a deployment would change something."""
     outcomes = _deploy(options.inventory, options.modules, check=True, as_json=options.as_json)
     return _exit_code(outcomes) or int(any(outcome.changed for outcome in outcomes))
 
@@ -50,7 +52,7 @@ class DeployOptions:
 
 
 def deploy(options: DeployOptions) -> int:
-    """Make hosts endpoints: buffers and queue, congestion controls, the agent with the policy's limits. A second time changes nothing."""
+    """Prepare hosts as endpoints: buffers, queue, congestion controls, the agent with the policy's limits. A second deployment changes nothing."""
     return _exit_code(_deploy(options.inventory, options.modules, check=options.check_only, as_json=options.as_json))
 
 
@@ -64,7 +66,7 @@ class RestoreOptions:
 
 
 def restore(options: RestoreOptions) -> int:
-    """Put hosts back as they were found, and take everything of Longhaul away."""
+    """Restore hosts to their original state and remove all of Longhaul."""
     from longhaul.orchestrator.execution.deployment import print_tasks
     from longhaul.orchestrator.execution.deployment import restore as restore_hosts
 
@@ -94,10 +96,10 @@ def _report(outcomes: list[HostOutcome], *, as_json: bool) -> None:
 
 
 def _change_text(changed: list[str]) -> str:
-    return f"{len(changed)} tasks changed something" if changed else "as it should be; nothing changed"
+    return f"{len(changed)} tasks changed something" if changed else "as deployed; nothing changed"
 
 
 def _exit_code(outcomes: list[HostOutcome]) -> int:
-    """As the contract has it: 3 where a host cannot be reached, 4 where something failed on one."""
+    """3 if a host cannot be reached, 4 if a task failed on one."""
     statuses = {outcome.status for outcome in outcomes}
     return 3 if "unreachable" in statuses else 4 if "failed" in statuses else 0

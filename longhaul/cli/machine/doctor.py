@@ -1,8 +1,8 @@
-"""`longhaul doctor`: what this machine can do, and for each thing it cannot, every missing piece with what mends it.
+"""`longhaul doctor`: what this machine can do, and for each capability that is not ready, every missing piece with its remedy.
 
-    a capability = programs and files (system_packages.py) + what a backend asks for + what is tried: writing, confining, a guest that boots
+    a capability = programs and files (system_packages.py) + needs of a backend + trials: writing, confining, booting a guest
 
-It promises to leave the machine as it was. What is called ready was asked or tried, never taken from a list of versions.
+It leaves the machine as it was. A capability is ready only when it was checked or tried, never because of a list of versions.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ app = verb_app()
 
 _Pieces = Iterator[tuple[str, str]]
 _FREE_BYTES = 10**9
-# What the whole project is asked for by default: on the sandbox everything can run.
+# The capability that is needed by default: the sandbox runs everything.
 _WANTED = "sandbox"
 
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """Something that a machine can do, or what it lacks for it."""
+    """A capability, and what this machine lacks for it."""
 
     capability: str
     about: str
@@ -64,12 +64,14 @@ class DoctorOptions:
     needed: Annotated[
         list[str] | None,
         typer.Option(
-            "--need", metavar="CAPABILITY", help="What the exit code is about, as in hosts; sandbox by default."
+            "--need",
+            metavar="CAPABILITY",
+            help="The capability that the exit code is about, such as hosts; sandbox by default.",
         ),
     ] = None
-    in_full: Annotated[bool, typer.Option("--all", help="Name all that is missing, also for what is not needed.")] = (
-        False
-    )
+    in_full: Annotated[
+        bool, typer.Option("--all", help="Show what is missing for every capability, needed or not.")
+    ] = False
     as_json: JsonOption = False
 
 
@@ -103,7 +105,7 @@ def doctor(options: DoctorOptions) -> int:
 
 
 def capabilities(settings: Settings) -> Iterator[Capability]:
-    """Each of them, in the order in which most people want them."""
+    """All capabilities, the most wanted first."""
     for name, (about, pieces) in _CAPABILITIES.items():
         yield Capability(name, about, tuple(Missing(*one) for one in dict.fromkeys(pieces(settings))))
 
@@ -129,22 +131,22 @@ def _machine(settings: Settings) -> dict[str, str]:
 
 def _sandbox(settings: Settings) -> _Pieces:
     if platform.machine() != "x86_64":
-        yield "an x86-64 processor", "run it on another machine, and reach that with LONGHAUL_SERVER"
+        yield "an x86-64 processor", "run the experiment on another machine, through LONGHAUL_SERVER"
     plan = compile_plan(load_experiment("quick", ["duration=1 s", "warmup=0 s", "expect=[]"]))
     (run,) = plan.runs
     pieces = open_backend("sandbox", settings).check(run)
     yield from pieces
     memory = settings.guest_memory_dir
     if (free := shutil.disk_usage(memory).free) < run.memory_mb * 2**20:
-        remedy = "free some, or set LONGHAUL_GUEST_MEMORY to a folder with more room"
-        yield f"{run.memory_mb} MiB of room in {memory} (it has {format_size(free)})", remedy
+        remedy = "free some space, or set LONGHAUL_GUEST_MEMORY to a folder with more"
+        yield f"{run.memory_mb} MiB of space in {memory} (it has {format_size(free)})", remedy
     yield from _writable(settings.home, "LONGHAUL_HOME")
     if not pieces:
         yield from _booting(plan, settings)
 
 
 def _booting(plan: Plan, settings: Settings) -> _Pieces:
-    """A guest that boots and moves packets: whatever this machine forbids shows here."""
+    """Boot a guest and move packets; what this machine forbids fails here."""
     with tempfile.TemporaryDirectory(prefix="longhaul-doctor-") as home:
         apart = replace(settings, home=Path(home), database="", prometheus=None)
         try:
@@ -153,8 +155,11 @@ def _booting(plan: Plan, settings: Settings) -> _Pieces:
             yield f"a guest that boots ({error.what})", error.hint or "see docs/sandbox-kernel.md"
             return
     if document["status"] == "failed":
-        said = document["error"]
-        yield f"a guest that boots ({said['what']})", said["hint"].split("; its log")[0] or "see docs/sandbox-kernel.md"
+        failure = document["error"]
+        yield (
+            f"a guest that boots ({failure['what']})",
+            failure["hint"].split("; its log")[0] or "see docs/sandbox-kernel.md",
+        )
 
 
 def _own_modules(settings: Settings) -> _Pieces:
@@ -169,7 +174,7 @@ def _own_modules(settings: Settings) -> _Pieces:
         except BackendUnavailable as error:
             yield from error.missing
         except OSError as error:
-            yield f"a filter of system calls in {settings.cache} ({error.strerror})", "set LONGHAUL_CACHE"
+            yield f"a system call filter in {settings.cache} ({error.strerror})", "set LONGHAUL_CACHE"
 
 
 def _kernels(settings: Settings) -> _Pieces:
@@ -193,7 +198,7 @@ def _mininet(where: str) -> Callable[[Settings], _Pieces]:
 def _hosts(settings: Settings) -> _Pieces:
     yield from open_backend("hosts", settings).check(compile_plan(load_experiment("quick")).runs[0])
     found = find_spec("ansible_runner")
-    # An empty folder that an uninstalled package left has no file of its own.
+    # An uninstalled package may leave an empty folder.
     if found is None or found.origin is None:
         yield "Ansible", "run `pip install --require-hashes -r requirements-hosts.lock`"
 
@@ -203,7 +208,7 @@ def _service(settings: Settings) -> _Pieces:
 
 
 def _postgresql(settings: Settings) -> _Pieces:
-    """The one that is set, or else what runs one here."""
+    """The server that is set, or the programs that run one here."""
     from longhaul.orchestrator.database.connection import Database
 
     if not settings.database:
@@ -212,8 +217,8 @@ def _postgresql(settings: Settings) -> _Pieces:
     try:
         Database(settings.database).ask()
     except LonghaulError as error:
-        remedy = "start it, let its user in, or set LONGHAUL_DATABASE to where it is"
-        yield f"an answer of {error.subject} ({error.what})", remedy
+        remedy = "start it, admit its user, or set LONGHAUL_DATABASE to its address"
+        yield f"a response from {error.subject} ({error.what})", remedy
 
 
 def _page(_: Settings) -> _Pieces:
@@ -251,33 +256,33 @@ def _developing(_: Settings) -> _Pieces:
 
 
 _CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {
-    _WANTED: ("runs in virtual time, the same wherever the guest kernel is the same", _sandbox),
-    "own modules": ("congestion controls that people bring along, built and run confined", _own_modules),
+    _WANTED: ("runs in virtual time, the same on every machine with the same guest kernel", _sandbox),
+    "own modules": ("user-supplied congestion controls, built and run confined", _own_modules),
     "kernels": ("building kernels for guests", _kernels),
     "iperf3": ("flows with `tool: iperf3`", _iperf3),
     "mininet --in guest": ("real Mininet in a guest", _mininet("guest")),
     "mininet --in host": ("real Mininet on this machine's kernel", _mininet("host")),
-    "hosts": ("runs on physical hosts, and making hosts ready for them", _hosts),
-    "service": ("`longhaul serve`, its record in SQLite", _service),
-    "postgresql": ("the service's record on PostgreSQL", _postgresql),
+    "hosts": ("runs on physical hosts, and preparing hosts for them", _hosts),
+    "service": ("`longhaul serve`, its database in SQLite", _service),
+    "postgresql": ("the service's database in PostgreSQL", _postgresql),
     "page": ("the web page of the service", _page),
-    "prometheus": ("runs streamed to a Prometheus while they go on", _prometheus),
+    "prometheus": ("streaming runs to Prometheus while they are running", _prometheus),
     "containers": ("the lab in containers", _containers),
-    "modules": ("the project's modules for this machine's own kernel", _this_kernel),
+    "modules": ("the project's modules for this machine's kernel", _this_kernel),
     "developing": ("every test and benchmark", _developing),
 }
 
 
 def _writable(folder: Path, setting: str) -> _Pieces:
-    """Tried, in the folder or where it would be made: root is told yes by every mode, also where nothing can be written."""
+    """Write into the folder, or the one above it: for root, modes allow writing even where it fails."""
     there = next(place for place in (folder, *folder.parents) if place.is_dir())
     try:
         with tempfile.TemporaryDirectory(dir=there, prefix=".longhaul-doctor-"):
             free = shutil.disk_usage(there).free
     except OSError as error:
-        remedy = f"set {setting} to a folder that may be written, or `chown` that one"
-        yield f"the right to write {folder} ({error.strerror})", remedy
+        remedy = f"set {setting} to a writable folder, or `chown` that one"
+        yield f"permission to write {folder} ({error.strerror})", remedy
         return
     if free < _FREE_BYTES:
-        remedy = f"free some (`longhaul prune --older-than 30d`), or set {setting} to a larger disk"
-        yield f"{format_size(_FREE_BYTES)} of room for {folder} (it has {format_size(free)})", remedy
+        remedy = f"free some space (`longhaul prune --older-than 30d`), or set {setting} to a folder on a larger disk"
+        yield f"{format_size(_FREE_BYTES)} of space for {folder} (it has {format_size(free)})", remedy

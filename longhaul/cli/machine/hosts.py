@@ -15,7 +15,7 @@ from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, show_rows
 
-app = group_app("Physical hosts: real paths.")
+app = group_app("Physical hosts and the paths between them.")
 for verb in (check, deploy, restore):
     command(app)(verb)
 
@@ -29,7 +29,7 @@ class ListOptions:
 
 @command(app, "list")
 def list_hosts(options: ListOptions) -> None:
-    """List the hosts of the operator's policy: who has them, how they were last, when they are closed."""
+    """List the hosts of the operator's policy: who holds them, their last health, when they are closed."""
     show_hosts(as_json=options.as_json)
 
 
@@ -53,7 +53,7 @@ def show_hosts(*, as_json: bool) -> None:
             "closed next": row["closed"][0][0] if row["closed"] else "",
             "last seen": ""
             if row["health"] is None
-            else f"{row['health']['at']} {'well' if row['health']['ok'] else 'not well'}",
+            else f"{row['health']['at']} {'healthy' if row['health']['ok'] else 'unhealthy'}",
         }
         for row in rows
     ]
@@ -69,7 +69,7 @@ class MeasureOptions:
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The experiment to write; twin-FROM-TO.yaml by default.")
     ] = None
-    seconds: Annotated[int, typer.Option(min=5, max=300, help="How long to probe, and then to fill the path.")] = 20
+    seconds: Annotated[int, typer.Option(min=5, max=300, help="Seconds to probe the path, and then to fill it.")] = 20
     as_json: JsonOption = False
 
 
@@ -92,13 +92,13 @@ def measure(options: MeasureOptions) -> None:
         print(json.dumps({**found.as_document(), "experiment": str(file)}))
         return
     percentiles = ", ".join(f"{name} {value / 1000:.1f}" for name, value in found.rtt_us.items())
-    print(f"round trip: least {found.least_rtt_us / 1000:.1f} ms, {percentiles} ms while idle")
+    print(f"round trip: minimum {found.least_rtt_us / 1000:.1f} ms, {percentiles} ms while idle")
     print(
         f"rate: {'at least ' if found.capped else ''}{format_rate(found.rate_bps)}, {found.queue_us / 1000:.0f} ms of queue"
     )
     print(f"losses of probes: {found.loss:.2%}{', in bursts' if found.burst else ''}")
     print(f"packets up to {found.largest_bytes} bytes, ECN bits {'kept' if found.ecn_kept else 'changed'}")
-    print(f"written to {file}; compare it by `longhaul hosts twin {file} {found.run}`")
+    print(f"written to {file}; compare it with `longhaul hosts twin {file} {found.run}`")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class TwinOptions:
 
 @command(app)
 def twin(options: TwinOptions) -> None:
-    """Run the twin of a real path in the sandbox, and hold it against what was measured there."""
+    """Run the twin of a real path in the sandbox and compare it with the real measurement."""
     from longhaul.cli.terminal.output import write_report
     from longhaul.laboratory.kept_runs import kept_run
     from longhaul.orchestrator.execution.evaluation import up_to_date
@@ -157,7 +157,7 @@ class StopOptions:
 
 @command(app)
 def stop(options: StopOptions) -> int:
-    """End every run on hosts at once, here and on the hosts themselves, and give up what waits; exit code 4 where a host does not answer."""
+    """Stop every run on hosts at once, here and on the hosts, and cancel those that wait; exit code 4 if a host does not respond."""
     from longhaul.orchestrator.execution.hosts import stop_in_record, stop_on_hosts
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.spec.host_policy import load_policy

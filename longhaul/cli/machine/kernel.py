@@ -23,7 +23,7 @@ class BuildOptions:
 
 @command(app, "build")
 def build(options: BuildOptions) -> None:
-    """Build the sandbox kernel, or find it in the cache."""
+    """Build the sandbox kernel, unless the cache has it."""
     from longhaul.orchestrator.kernels.build import build_kernel
 
     typer.echo(build_kernel(options.version))
@@ -38,7 +38,7 @@ class InfoOptions:
 
 @command(app, "info")
 def info(options: InfoOptions) -> None:
-    """Show the kernels that can be built and those that are."""
+    """Show which kernels exist and which are built."""
     from longhaul.orchestrator.kernels.build import built_kernels
     from longhaul.orchestrator.system.settings import load_settings
 

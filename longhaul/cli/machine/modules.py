@@ -25,14 +25,14 @@ class BuildOptions:
 
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER]", help="A folder with tcp_<name>.c; the project's own by default."),
+        typer.Argument(metavar="[FOLDER]", help="A folder with tcp_<name>.c; the project's modules by default."),
     ] = None
     kernel: KernelOption = "6.12"
 
 
 @command(app, "build")
 def build(options: BuildOptions) -> None:
-    """Build kernel modules for the sandbox, with the compiler's words where it refuses them."""
+    """Build kernel modules for the sandbox; print the compiler's errors if it rejects them."""
     from longhaul.orchestrator.kernels.build import build_folder, build_modules
 
     folder = options.folder
@@ -53,7 +53,7 @@ class CheckOptions:
 
 @command(app, "check")
 def check(options: CheckOptions) -> int:
-    """Load each congestion control into a guest and move data through it, over a path that loses; exit code 1 if one fails."""
+    """Load each congestion control into a guest and move data with it over a lossy path; exit code 1 if one fails."""
     rows = list(_checked([str(path) for path in options.paths or []], options.kernel))
     if options.as_json:
         print(json.dumps(rows))
@@ -74,7 +74,7 @@ def _checked(paths: list[str], kernel: str) -> Iterator[dict[str, Any]]:
 
     settings = load_settings()
     with tempfile.TemporaryDirectory() as home:
-        # No later command asks for these runs: they go to a store of their own.
+        # No later command needs these runs: they go to a separate store.
         pipeline = Pipeline(open_backend("sandbox", settings), Store(replace(settings, home=Path(home))))
         for control, experiment in trials(paths, kernel):
             try:
@@ -96,7 +96,7 @@ class ListOptions:
 
 @command(app, "list")
 def list_modules(options: ListOptions) -> None:
-    """List the congestion controls with their parameters."""
+    """List the congestion controls and their parameters."""
     from longhaul.orchestrator.execution.catalogues import CATALOGUES
 
     rows = CATALOGUES["modules"]()

@@ -1,6 +1,6 @@
-"""Which programs and files of the system a capability needs, and which package of Debian brings each.
+"""The programs and files that each capability needs, with the Debian package that contains each.
 
-setup.sh has the same table, since it runs before there is a Python environment; a test holds the two equal.
+setup.sh has the same table, since it runs before there is a Python environment; a test compares the two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from longhaul.orchestrator.system.installation import KMOD
 
-# What brings what: a command, or a file that may be a pattern, and its package.
+# A command, or a file (also as a pattern), and its package.
 NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     "modules": (
         ("gcc", "gcc"),
@@ -69,23 +69,23 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     "live": (("prometheus", "prometheus"), ("promtool", "prometheus")),
 }
 
-# Those that `./setup.sh` looks for whatever it is asked; the others are its groups of the same names.
+# `./setup.sh` always checks these; the others are its groups of the same names.
 ALWAYS = ("modules", "kernel", "confinement", "mininet", "programs")
 
-# What no later Debian has, and how it is got from there.
+# Packages that no later Debian has, and the script that gets them.
 _OF_DEBIAN_12 = ("linux-source-6.1",)
 _FROM_DEBIAN_12 = KMOD / "sandbox" / "debian-12.sh"
 
 
 def lacking(*groups: str) -> Iterator[tuple[str, str]]:
-    """Every piece of these groups that this machine lacks, with the command that brings it."""
+    """Every piece of these groups that this machine lacks, with the command that installs it."""
     for piece, package in dict.fromkeys(need for group in groups for need in NEEDS[group]):
         if not _there(piece):
             yield piece, f"run `{_command(package)}`"
 
 
 def _command(package: str) -> str:
-    """What installs it here."""
+    """The command that installs a package here."""
     if package in _OF_DEBIAN_12 and platform.freedesktop_os_release().get("VERSION_CODENAME") != "bookworm":
         return f"sudo {shlex.quote(str(_FROM_DEBIAN_12))} {package}"
     return f"apt-get install {package}"
@@ -94,5 +94,5 @@ def _command(package: str) -> str:
 def _there(piece: str) -> bool:
     if piece.startswith("/"):
         return next(Path("/").glob(piece[1:]), None) is not None
-    # Where daemons and the like are, which the path of who is not root leaves out.
+    # Daemons are in folders that the PATH of an ordinary user leaves out.
     return shutil.which(piece, path=os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])) is not None

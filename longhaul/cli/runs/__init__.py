@@ -1,1 +1,1 @@
-"""Verbs for the runs that are kept in a home, and for the home itself."""
+"""Verbs for kept runs and for their home."""

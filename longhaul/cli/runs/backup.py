@@ -24,7 +24,7 @@ class BackupOptions:
 
 @command(app)
 def backup(options: BackupOptions) -> None:
-    """Write the whole home, record and runs, into one file; the service may go on meanwhile."""
+    """Write the whole home, database and runs, into one file; the service may keep running."""
     from longhaul.orchestrator.results.backup import back_up
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.settings import load_settings
@@ -38,6 +38,4 @@ def backup(options: BackupOptions) -> None:
 def warn_of_damage(runs: Sequence[str]) -> None:
     """Name the runs of a backup whose files are damaged."""
     if runs:
-        print(
-            f"longhaul: damaged: {', '.join(runs)}; `longhaul verify --all --repair` makes them again", file=sys.stderr
-        )
+        print(f"longhaul: damaged: {', '.join(runs)}; `longhaul verify --all --repair` repairs them", file=sys.stderr)

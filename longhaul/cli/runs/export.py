@@ -33,13 +33,13 @@ class ExportOptions:
     to: Annotated[ExportFormat, typer.Option("--to", help="The format.")] = ExportFormat.csv
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The folder to write into, ./<run> by default; for openmetrics the file."),
+        typer.Option("--output", "-o", help="The folder to write into, ./<run> by default; for openmetrics, the file."),
     ] = None
 
 
 @command(app)
 def export(options: ExportOptions) -> None:
-    """Export a kept run's trace, or its samples as they are streamed while it runs: to Prometheus, or as OpenMetrics."""
+    """Export a kept run's trace, or the samples that are streamed while it runs: to Prometheus or as OpenMetrics."""
     from longhaul.orchestrator.live.export_run import export_run
 
     export_run(options.run, options.to.value, options.output)

@@ -1,4 +1,4 @@
-"""`longhaul list`: what there is to run with, and the runs that are kept."""
+"""`longhaul list`: the names that an experiment may use, kept runs, hosts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ListOptions:
 
 @command(app, "list")
 def list_(options: ListOptions) -> None:
-    """List what there is."""
+    """List experiments, topologies, modules, presets, measures, series, backends, published values, kept runs or hosts."""
     if options.noun is Noun.hosts:
         from longhaul.cli.machine.hosts import show_hosts
 

@@ -19,7 +19,7 @@ class LogOptions:
 
 @command(app)
 def log(options: LogOptions) -> None:
-    """Print what the guest's kernel and its modules said in a run, kept or failed."""
+    """Print the log of the guest's kernel and modules in a run, kept or failed."""
     from longhaul.orchestrator.results.guest_logs import find_log
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.process import printable
@@ -27,5 +27,5 @@ def log(options: LogOptions) -> None:
 
     with find_log(Store(load_settings()), options.run).open("rb") as file:
         while lines := file.readlines(2**20):
-            # Nothing in it can steer a terminal.
+            # Without control sequences for the terminal.
             print(printable(b"".join(lines)), end="")

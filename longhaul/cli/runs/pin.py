@@ -1,4 +1,4 @@
-"""`longhaul pin`: runs that stay whatever is pruned."""
+"""`longhaul pin`: runs that `longhaul prune` keeps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class PinOptions:
     """The options of `longhaul pin`."""
 
     runs: RunsArgument
-    off: Annotated[bool, typer.Option("--off", help="Let them go with the others again.")] = False
+    off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False
 
 
 @command(app)
 def pin(options: PinOptions) -> None:
-    """Keep runs whatever their age and size."""
+    """Pin runs, so that `longhaul prune` keeps them."""
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.settings import load_settings
 

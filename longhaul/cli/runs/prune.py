@@ -1,4 +1,4 @@
-"""`longhaul prune`: old runs removed."""
+"""`longhaul prune`: remove old runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class PruneOptions:
     """The options of `longhaul prune`."""
 
     older_than: Annotated[str | None, typer.Option(metavar="TIME", help="Remove runs older than this: 90d.")] = None
-    most: Annotated[str | None, typer.Option(metavar="SIZE", help="Then the oldest, until the rest fits: 50 GB.")] = (
-        None
-    )
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+    most: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Then remove the oldest until the rest fits: 50 GB.")
+    ] = None
+    dry: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False
     as_json: JsonOption = False
 
 
 @command(app)
 def prune(options: PruneOptions) -> None:
-    """Remove old runs, except those that are pinned, wanted or part of a baseline."""
+    """Remove old runs, except those that are pinned, part of a baseline or wanted by an experiment."""
     from longhaul.orchestrator.results.pruning import prune as prune_runs
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.settings import load_settings
     from longhaul.orchestrator.system.units import format_size, parse_size
 
     if options.older_than is None and options.most is None:
-        raise PlanError("pruning", "", "nothing says what may go", "give --older-than, --most or both")
+        raise PlanError("pruning", "", "no limit was given", "give --older-than, --most or both")
     try:
         most_bytes = None if options.most is None else parse_size(options.most)
     except ValueError as error:
@@ -46,6 +46,6 @@ def prune(options: PruneOptions) -> None:
     if options.as_json:
         print(json.dumps(asdict(pruned) | {"dry_run": options.dry}))
     else:
-        verb = "would go" if options.dry else "removed"
+        verb = "would be removed" if options.dry else "removed"
         freed, kept = format_size(pruned.freed_bytes), format_size(pruned.kept_bytes)
-        print(f"{len(pruned.runs)} runs {verb}, {freed}; {kept} stay")
+        print(f"{len(pruned.runs)} runs {verb}, {freed}; {kept} kept")

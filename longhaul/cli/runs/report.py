@@ -1,4 +1,4 @@
-"""`longhaul report`: kept runs as a page or a figure."""
+"""`longhaul report`: kept runs as a page or a chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`longhaul rerun`: a kept run again, and whether its trace is the same."""
+"""`longhaul rerun`: run a kept run again and compare the traces."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class RerunOptions:
 
     run: RunArgument
     original: Annotated[
-        bool, typer.Option("--original", help="With the kernel, agent and modules that made it, not today's.")
+        bool, typer.Option("--original", help="Use the kernel, agent and modules that made the run, not today's.")
     ] = False
     as_json: JsonOption = False
 
 
 @command(app)
 def rerun(options: RerunOptions) -> int:
-    """Run a kept run again from its manifest; says identical, or what differs (exit code 1)."""
+    """Run a kept run again from its manifest; print that it is identical, or what differs (exit code 1)."""
     from longhaul.laboratory.kept_runs import rerun as run_again
 
     again = run_again(options.run, original=options.original)

@@ -23,7 +23,7 @@ class RestoreOptions:
 
 @command(app)
 def restore(options: RestoreOptions) -> None:
-    """Make an empty home what a backup holds."""
+    """Restore a backup into an empty home."""
     from longhaul.orchestrator.results.backup import restore as restore_home
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.settings import load_settings

@@ -34,7 +34,7 @@ def show(options: ShowOptions) -> None:
     notes = [run["caveat"]] if "caveat" in run else []
     if others := run["other_programs"]:
         notes.append(
-            f"made by other programs than today's ({'; '.join(others)}); `longhaul rerun --original` uses those"
+            f"made by programs other than today's ({'; '.join(others)}); `longhaul rerun --original` uses those"
         )
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

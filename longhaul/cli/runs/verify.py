@@ -1,8 +1,8 @@
-"""`longhaul verify`: whether the files of kept runs are those that were kept, and damaged runs made again.
+"""`longhaul verify`: check the files of kept runs, and repair damaged runs.
 
-whole       every file has the hash that the manifest holds for it, and the manifest its own
-unsealed    kept before manifests had hashes: it can be read, and nothing says whether it is what was kept; a rerun does
-damaged     a file is gone, or is not what was kept; `repair` makes the run again, with the programs that made it
+whole       every file has its hash of the manifest, and the manifest has its own
+unsealed    kept before manifests had hashes: it can be read, and only a rerun shows whether it is what was kept
+damaged     a file is missing or changed; `repair` runs it again with the programs that made it
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class VerifyOptions:
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run id, or the start of one.")] = None
     everything: Annotated[bool, typer.Option("--all", help="Every kept run.")] = False
     repair: Annotated[
-        bool, typer.Option("--repair", help="Make damaged runs again, with the programs that made them.")
+        bool, typer.Option("--repair", help="Run damaged runs again with the programs that made them.")
     ] = False
     as_json: JsonOption = False
 
 
 @command(app)
 def verify(options: VerifyOptions) -> int:
-    """Compare every file of kept runs with what was kept; exit code 4 if one is damaged and was not repaired."""
+    """Compare every file of kept runs with its hash; exit code 4 if a run is damaged and not repaired."""
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.results.verification import verification
     from longhaul.orchestrator.system.settings import load_settings
 
     if (options.run is None) != options.everything:
         raise PlanError(
-            "verifying", options.run or "", "it is not clear which runs are meant", "give either RUN, or --all"
+            "verifying", options.run or "", "no run or more than one choice is given", "give either RUN or --all"
         )
     settings = load_settings()
     store = Store(settings)
@@ -73,7 +73,7 @@ def _repair(store: Store, row: Row, settings: Settings) -> None:
 
     run_id = row["run"]
     if row["files"][MANIFEST] in BAD:
-        # What the run was is not known here.
+        # The run's plan cannot be read.
         return
     try:
         manifest, run = store.manifest(run_id), store.planned(run_id)
@@ -97,7 +97,7 @@ def _print(rows: list[Row], *, everything: bool) -> None:
         counts = [f"{states.count(state)} {state}" for state in ("whole", "unsealed", "repaired", "damaged")]
         print(f"{len(rows)} runs: {', '.join(counts)}")
     if any(row["state"] == "unsealed" for row in rows):
-        print("unsealed: kept before files had hashes; `longhaul rerun RUN` compares them with what comes out today")
+        print("unsealed: kept before files had hashes; `longhaul rerun RUN` compares them with a new run")
 
 
 def _words(row: Row) -> str:
@@ -105,7 +105,7 @@ def _words(row: Row) -> str:
     from longhaul.orchestrator.results.verification import BAD
 
     if row["state"] == "repaired":
-        same = "to the byte what it was" if row["identical"] else "its trace is not what it was: it goes by real time"
+        same = "identical to the byte" if row["identical"] else "its trace differs: it ran in real time"
         return f"repaired, {same}"
     if row["state"] != "damaged":
         return str(row["state"])
@@ -114,5 +114,5 @@ def _words(row: Row) -> str:
     if why:
         return f"{bad}; not repaired: {why}"
     if row["files"][MANIFEST] in BAD:
-        return f"{bad}; run its experiment again, which replaces it"
-    return f"{bad}; `longhaul verify {row['run']} --repair` makes it again"
+        return f"{bad}; run its experiment again to replace it"
+    return f"{bad}; `longhaul verify {row['run']} --repair` runs it again"

@@ -1,1 +1,1 @@
-"""Verbs of the service: start it, its workers, its tokens, its baselines."""
+"""Verbs for the service: start it, its workers, tokens and baselines."""

@@ -1,4 +1,4 @@
-"""`longhaul baseline`: the experiments of a service that others are compared with, by branch."""
+"""`longhaul baseline`: the experiments of a service with which later ones are compared, by branch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
 
-app = group_app("Baselines of the service: what experiments are compared with, by branch.")
+app = group_app("Baselines of the service: the experiments with which later ones are compared, by branch.")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SetOptions:
 
 @command(app, "set")
 def set_baseline(options: SetOptions) -> None:
-    """Compare others of that experiment's name with this one, on this branch, from now on."""
+    """Make an experiment the baseline of its name on a branch."""
     from longhaul.cli.experiments.remote import open_client
 
     with open_client(server_of(options.server, needed=True), options.token_env) as client:
@@ -47,7 +47,7 @@ class ListOptions:
 
 @command(app, "list")
 def list_baselines(options: ListOptions) -> None:
-    """List what is compared with what."""
+    """List the baselines."""
     from longhaul.cli.experiments.remote import open_client
     from longhaul.cli.terminal.console import plain_table, results_console
     from longhaul.orchestrator.execution.catalogues import baseline_rows

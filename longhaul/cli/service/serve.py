@@ -16,15 +16,15 @@ app = verb_app()
 class ServeOptions:
     """The options of `longhaul serve`."""
 
-    host: Annotated[str, typer.Option(help="The address to listen on; only this machine can reach the default.")] = (
-        "127.0.0.1"
-    )
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; the default is reachable from this machine only.")
+    ] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for any that is free.")] = 8080
 
 
 @command(app)
 def serve(options: ServeOptions) -> int:
-    """Start the service: the REST API, and the dispatcher that carries out what is queued."""
+    """Start the service: the REST API, the page, and the dispatcher that runs what is queued."""
     from longhaul.api.serve import serve as start
 
     return start(options.host, options.port)

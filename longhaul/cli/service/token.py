@@ -31,15 +31,19 @@ class Scope(StrEnum):
 class AddOptions:
     """The options of `longhaul token add`."""
 
-    name: Annotated[str, typer.Argument(help="Whose it is, or what for.")]
-    scope: Annotated[Scope, typer.Option(help="What it allows: each scope includes those before it.")] = Scope.read
-    expires: Annotated[str | None, typer.Option(metavar="TIME", help="When it ends, as in 90d or 12h.")] = None
+    name: Annotated[str, typer.Argument(help="The token's user or purpose.")]
+    scope: Annotated[Scope, typer.Option(help="What the token allows; each scope includes those before it.")] = (
+        Scope.read
+    )
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="When the token expires, as in 90d or 12h.")] = (
+        None
+    )
     as_json: JsonOption = False
 
 
 @command(app, "add")
 def add_token(options: AddOptions) -> None:
-    """Make a token and show it, this once."""
+    """Make a token and show it once."""
     expires_s = None if options.expires is None else read_seconds(options.expires)
     token, row = _access().add_token(options.name, options.scope.value, expires_s)
     print(json.dumps({**row, "token": token}) if options.as_json else token)
@@ -68,12 +72,12 @@ def list_tokens(options: ListOptions) -> None:
 class RevokeOptions:
     """The options of `longhaul token revoke`."""
 
-    name: Annotated[str, typer.Argument(help="Its name or id.")]
+    name: Annotated[str, typer.Argument(help="The token's name or id.")]
 
 
 @command(app, "revoke")
 def revoke_token(options: RevokeOptions) -> None:
-    """End a token, and every session that was opened with it."""
+    """Revoke a token and every session that was opened with it."""
     print(f"revoked {_access().revoke(options.name)['name']}")
 
 

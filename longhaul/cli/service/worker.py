@@ -1,4 +1,4 @@
-"""`longhaul worker`: this machine runs experiments for a service elsewhere."""
+"""`longhaul worker`: run experiments on this machine for a service elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WorkerOptions:
 
 @command(app)
 def worker(options: WorkerOptions) -> int:
-    """Carry runs out on this machine for a service elsewhere, through a Dask scheduler; until it is stopped."""
+    """Run experiments on this machine for a service elsewhere, through a Dask scheduler, until stopped."""
     from longhaul.orchestrator.execution.cluster.worker import watch_over_worker
     from longhaul.orchestrator.system.settings import load_settings, scheduler_address
 

@@ -1,1 +1,1 @@
-"""The terminal's side of the command line: options, tables and charts, progress, files, exit codes."""
+"""Parts that several verbs use: options, tables and charts, progress, files, exit codes."""

@@ -1,4 +1,4 @@
-"""What a person sees in a terminal: progress while runs go on, then tables and charts. Nothing here computes a number."""
+"""The output on a terminal: progress bars, then tables and charts. Nothing here computes a number."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from longhaul.results.tables import FAILED, TEXT_COLUMNS, flow_rows, summary_row
 # More than this many lines of progress or result are counted instead of listed.
 MANY = 12
 _PIPE_COLUMNS = 280
-# Of what a row is called, so that the rest has room beside it.
+# The width of a row's name, so that the rest fits.
 _LONGEST_NAME = 24
 # The position of the bar of all runs.
 _ALL = -1
-# So many runs say how long the others will take.
+# This many runs give an estimate of the time that the others take.
 _TELLING = 4
 
 Document = Mapping[str, Any]
 
 
 class RunProgress:
-    """A bar a run with its virtual and wall time; of many, those at work below a bar for all that says when they will be done.
+    """A bar for each run with its virtual and wall time; of many runs, only those that are running, below a bar for all with the time left.
 
-    Runs are known by their positions. `costs` is what each is estimated to take, in any unit.
+    Runs are numbered by their positions. `costs` are their estimated durations, in any unit.
     """
 
     def __init__(self, experiment: str, runs: int, console: Console, costs: Sequence[float] = ()) -> None:
         self._experiment = experiment
         self._runs = runs
         self._done = 0
-        # What is worth waiting for: a run that the store answers takes no time, and tells nothing of the others.
+        # Only runs that are computed: a run from the store takes no time and gives no estimate.
         self._costs = costs
         self._cost_left, self._cost_done = sum(costs), 0.0
         self._started: dict[int, float] = {}
@@ -85,7 +85,7 @@ class RunProgress:
             self._tasks[position] = self._bars.add_task(title, total=virtual_s, clock="starting")
 
     def reached(self, position: int, virtual_s: float) -> None:
-        """A run is that far."""
+        """A run has reached this virtual time."""
         if position in self._tasks:
             wall_s = time.monotonic() - self._started[position]
             self._bars.update(
@@ -95,7 +95,7 @@ class RunProgress:
             )
 
     def finished(self, position: int | None) -> None:
-        """A run has ended; None: one that no bar was shown of."""
+        """A run has ended; None: a run without a bar."""
         self._done += 1
         ran = position in self._started
         if position is not None and position in self._tasks:
@@ -112,7 +112,7 @@ class RunProgress:
         self._bars.update(self._tasks[_ALL], completed=self._done, clock=clock)
 
     def _left_s(self, wall_s: float) -> float | None:
-        """How long the rest will take at the pace of what was carried out so far; None before that can be said."""
+        """The time that the rest will take at the pace so far; None before that can be estimated."""
         return wall_s * self._cost_left / self._cost_done if self._cost_done and self._done >= _TELLING else None
 
 
@@ -122,17 +122,17 @@ def progress_console() -> Console:
 
 
 def notes_console() -> Console:
-    """What a person should know besides the results."""
+    """Notes go to standard error."""
     return Console(stderr=True)
 
 
 def results_console() -> Console:
-    """Results go to standard output; a file or a pipe has no width that tables would have to fit into."""
+    """Results go to standard output; in a file or a pipe, tables have any width."""
     return Console() if sys.stdout.isatty() else Console(width=_PIPE_COLUMNS)
 
 
 def flow_table(documents: Sequence[Mapping[str, Any]]) -> Table:
-    """One line for each flow of each run: the numbers that people look for first."""
+    """One line for each flow of each run, with the most important numbers."""
     rows = flow_rows(documents)
     table = Table(title=None, header_style="bold", pad_edge=False, box=None)
     for name in rows[0] if rows else ():
@@ -143,8 +143,8 @@ def flow_table(documents: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def link_lines(document: Document) -> list[str]:
-    """Each followed link in one line, the first with what holds between flows."""
-    # What was kept before there were several has the first alone.
+    """One line for each followed link; the first also has the fairness between flows."""
+    # Documents from before several links could be followed have the first only.
     links = document.get("links") or [{"name": "bottleneck", **document["path"]}]
     lines = [_link_line(link) for link in links[:MANY]]
     if len(links) > MANY:
@@ -154,7 +154,7 @@ def link_lines(document: Document) -> list[str]:
 
 
 def phase_lines(document: Document) -> list[str]:
-    """Each phase of the experiment in one line."""
+    """One line for each phase of the experiment."""
     return [_phase_line(name, measured) for name, measured in document.get("phases", {}).items()]
 
 
@@ -176,7 +176,7 @@ def _link_line(link: Document) -> str:
 
 
 def clock_line(document: Document) -> str:
-    """What the run cost, or that it cost nothing."""
+    """The time that the run took, or that it came from the store."""
     if document["cached"]:
         return f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
     speed = document["virtual_s"] / max(document["wall_s"], 1e-9)
@@ -184,12 +184,12 @@ def clock_line(document: Document) -> str:
 
 
 def fidelity_line(document: Document) -> str:
-    """That the run's own checks hold, and how many there were."""
-    return f"fidelity: {len(document['fidelity']['checks'])} checks hold"
+    """How many fidelity checks the run passed."""
+    return f"fidelity: {len(document['fidelity']['checks'])} checks passed"
 
 
 def expectation_lines(document: Document) -> list[str]:
-    """One line an expectation."""
+    """One line for each expectation."""
     return [
         f"{'met   ' if expectation['ok'] else 'MISSED'} {expectation['text']}" for expectation in document["expect"]
     ]
@@ -203,7 +203,7 @@ def problem_lines(document: Document) -> list[str]:
 
 
 def count_line(documents: Sequence[Document]) -> str:
-    """How many runs there were, and how they ended."""
+    """The number of runs, by status."""
     counts = Counter(document["status"] for document in documents)
     cached = sum(document["cached"] for document in documents)
     ended = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
@@ -211,7 +211,7 @@ def count_line(documents: Sequence[Document]) -> str:
 
 
 def summary_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Aggregates over repeats, a line for each point and flow."""
+    """Aggregates over repeats: a line for each point and flow."""
     found = summary_rows(rows)
     table = Table(header_style="bold", pad_edge=False, box=None)
     for name in found[0] if found else ():
@@ -222,10 +222,10 @@ def summary_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def plain_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Rows of one shape, a column a key; stored text is no markup and cannot steer the terminal."""
+    """Rows of one shape with a column for each key; stored text is neither markup nor a control sequence."""
     table = Table(header_style="bold", pad_edge=False, box=None)
     for index, column in enumerate(rows[0] if rows else ()):
-        # By the first a row is called: it is copied.
+        # The first column is the row's name, which users copy.
         name = index == 0 and all(len(_cell(row[column])) <= _LONGEST_NAME for row in rows)
         table.add_column(column, no_wrap=name)
     for row in rows:
@@ -240,14 +240,14 @@ def _cell(value: object) -> str:
 
 
 def _item(value: Any) -> str:
-    """Of a parameter programs get all that is known, a line has room for name and default."""
+    """A parameter as its name and default; programs get all fields."""
     if not isinstance(value, dict):
         return str(value)
     return f"{value['name']}={value['default']}" if value["default"] else str(value["name"])
 
 
 def verdict_table(paper: str, verdicts: Sequence[Verdict]) -> Table:
-    """One line a published claim."""
+    """One line for each published claim."""
     table = Table(title=None, header_style="bold", pad_edge=False, box=None)
     for column in ("figure", "claim", "class", "published", "measured", "verdict", "gates"):
         table.add_column(column)
@@ -262,7 +262,7 @@ def verdict_table(paper: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def print_written(*files: Path | None) -> None:
-    """Name the files that were written."""
+    """Print the names of the written files."""
     for file in files:
         if file is not None:
             notes_console().print(f"written: {file}", highlight=False, markup=False, soft_wrap=True)

@@ -1,7 +1,7 @@
-"""What the command line does with an exception that nothing foresaw: exit code 4, one sentence, and the traceback in a file.
+"""Unexpected exceptions on the command line: exit code 4, one sentence, and the traceback in a file.
 
-Exit code 1 means that something measured does not hold, and programs take it for that. Where memory is limited so far that libraries end
-the process by themselves, with whatever code, the command line does not begin (`check_room`).
+Exit code 1 means that an expectation, claim or gate failed, and programs rely on that. Where memory is so limited that libraries end
+the process with some other code, the command line does not start (`check_room`).
 
     <home>/logs/crash-<time>-<pid>.txt      or in the cache, or in the folder for temporary files: the first that can be written
 """
@@ -19,33 +19,33 @@ from pathlib import Path
 
 from longhaul.orchestrator.system.errors import LonghaulError, remedy
 
-# Below this, loading the libraries of a trace ends in an abort, or in exit code 1, of their own.
+# Below this, loading the libraries of a trace ends in an abort or in exit code 1.
 _LEAST_BYTES = 512 * 2**20
 
 
 def check_room() -> None:
-    """LonghaulError where this process may not have the memory that it takes to load what it needs."""
+    """LonghaulError if this process may not use enough memory to load its libraries."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < _LEAST_BYTES:
-        what = f"it may use {limit // 2**20} MiB of address space, and needs {_LEAST_BYTES // 2**20} MiB"
+        what = f"it may use {limit // 2**20} MiB of address space and needs {_LEAST_BYTES // 2**20} MiB"
         raise LonghaulError(
-            "starting", "longhaul", what, "allow more: `ulimit -v`, or the limit of whatever started it"
+            "starting", "longhaul", what, "allow more, with `ulimit -v` or in the service that started it"
         )
 
 
 def unforeseen(error: BaseException) -> LonghaulError:
-    """What is said of it; its traceback is in a file from now on."""
+    """The error to print; its traceback is written to a file."""
     doing = " ".join(["longhaul", *(word for word in sys.argv[1:3] if not word.startswith("-"))])
     what = " ".join(f"{type(error).__name__}: {error}".split())[:500]
     place = _write("".join(traceback.format_exception(error)))
-    hint = f"the traceback is in {place}" if place else "its traceback could be written nowhere"
+    hint = f"the traceback is in {place}" if place else "the traceback could not be written"
     if isinstance(error, MemoryError) or "failed to map segment" in what:
         return LonghaulError(
-            "running", doing, f"there is too little memory ({what})", f"free some, or allow more; {hint}"
+            "running", doing, f"there is too little memory ({what})", f"free some memory, or allow more; {hint}"
         )
     if isinstance(error, OSError):
         return LonghaulError("running", doing, what, "; ".join(filter(None, (remedy(error), hint))))
-    return LonghaulError("running", doing, f"something unforeseen happened ({what})", f"please report it; {hint}")
+    return LonghaulError("running", doing, f"an unexpected error happened ({what})", f"please report it; {hint}")
 
 
 def _write(text: str) -> Path | None:

@@ -1,4 +1,4 @@
-"""The options that several verbs take, each with one meaning."""
+"""The options that several verbs share."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import typer
 from longhaul.orchestrator.system.errors import PlanError
 
 _SIDE = (
-    "A run id, or a result (the file of `run --json`, the folder of `run --out`), or with --server an experiment's id"
+    "a run id, or a result (the file of `run --json`, the folder of `run --out`), or with --server an experiment's id"
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version as installed
 
         typer.echo(f"longhaul {installed('longhaul')}")
@@ -25,7 +25,7 @@ def _print_version(asked: bool) -> None:
 
 
 def _shipped(begun: str) -> list[str]:
-    """For the shell's completion."""
+    """Names for the shell's completion."""
     from longhaul.orchestrator.spec.load import shipped_experiments
 
     return [name for name in shipped_experiments() if name.startswith(begun)]
@@ -35,20 +35,23 @@ VersionOption = Annotated[
     bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests at once; one a processor by default.")]
-NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Run again what the store already has.")]
+JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests that run at a time; by default one per processor.")]
+NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Run again what is kept already.")]
 ExperimentArgument = Annotated[
-    str, typer.Argument(metavar="EXPERIMENT", help="A shipped name or a YAML or JSON file.", autocompletion=_shipped)
+    str,
+    typer.Argument(
+        metavar="EXPERIMENT", help="The name of a shipped experiment, or a YAML or JSON file.", autocompletion=_shipped
+    ),
 ]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, or the start of one.")]
-RunsArgument = Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, or their beginnings.")]
+RunsArgument = Annotated[list[str], typer.Argument(metavar="RUN...", help="Run ids, or the starts of them.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value, as in path.rtt=100ms.")
 ]
 SeedOption = Annotated[int | None, typer.Option(help="The first seed.")]
-RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, one seed each.")]
+RepeatsOption = Annotated[int | None, typer.Option(min=1, help="Runs of each point, each with its own seed.")]
 BackendOption = Annotated[
-    str, typer.Option(help="What to run on: sandbox, mininet, hosts, or another that `longhaul list backends` names.")
+    str, typer.Option(help="Where to run: sandbox, mininet, hosts, or another backend of `longhaul list backends`.")
 ]
 WhereOption = Annotated[
     str | None, typer.Option("--in", metavar="PLACE", help="Where Mininet runs: host (needs root) or guest.")
@@ -62,21 +65,21 @@ HostsOption = Annotated[
     typer.Option(
         "--hosts",
         metavar="FROM,TO",
-        help="The hosts of --backend hosts; FROM,BOX,TO has BOX emulate the path; more than two as a1=FROM,b1=TO,a2=OTHER.",
+        help="The hosts of --backend hosts: FROM,TO; FROM,BOX,TO, where BOX emulates the path; or more as a1=FROM,b1=TO,a2=OTHER.",
     ),
 ]
 MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
 ]
-ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds to confirm on.")]
-SideA = Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE} to compare with.")]
-SideB = Annotated[str | None, typer.Argument(metavar="B", help=f"{_SIDE} that is compared.")]
-KernelOption = Annotated[str, typer.Option(help="For this kernel.")]
+ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds that confirm the result.")]
+SideA = Annotated[str, typer.Argument(metavar="A", help=f"The reference: {_SIDE}.")]
+SideB = Annotated[str | None, typer.Argument(metavar="B", help=f"The side to compare with A: {_SIDE}.")]
+KernelOption = Annotated[str, typer.Option(help="The guest's kernel.")]
 
 
 @dataclass(frozen=True)
 class ExperimentOptions:
-    """Which runs: an experiment, changes to it, and where it runs."""
+    """An experiment, changes to it, and where it runs."""
 
     experiment: ExperimentArgument
     changes: SetOption = None
@@ -94,8 +97,8 @@ class ExperimentOptions:
 
 
 def read_seconds(text: str) -> float:
-    """A time as options take it: hours, days or weeks; PlanError."""
+    """Seconds of a time in hours, days or weeks; PlanError."""
     match = re.fullmatch(r"([1-9][0-9]{0,4})([hdw])", text)
     if match is None:
-        raise PlanError("reading the time", text, "it is no time", "give hours, days or weeks, as in 12h, 90d, 4w")
+        raise PlanError("reading the time", text, "it is not a time", "give hours, days or weeks, as in 12h, 90d, 4w")
     return int(match[1]) * {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}[match[2]]

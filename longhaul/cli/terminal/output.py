@@ -1,4 +1,4 @@
-"""What an experiment came to, for people and for CI: on the terminal, in files, as an exit code; the same wherever it ran."""
+"""The result of an experiment, for people and CI: on the terminal, in files, as an exit code; the same wherever it ran."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHART_COLUMNS = 110
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What is to be written besides what is printed."""
+    """Files to write in addition to the output."""
 
     junit: Path | None = None
     markdown: Path | None = None
@@ -33,7 +33,7 @@ class Files:
     out: Path | None = None
 
     def check(self) -> None:
-        """Whether they could be written, before what is to be in them is computed; PlanError where not."""
+        """PlanError if a file cannot be written, before its content is computed."""
         check_places(self.junit, self.markdown, self.report)
         if self.report is not None:
             from longhaul.orchestrator.analysis.report.report import ending_of
@@ -50,12 +50,12 @@ def exit_code(runs: Sequence[Mapping[str, Any]]) -> int:
 
 
 def with_numbers(result: Result) -> list[Run]:
-    """Its runs that did not fail."""
+    """The runs that did not fail."""
     return [run for run in result.runs if run.status != "failed"]
 
 
 def write_summaries(result: Result, files: Files) -> None:
-    """The files that need nothing but the result."""
+    """Write the files that need only the result."""
     if files.junit is not None:
         from longhaul.orchestrator.analysis.report.junit import junit_xml
 
@@ -103,7 +103,7 @@ def show_result(result: Result) -> None:
 
 
 def show_run(run: Run, *, kept: bool = False) -> None:
-    """Print one run, which was `kept` before."""
+    """Print one run; `kept`: it ran before."""
     from longhaul.cli.terminal import console as screen
 
     console = screen.results_console()
@@ -121,12 +121,12 @@ def show_run(run: Run, *, kept: bool = False) -> None:
         console.print(line, highlight=False)
     console.print(f"run {run.id}", highlight=False)
     if link := run.get("grafana"):
-        # One line however narrow the terminal is, so that it can be followed.
+        # One line however narrow the terminal is, so that the link works.
         console.print(f"grafana {link}", highlight=False, soft_wrap=True)
 
 
 def show_rows(noun: str, rows: Sequence[dict[str, Any]], shown: Sequence[dict[str, Any]], *, as_json: bool) -> None:
-    """Print a list: as JSON, or as a table of what is shown of it."""
+    """Print a list as JSON, or its `shown` form as a table."""
     if as_json:
         print(json.dumps(rows))
         return
@@ -146,5 +146,5 @@ def _chart(run: Run, columns: int, *, colour: bool) -> Text:
     except RunDamaged:
         raise
     except TraceError as error:
-        # The trace is of another version: the numbers are shown all the same.
+        # The trace has another version; the numbers can still be shown.
         return Text(f"no chart: {error}")

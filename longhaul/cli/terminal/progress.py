@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, a line now and then elsewhere, and a sentence when a run is stopped.
+"""Progress on standard error: bars on a terminal, lines at intervals elsewhere, and a sentence when a run is stopped.
 
 Lines load nothing, so that a short run without a terminal stays short; console.py has the bars.
 """
@@ -17,16 +17,16 @@ from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 
-# A run that ended gets a line unless one was printed just before, and the first comes no sooner; a run that goes on gets one as often.
+# The least time between two lines, and before the first.
 _ENDED_S, _RUNNING_S = 5.0, 30.0
-# So many runs say how long the others will take.
+# This many runs give an estimate of the time that the others take.
 _TELLING = 2
 
 
 class ProgressLines:
-    """The progress of some runs, known by their positions; `costs` is what each is estimated to take, in any unit.
+    """The progress of runs, numbered by their positions; `costs` are their estimated durations, in any unit.
 
-    So many are `answered` before it begins. It may be called from several threads.
+    `answered` of them come from the store. Thread-safe.
     """
 
     def __init__(self, experiment: str, costs: Sequence[float], *, answered: int = 0) -> None:
@@ -43,7 +43,7 @@ class ProgressLines:
             self._titles[position] = (title, virtual_s)
 
     def reached(self, position: int, virtual_s: float) -> None:
-        """A run has come this far."""
+        """A run has reached this virtual time."""
         with self._lock:
             if time.monotonic() - self._printed_s >= _RUNNING_S and position in self._titles:
                 title, length_s = self._titles[position]
@@ -58,7 +58,7 @@ class ProgressLines:
             if cached:
                 status = f"{status}, answered from the store"
             elif status != "failed":
-                # One that failed early says nothing of how long the others take.
+                # A run that failed early gives no estimate.
                 self._computed += 1
                 self._computed_cost += self._costs[position]
             if self._done < len(self._costs) and time.monotonic() - self._printed_s >= _ENDED_S:
@@ -76,19 +76,19 @@ class ProgressLines:
 
 
 class Tally:
-    """How many runs of how many are kept, for the sentence of a run that is stopped."""
+    """Counts kept runs, for the message when the command is stopped."""
 
     def __init__(self, runs: int, *, use_cache: bool) -> None:
         self._runs, self._use_cache, self._kept = runs, use_cache, 0
         self._lock = threading.Lock()
 
     def finished(self, status: str) -> None:
-        """A run has ended; one that failed is not kept."""
+        """A run has ended; a failed run is not kept."""
         with self._lock:
             self._kept += status != "failed"
 
     def sentence(self) -> str:
-        """What is kept, and how to go on."""
+        """What is kept, and how to continue."""
         if not self._kept:
             return (
                 f"stopped; none of {self._runs} runs had finished, so nothing is kept"
@@ -97,8 +97,8 @@ class Tally:
             )
         kept = f"stopped; {self._kept} of {self._runs} runs finished and are kept (`longhaul list runs`)"
         if not self._use_cache:
-            return f"{kept}; the same command without --no-cache runs only the others"
-        return f"{kept}; the same command again runs only the others"
+            return f"{kept}; the same command without --no-cache runs only the rest"
+        return f"{kept}; the same command again runs only the rest"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How the command line names a service and its token."""
+"""The options that name a service and its token."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from longhaul.orchestrator.system.errors import PlanError
 TOKEN_ENV = "LONGHAUL_TOKEN"  # noqa: S105 (the name of a variable)
 ServerOption = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Do it on this service instead of here; LONGHAUL_SERVER by default."),
+    typer.Option(metavar="URL", help="Use this service instead of this machine; LONGHAUL_SERVER by default."),
 ]
 TokenEnvOption = Annotated[
-    str, typer.Option("--token-env", metavar="VAR", help="The environment variable that holds the service's token.")
+    str, typer.Option("--token-env", metavar="VAR", help="The environment variable with the service's token.")
 ]
 
 
 def server_of(given: str | None, *, needed: bool = False) -> str:
-    """The address of the service; empty where the verb is for this machine."""
+    """The address of the service; empty for this machine."""
     from longhaul.orchestrator.system.settings import load_settings
 
     server = given or load_settings().server
     if needed and not server:
         hint = "give --server, or set LONGHAUL_SERVER"
-        raise PlanError("looking for baselines", "", "they are kept by a service, and none is named", hint)
+        raise PlanError("looking for baselines", "", "baselines are kept by a service, and none is named", hint)
     return server
 
 
 def refuse_with_server(server: str, given: Mapping[str, bool]) -> None:
-    """PlanError for an option that is this machine's business alone."""
+    """PlanError for an option that is for this machine only."""
     for option, used in given.items():
         if used:
-            raise PlanError("running on", server, f"{option} is the service's own business", "leave it out")
+            raise PlanError("running on", server, f"{option} is for runs on this machine only", "leave it out")

@@ -138,20 +138,20 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
         "home",
         {"LONGHAUL_HOME": "/proc/longhaul"},
         "sandbox",
-        "the right to write /proc/longhaul",
+        "permission to write /proc/longhaul",
         "set LONGHAUL_HOME",
     )
     yield (
         "home",
         {"LONGHAUL_HOME": "/proc/longhaul"},
         "service",
-        "the right to write /proc/longhaul",
+        "permission to write /proc/longhaul",
         "set LONGHAUL_HOME",
     )
-    yield "cache", {"LONGHAUL_CACHE": "/proc/cache"}, "kernels", "the right to write /proc/cache", "set LONGHAUL_CACHE"
+    yield "cache", {"LONGHAUL_CACHE": "/proc/cache"}, "kernels", "permission to write /proc/cache", "set LONGHAUL_CACHE"
     small = mounted("mount -t tmpfs -o size=64m none /mnt")
     in_small = {"before": small, "LONGHAUL_GUEST_MEMORY": "/mnt"}
-    yield "room for guests", in_small, "sandbox", "128 MiB of room in /mnt", "set LONGHAUL_GUEST_MEMORY"
+    yield "room for guests", in_small, "sandbox", "128 MiB of space in /mnt", "set LONGHAUL_GUEST_MEMORY"
     yield (
         "disk",
         {"before": small, "LONGHAUL_HOME": "/mnt/home"},
@@ -179,7 +179,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
         "database",
         away,
         "postgresql",
-        "an answer of postgresql+psycopg://lab:***@127.0.0.1:1/lab",
+        "a response from postgresql+psycopg://lab:***@127.0.0.1:1/lab",
         "LONGHAUL_DATABASE",
     )
     silent = {"LONGHAUL_PROMETHEUS": "http://127.0.0.1:1"}

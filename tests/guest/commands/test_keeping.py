@@ -107,7 +107,7 @@ def test_a_run_is_made_again_with_the_agent_that_made_it(home: Settings, tmp_pat
     assert done.stdout.splitlines()[1].startswith("agent: ")
     flip(store.directory(document["run"]) / "acks.parquet", 8 * 500)
     done = longhaul("verify", document["run"], "--repair", home=home.home, LONGHAUL_CACHE=str(cache))
-    assert (done.returncode, "to the byte what it was" in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, "identical to the byte" in done.stdout) == (0, True), done.stdout
 
 
 def test_an_agent_that_makes_a_run_is_kept_for_its_reruns(home: Settings, tmp_path: Path) -> None:

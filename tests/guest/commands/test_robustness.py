@@ -154,7 +154,7 @@ def test_a_stopped_sweep_reports_its_kept_runs_and_continues_from_them(
     command.send_signal(sent)
     _, errors = command.communicate(timeout=60)
     assert "longhaul: stopped; 2 of 3 runs finished and are kept" in errors
-    assert "the same command again runs only the others" in errors
+    assert "the same command again runs only the rest" in errors
     wait_for(lambda: not guests(home) and not guards(home), _SOON_S)
 
 

@@ -265,7 +265,7 @@ def test_the_exit_code_is_the_gates(tmp_path: Path) -> None:
         (["--for", "cwnd_mean(app)"], "has no better direction"),
         (["--for", "jain"], "has no value in any pair"),
         (["--min-effect", "much"], "reading --min-effect much"),
-        (["--junit", "x.xml"], "nothing gates"),
+        (["--junit", "x.xml"], "there is no gate"),
         (["--by", "rtt"], "give either B, or --by"),
     ],
 )

@@ -48,7 +48,7 @@ def test_what_nothing_foresaw_exits_with_4_and_leaves_its_traceback_in_a_file(st
         done = longhaul(*words, home=store.home)
         assert done.returncode == 4
         said = re.fullmatch(
-            r"longhaul: running longhaul list runs: something unforeseen happened \(JSONDecodeError: .*\); "
+            r"longhaul: running longhaul list runs: an unexpected error happened \(JSONDecodeError: .*\); "
             r"please report it; the traceback is in (\S+)\n",
             done.stderr,
         )

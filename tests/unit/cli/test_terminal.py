@@ -159,7 +159,7 @@ def test_who_is_stopped_hears_what_is_kept() -> None:
         tally.finished(status)
     assert (
         tally.sentence()
-        == "stopped; 2 of 6 runs finished and are kept (`longhaul list runs`); the same command again runs only the others"
+        == "stopped; 2 of 6 runs finished and are kept (`longhaul list runs`); the same command again runs only the rest"
     )
     assert "without --no-cache" in _told(Tally(2, use_cache=False))
     assert Tally(1, use_cache=True).sentence() == "stopped; the run had not finished, so nothing is kept"

@@ -172,7 +172,7 @@ def test_a_submission_is_repeated_under_one_key_until_it_is_answered() -> None:
         (refuse(503, "backend-unavailable", subject="sandbox", what="no kernel"), BackendUnavailable, "no kernel", 3),
         (refuse(413, "http-413", detail="a request may have 1024 KiB"), PlanError, "1024 KiB", 2),
         (refuse(500, "fault", hint="please report it"), LonghaulError, "please report it", 4),
-        (say(404, "<html>not found</html>", "text/html"), ServiceUnavailable, "404, and not by Longhaul", 3),
+        (say(404, "<html>not found</html>", "text/html"), ServiceUnavailable, "404, but not from Longhaul", 3),
         (say(301, "", "text/html", Location="http://127.0.0.1:9/"), ServiceUnavailable, "301", 3),
     ],
 )  # fmt: skip
@@ -203,7 +203,10 @@ def test_every_kind_of_error_travels() -> None:
 
 
 def test_who_never_answers_is_given_up_soon_and_who_did_is_waited_for() -> None:
-    with Client("http://127.0.0.1:9", TOKEN) as client, pytest.raises(ServiceUnavailable, match="is it running there"):
+    with (
+        Client("http://127.0.0.1:9", TOKEN) as client,
+        pytest.raises(ServiceUnavailable, match="check that the service is running there"),
+    ):
         client.baselines()
     with server(say(200, []), hang_up) as (url, asked), Client(url, TOKEN, patience_s=1.0) as client:
         assert client.baselines() == []

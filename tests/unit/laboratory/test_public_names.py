@@ -183,14 +183,14 @@ def test_names_in_html_are_text() -> None:
     ("call", "kind", "words"),
     [
         (lambda: longhaul.load("quik"), SpecError, "nearest: quick"),
-        (lambda: longhaul.load(7), PlanError, "it is of type int"),  # type: ignore[arg-type]
+        (lambda: longhaul.load(7), PlanError, "it has the type int"),  # type: ignore[arg-type]
         (lambda: longhaul.load("quick", set="path.rtt=1ms"), PlanError, r'set=\["path.rtt=1ms"\]'),
         (lambda: longhaul.plan("quick", set={"path.rt": "1ms"}), SpecError, "path.rt"),
         (lambda: longhaul.plan("quick", backend="moon"), longhaul.LonghaulError, "known: hosts, mininet, sandbox"),
         (lambda: longhaul.sweep("quick", {}), PlanError, "no field with values"),
-        (lambda: longhaul.sweep("quick", {"path.rtt": [{1}]}), PlanError, "it is of type set"),
+        (lambda: longhaul.sweep("quick", {"path.rtt": [{1}]}), PlanError, "it has the type set"),
         (lambda: longhaul.sweep("quick", {"path.rtt": np.array([])}), PlanError, "no field with values"),
-        (lambda: longhaul.run(longhaul.plan("quick"), seed=3), PlanError, "plans do not change"),
+        (lambda: longhaul.run(longhaul.plan("quick"), seed=3), PlanError, "a plan cannot be changed"),
         (lambda: longhaul.compare("quick"), PlanError, "with nothing"),
     ],
 )
