@@ -1,4 +1,4 @@
-"""The service put together: routes, errors, middleware, and what is opened when it starts and closed when it stops."""
+"""Assembles the service: routes, errors, middleware, and the resources that are opened at its start and closed at its end."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ from longhaul.api.streams.live_run import Watchers
 from longhaul.orchestrator.system.settings import Settings, load_settings
 
 _ABOUT = "A congestion-control laboratory: experiments in, runs with real Linux TCP out. See docs/service.md."
-# So that its schema is in the reference, which knows better which statuses there are.
+# Puts the schema of problems into the reference, which lists the statuses itself.
 _PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Problem}}
 
 
 def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI:
-    """The service of one lab, with the web page from where that was built."""
+    """The service of one lab, with the web page from the folder where it was built."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -76,7 +76,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         responses=_PROBLEMS,
         redirect_slashes=False,
     )
-    app.openapi = partial(_reference, app)  # type: ignore[method-assign]  # the framework's own way to another document
+    app.openapi = partial(_reference, app)  # type: ignore[method-assign]  # FastAPI's documented extension point
     lab = Lab(settings or load_settings())
     app.state.lab = lab
     app.state.outward = outward = Outward(lab)
@@ -109,7 +109,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         app.include_router(nouns.router, prefix=ROOT)
     app.include_router(health.router)
     app.include_router(page)
-    # A packed stream keeps a window of its packer for each follower, a megabyte or more, for as long as it lasts.
+    # A compressed stream would keep a window of a megabyte or more for each follower.
     remove_compress_type("text/event-stream")
     app.add_middleware(CompressMiddleware, minimum_size=1000)
     app.add_middleware(Requests, state=app.state)

@@ -1,10 +1,10 @@
-"""Who is asking: a token in the Authorization header, or the session of a web page in a cookie, and then a CSRF token too.
+"""Authentication: a token in the Authorization header, or a session cookie of the web page together with a CSRF token.
 
-    read     may look                                        run      may also start, cancel and delete what is theirs
-    gate     may also set baselines of branches that gate    admin    may also do the rest
+    read     may read                                        run      may also start runs, and cancel and delete the caller's own
+    gate     may also set baselines of gated branches         admin    may also do everything else
 
-A page of another site can make a browser send the cookie, never the header `X-CSRF-Token`: it must equal what the page was
-given when it logged in, which is a hash of its session and so needs no record.
+Another site can make a browser send the cookie, but not the header `X-CSRF-Token`. Its value is a hash of the session, which the page
+received at login, so it is not stored.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ CSRF_HEADER = "X-CSRF-Token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # Tokens and sessions are different secrets.
 _TOKEN, _SESSION = "t", "s"
-# How long a token that was looked up is believed: one that was revoked elsewhere works for so much longer at most.
+# How long a looked-up token stays in the cache: one that was revoked elsewhere works at most this much longer.
 _BELIEVED_S = 2.0
 _MOST_BELIEVED = 1000
 
-_bearer = HTTPBearer(auto_error=False, description="A token, as `longhaul token add` shows it once.")
+_bearer = HTTPBearer(auto_error=False, description="A token from `longhaul token add`.")
 _cookie = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The session of a web page (POST /session).")
 
 
 class Door:
-    """Looks callers up, and remembers them for a moment: a page asks for many things at once."""
+    """Looks callers up and caches them briefly, since a page sends many requests at once."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
         self._known: dict[str, tuple[float, Caller]] = {}
 
     async def by_token(self, token: str) -> Caller:
-        """Whose token it is."""
+        """The caller with this token."""
         return await self._remembered(_TOKEN + token, partial(self.access.caller, token))
 
     async def by_session(self, session: str) -> Caller:
-        """Whose session it is."""
+        """The caller with this session."""
         return await self._remembered(_SESSION + session, partial(self.access.session_caller, session))
 
-    def has_let_in(self, said: str) -> bool:
-        """Whether this token or session was good when it was last looked up; it need not be so any more."""
-        return _key(said) in self._known
+    def was_valid(self, credential: str) -> bool:
+        """Whether this token or session was valid when it was last looked up."""
+        return _key(credential) in self._known
 
     def forget(self) -> None:
-        """Look everybody up again: something was revoked."""
+        """Empty the cache, because something was revoked."""
         self._known.clear()
 
     async def _remembered(self, secret: str, look_up: Callable[[], Caller]) -> Caller:
@@ -80,13 +80,13 @@ class Door:
 
 
 def _key(secret: str) -> str:
-    # By a hash, so that how long a look-up takes says nothing about secrets that are known.
+    # A hash, so that the time of a look-up reveals nothing about known secrets.
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 def credentials(headers: Headers) -> str:
-    """What somebody shows to be known, token or session; nothing where there is neither."""
-    # Whoever says who they are in the header does not mean the cookie, whatever the scheme.
+    """The caller's token or session; empty if there is neither."""
+    # The header takes precedence over the cookie, whatever its scheme.
     if "authorization" in headers:
         scheme, _, token = headers["authorization"].partition(" ")
         return _TOKEN + (token.strip() if scheme.lower() == "bearer" else "")
@@ -95,25 +95,25 @@ def credentials(headers: Headers) -> str:
 
 
 def csrf_token(session: str) -> str:
-    """What a page with this session has to say when it changes something."""
+    """The CSRF token that a page with this session sends with every change."""
     return hmac.new(session.encode(), b"longhaul csrf", hashlib.sha256).hexdigest()
 
 
 async def authorise(request: Request, scope: str) -> Caller:
-    """Who is asking, and that they may do what needs this scope."""
-    said = credentials(request.headers)
-    found = await _who(request, said)
+    """The caller, who must have this scope."""
+    credential = credentials(request.headers)
+    found = await _who(request, credential)
     request.state.caller = found.name
-    if said.startswith(_SESSION):
-        _check_csrf(request, said.removeprefix(_SESSION))
+    if credential.startswith(_SESSION):
+        _check_csrf(request, credential.removeprefix(_SESSION))
     if not found.may(scope):
-        what = f"this needs the scope {scope}, and {found.name}'s token has {found.scope}"
-        raise NotAllowed("asking for", request.url.path, what, "ask whoever runs this lab for another token")
+        what = f"this needs the scope {scope}, and the token of {found.name} has {found.scope}"
+        raise NotAllowed("asking for", request.url.path, what, "ask the lab's operator for another token")
     return found
 
 
-def still_welcome(request: Request, scope: str) -> Callable[[], Awaitable[bool]]:
-    """Asks again, for answers that go on: a token may end before they do. A record that is away says nothing against anybody."""
+def still_authorised(request: Request, scope: str) -> Callable[[], Awaitable[bool]]:
+    """A check for streams whether the token is still valid; an unreachable database does not count against the caller."""
 
     async def ask() -> bool:
         try:
@@ -127,32 +127,32 @@ def still_welcome(request: Request, scope: str) -> Callable[[], Awaitable[bool]]
 
 
 def scope_of(call: object) -> str | None:
-    """The scope that a dependency asks for, if it is one of those above."""
+    """The scope that a dependency requires, if any."""
     return getattr(call, "scope", None) if getattr(call, "__module__", "") == __name__ else None
 
 
-async def _who(request: Request, said: str) -> Caller:
+async def _who(request: Request, credential: str) -> Caller:
     door: Door = request.app.state.door
-    if said.startswith(_TOKEN):
-        return await door.by_token(said.removeprefix(_TOKEN))
-    if said.startswith(_SESSION):
-        return await door.by_session(said.removeprefix(_SESSION))
-    raise AuthError("asking for", request.url.path, "no token came with the request", "send Authorization: Bearer")
+    if credential.startswith(_TOKEN):
+        return await door.by_token(credential.removeprefix(_TOKEN))
+    if credential.startswith(_SESSION):
+        return await door.by_session(credential.removeprefix(_SESSION))
+    raise AuthError("asking for", request.url.path, "the request has no token", "send Authorization: Bearer")
 
 
 def _check_csrf(request: Request, session: str) -> None:
     if request.method in _SAFE:
         return
-    said = request.headers.get(CSRF_HEADER, "")
-    if not hmac.compare_digest(said.encode(), csrf_token(session).encode()):
-        what = f"the header {CSRF_HEADER} does not go with the session"
+    sent = request.headers.get(CSRF_HEADER, "")
+    if not hmac.compare_digest(sent.encode(), csrf_token(session).encode()):
+        what = f"the header {CSRF_HEADER} does not match the session"
         raise NotAllowed(
-            "changing something at", request.url.path, what, "log in again, and send what POST /session gave"
+            "changing something at", request.url.path, what, "log in again, and send the CSRF token of POST /session"
         )
 
 
 def _require(scope: str) -> Callable[..., Awaitable[Caller]]:
-    # The two schemes are asked for so that the reference names them.
+    # Depends on the two schemes so that the reference lists them.
     async def caller(
         request: Request,
         bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
@@ -160,7 +160,7 @@ def _require(scope: str) -> Callable[..., Awaitable[Caller]]:
     ) -> Caller:
         return await authorise(request, scope)
 
-    caller.scope = scope  # type: ignore[attr-defined]  # what scope_of finds
+    caller.scope = scope  # type: ignore[attr-defined]  # read by scope_of
     return caller
 
 

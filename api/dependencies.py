@@ -1,6 +1,6 @@
-"""What endpoints ask for: the lab that this service opened when it started, and its followers.
+"""Dependencies of endpoints: the lab that the service opened at its start, and the hub of its followers.
 
-The functions are coroutines although they never wait: FastAPI sends every other one to a thread, which takes longer.
+The functions are coroutines because FastAPI runs plain functions in a thread, which takes longer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every error of the road, and every one of HTTP itself, as one problem document (RFC 9457).
+"""Every LonghaulError and every HTTP error as a problem document (RFC 9457).
 
 {"type": "/problems/spec-error", "title": "The experiment as written is not valid", "status": 422,
  "detail": "...", "attempting": "...", "subject": "...", "what": "...", "hint": "...", "request_id": "..."}
@@ -34,29 +34,29 @@ _LOG = logging.getLogger("longhaul.api")
 
 PROBLEM_TYPE = "application/problem+json"
 
-# When to ask again what could not be done for the moment.
+# When to repeat a request that failed temporarily.
 _SOON_S = 5
 
 _TITLES = {
-    400: "The request cannot be read",
-    404: "There is nothing here",
-    405: "This cannot be done here",
-    406: "There is no such form of it",
-    408: "The request did not come to its end",
-    413: "The request is too large",
-    415: "This kind of content is not read",
-    416: "There is no such part of it",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    408: "Request Timeout",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    416: "Range Not Satisfiable",
 }
 
 
 def problem_document(request_id: str, status: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
-    """What a problem document holds."""
+    """The fields of a problem document."""
     empty = {"detail": "", "attempting": "", "subject": "", "what": "", "hint": "", "request_id": request_id}
     return {"type": f"/problems/{kind}", "title": title, "status": status, **empty, **more}
 
 
 def problem(request: Request, status: int, kind: str, title: str, **more: Any) -> JSONResponse:
-    """One problem document."""
+    """A problem document as a response."""
     more = {"attempting": f"{request.method} {request.url.path}"} | more
     body = problem_document(getattr(request.state, "request_id", ""), status, kind, title, **more)
     headers = {"WWW-Authenticate": 'Bearer realm="longhaul"'} if status == 401 else {}
@@ -64,13 +64,13 @@ def problem(request: Request, status: int, kind: str, title: str, **more: Any) -
 
 
 def install(app: FastAPI) -> None:
-    """Make the service speak so whenever something goes wrong."""
-    app.add_exception_handler(LonghaulError, _of_the_road)
-    app.add_exception_handler(RequestValidationError, _of_the_request)
-    app.add_exception_handler(HTTPException, _of_http)
+    """Install the handlers of all errors."""
+    app.add_exception_handler(LonghaulError, _longhaul_error)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http_error)
 
 
-async def _of_the_road(request: Request, error: Exception) -> JSONResponse:
+async def _longhaul_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LonghaulError)
     if error.http_status >= 500:
         told = {"request_id": getattr(request.state, "request_id", ""), "problem": error.kind()}
@@ -106,25 +106,25 @@ def _field(problem: FieldProblem) -> dict[str, Any]:
     }
 
 
-async def _of_the_request(request: Request, error: Exception) -> JSONResponse:
+async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    problems = [_in_words(request, one) for one in error.errors()]
+    problems = [_sentence(request, one) for one in error.errors()]
     return problem(
-        request, 422, "request", "The request is not what this operation takes", detail="; ".join(problems), problems=problems
+        request, 422, "request", "Unprocessable Content", detail="; ".join(problems), problems=problems
     )  # fmt: skip
 
 
 _ID = re.compile(r"\^\[0-9a-f\]\{([0-9]+)\}\$(?:\|\^\[0-9a-f\]\{([0-9]+)\}\$)?")
 
 
-def _in_words(request: Request, fault: Mapping[str, Any]) -> str:
-    """Where a value stands, what it is, and what it may be."""
+def _sentence(request: Request, fault: Mapping[str, Any]) -> str:
+    """The place of a value, the value, and what is allowed there."""
     where, known = ".".join(str(part) for part in fault["loc"]), fault.get("ctx", {})
     if fault["type"] == "literal_error":
-        return f"{where}: {str(fault['input'])[:64]!r} is none of {known['expected']}"
+        return f"{where}: {str(fault['input'])[:64]!r} is not one of {known['expected']}"
     if fault["type"] == "string_pattern_mismatch" and (form := _ID.fullmatch(known["pattern"])):
         digits = " or ".join(filter(None, form.groups()))
-        return f"{where}: {str(fault['input'])[:64]!r} is no id: one has {digits} digits of 0-9 and a-f"
+        return f"{where}: {str(fault['input'])[:64]!r} is not an id, which has {digits} digits of 0-9 and a-f"
     body = getattr(request.scope.get("route"), "body_field", None)
     if fault["type"] != "extra_forbidden" or fault["loc"][0] != "body" or body is None:
         return f"{where}: {fault['msg']}"
@@ -134,19 +134,19 @@ def _in_words(request: Request, fault: Mapping[str, Any]) -> str:
     return f"{where}: unknown field; known: {', '.join(fields)}{nearest(str(last), fields)}"
 
 
-async def _of_http(request: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    title = _TITLES.get(error.status_code, "The request was not carried out")
+    title = _TITLES.get(error.status_code, "The request failed")
     response = problem(request, error.status_code, f"http-{error.status_code}", title, detail=str(error.detail))
     response.headers.update(error.headers or {})
     if error.status_code == 405:
-        # The router only knows of the first operation at a place.
+        # The router reports the first operation of a path only.
         response.headers["Allow"] = ", ".join(methods_at(request.app, request.url.path))
     return response
 
 
 def methods_at(app: FastAPI, path: str) -> list[str]:
-    """What can be done at a place: where one has this very name, there alone, and not where it could stand for a parameter."""
+    """The methods of a path: those of the route with exactly this path, or else of routes whose parameters match."""
     here = [one for one in iter_route_contexts(app.routes) if one.path and compile_path(one.path)[0].match(path)]
     named = [one for one in here if one.path == path] or here
     methods = {method for route in named for method in route.methods or ()}

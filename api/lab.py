@@ -1,4 +1,4 @@
-"""The lab that a service opened when it started: its record, and what reads and writes there."""
+"""The lab that a service opens at its start: its database, and the objects that read and write it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from longhaul.orchestrator.system.settings import Settings
 
 @dataclass
 class Lab:
-    """One lab: its record, and the ways in."""
+    """One lab: its database and the objects that use it."""
 
     settings: Settings
-    # Whoever asks over HTTP would rather hear soon that the record is locked.
+    # A caller over HTTP should learn soon that the database is locked.
     patience_s: float = 10.0
     drawing: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def at_once(self) -> Lab:
-        """The same lab, whose record answers now or not at all."""
+        """The same lab, with a database that does not wait for locks."""
         return replace(self, patience_s=0.0)
 
     @cached_property
@@ -39,11 +39,11 @@ class Lab:
 
     @cached_property
     def other_programs(self) -> OtherPrograms:
-        """Which runs the programs of this machine did not make."""
+        """Finds runs that were made by other programs than this machine's."""
         return OtherPrograms(self.settings, self.store)
 
     def close(self) -> None:
-        """Let go of the record."""
+        """Close the database."""
         for lab in (self, self.at_once):
             lab.store.database.close()
 

@@ -1,4 +1,4 @@
-"""The service's own numbers, as Prometheus reads them; their names and meanings are those of orchestrator/live/metrics.py."""
+"""The service's metrics for Prometheus; orchestrator/live/metrics.py defines their names and meanings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from longhaul.api.streams.events import Hub
 from longhaul.orchestrator.live.metrics import BY_NAME
 
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-# What the record counts, by the metric that tells of it.
+# The database's counters by metric.
 _COUNTED = {
     "longhaul_virtual_seconds_total": "virtual_s",
     "longhaul_wall_seconds_total": "wall_s",
@@ -27,13 +27,13 @@ _COUNTED = {
     "longhaul_export_samples_total": "samples",
     "longhaul_export_refused_samples_total": "refused_samples",
 }
-# Who scrapes does so every few seconds.
+# Scrapes come every few seconds.
 _TRUE_S = 1.0
 _RECENTLY = timedelta(minutes=10)
 
 
 class Gauges:
-    """One registry a service: two in one process do not mix."""
+    """One registry for each service, so that two in one process do not mix."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -56,7 +56,7 @@ class Gauges:
         self._registry.register(self._counted)
 
     async def recent_text(self, lab: Lab, hub: Hub) -> bytes:
-        """All of them, as they were within the last second: anybody may ask, and counting the record takes a while."""
+        """All metrics, at most one second old: anyone may read them, and counting in the database takes a while."""
         async with self._counting:
             if time.monotonic() - self._counted_s > _TRUE_S:
                 self._text = await in_long_thread(self.text, lab, hub)
@@ -64,7 +64,7 @@ class Gauges:
             return self._text
 
     def text(self, lab: Lab, hub: Hub) -> bytes:
-        """All of them, now."""
+        """All metrics now."""
         for gauge, counts in (
             (self._runs, lab.store.catalog.by_status()),
             (self._experiments, lab.experiments.by_status()),
@@ -93,13 +93,13 @@ class Gauges:
 
 
 class _Counted(Collector):
-    """Counters that the record keeps: they go on where the service is started again."""
+    """Counters in the database, which continue when the service restarts."""
 
     def __init__(self) -> None:
         self.values: dict[str, float] = {}
 
     def collect(self) -> list[CounterMetricFamily]:
-        """As the record last told."""
+        """The values last read from the database."""
         return [
             CounterMetricFamily(metric, BY_NAME[metric].help, value=self.values.get(count, 0.0))
             for metric, count in _COUNTED.items()

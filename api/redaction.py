@@ -1,7 +1,7 @@
-"""What callers are told of an error: its sentence, without where on this machine things lie and without the record's address.
+"""Redacts errors for callers: without paths of this machine and without the address of the database.
 
-Folders are called by the settings that name them. What a record's server says of itself may hold its address and its users: the log has
-it, under the request's id, and the caller learns that there is something.
+Folders are replaced by the settings that name them. Messages of a database server may contain its address and users: they go to the log,
+with the request's id, and the caller gets a general error.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from longhaul.api.lab import Lab
 from longhaul.orchestrator.system.errors import LonghaulError, RecordUnreachable, ResultsError
 from longhaul.orchestrator.system.installation import FILES
 
-_RECORD = "the record"
+_RECORD = "the database"
 
 
 class Outward:
-    """Of one lab."""
+    """The redaction of one lab."""
 
     def __init__(self, lab: Lab) -> None:
         self._database = lab.store.database
         settings = lab.settings
-        # Of two names for one folder the later one holds.
+        # If two settings name the same folder, the later one is used.
         named = {
             Path.home(): "HOME",
             Path(tempfile.gettempdir()): "TMPDIR",
@@ -35,25 +35,27 @@ class Outward:
             settings.home: "LONGHAUL_HOME",
             settings.hosts: settings.hosts.name,
         }
-        # Both as they are set and as links lead; what lies deeper comes first. A root folder names nothing.
+        # Folders as set and with links resolved, deeper ones first, without the root folder.
         places = {str(place): name for folder, name in named.items() for place in (folder, folder.resolve())}
         self._names = sorted(
             ((place, name) for place, name in places.items() if place != "/"), key=lambda one: -len(one[0])
         )
 
     def error(self, error: LonghaulError) -> LonghaulError:
-        """The same error, or of a record on a server one that says no more than that."""
+        """The redacted error; for errors of a database server, a general one."""
         if (
             self._database.file is not None
             or not isinstance(error, ResultsError)
             or error.subject != self._database.name
         ):
             return error
-        hint = "ask again in a moment" if isinstance(error, RecordUnreachable) else "its operator finds more in the log"
-        return type(error)(error.attempting, _RECORD, "its server does not answer as it should", hint)
+        hint = (
+            "try again in a moment" if isinstance(error, RecordUnreachable) else "the operator finds details in the log"
+        )
+        return type(error)(error.attempting, _RECORD, "its server does not respond correctly", hint)
 
     def text(self, text: str) -> str:
-        """A text in which folders of this machine have the names of what they are for."""
+        """A text with folders of this machine replaced by the names of their settings."""
         for place, name in self._names:
             text = text.replace(place, name)
         return text

@@ -1,6 +1,6 @@
-"""`longhaul serve`: the API in this process, the dispatcher in one beside it, and what a newcomer needs to begin.
+"""`longhaul serve`: the API in this process, the dispatcher in another, and instructions for the first start.
 
-The dispatcher decodes traces and starts guests; were it a thread here, every request would wait for it. It is started
+The dispatcher decodes traces and starts guests; as a thread here it would delay every request. It is started
 again when it ends, and ends with this process.
 """
 
@@ -34,7 +34,7 @@ _GRACE_S = 10
 
 
 class _Server(uvicorn.Server):
-    """A server that lets followers of events go as soon as it is asked to stop: they would stay for ever."""
+    """A server that ends event streams when it stops; otherwise they would keep it running."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(host: str, port: int) -> int:
-    """Serve until told to stop; the exit code."""
+    """Serve until stopped; the exit code."""
     settings = load_settings()
     with contextlib.ExitStack() as held:
         tell = _only_service(settings, held)
@@ -61,16 +61,16 @@ def serve(host: str, port: int) -> int:
 
 
 def _only_service(settings: Settings, held: contextlib.ExitStack) -> Callable[[str], None]:
-    """Have the home to itself, and what tells others who has it; a PlanError says who has it already."""
+    """Lock the home; returns a function that writes the holder's name into the lock. PlanError if another service holds it."""
     try:
         settings.home.mkdir(parents=True, exist_ok=True)
         return held.enter_context(owned(settings.home / "service.lock"))
     except BlockingIOError as error:
-        what = f"another service has it, {error.strerror or 'which is just starting'}"
+        what = f"another service uses it, {error.strerror or 'which is just starting'}"
         hint = "stop that one first, or set LONGHAUL_HOME to another folder"
         raise PlanError("serving the home", str(settings.home), what, hint) from None
     except OSError as error:
-        what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a folder you may write"
+        what, hint = error.strerror or str(error), "set LONGHAUL_HOME to a writable folder"
         raise ResultsError("serving the home", str(settings.home), what, hint) from error
 
 
@@ -86,7 +86,7 @@ def _serve(bound: socket.socket, settings: Settings) -> int:
         log_config=None,
         access_log=False,
         server_header=False,
-        # Anybody could claim to ask for somebody else.
+        # Forwarded headers can be forged.
         proxy_headers=bool(settings.trusted_proxy),
         forwarded_allow_ips=settings.trusted_proxy,
         timeout_graceful_shutdown=_GRACE_S,
@@ -100,7 +100,7 @@ def _serve(bound: socket.socket, settings: Settings) -> int:
     try:
         _Server(config, app).run(sockets=[bound])
     finally:
-        # Its guests end with it, its runs go back to the queue.
+        # Its guests end with it, and its runs return to the queue.
         stop.set()
         dispatcher.join()
     return 0
@@ -113,7 +113,7 @@ def _bind(host: str, port: int) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
     except OSError as error:
-        hint = "is another service there? choose another with --port"
+        hint = "another service may use it; choose another port with --port"
         raise PlanError("listening on", f"{host}:{port}", error.strerror or str(error), hint) from error
     return bound
 
@@ -125,14 +125,14 @@ def _address(host: str, port: int) -> str:
 def _greet(app: FastAPI, settings: Settings, host: str) -> None:
     access = app.state.lab.access
     known = access.any_token()
-    print(f"Longhaul at {settings.url}, its runs in {settings.home}")
+    print(f"Longhaul at {settings.url}, runs in {settings.home}")
     if not known:
         token, _ = access.add_token("first", "admin")
-        print(f"your first token, of scope admin, shown this once: {token}")
+        print(f"your first token, with scope admin, shown only once: {token}")
     if (BUILT / "index.html").is_file():
-        print(f"its page: {settings.url}/")
+        print(f"web page: {settings.url}/")
     if host not in ("127.0.0.1", "::1", "localhost"):
         print(
-            "note: this address can be reached from elsewhere, and tokens travel in clear: put TLS in front (docs/service.md)"
+            "note: this address can be reached from other machines, and tokens are sent unencrypted: use TLS (docs/service.md)"
         )
     sys.stdout.flush()

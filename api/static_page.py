@@ -1,10 +1,10 @@
-"""The web page as `make web` built it, and the policy under which a browser shows it.
+"""The web page that `make web` built, and its security policy.
 
-    /               index.html, asked about anew each time
-    /assets/...     named after their content: a browser that has one never asks again
+    /               index.html, revalidated at each request
+    /assets/...     named after their content, so a browser caches them forever
 
-The page asks for everything relative to its own address. A proxy may therefore put the service below a prefix and take that
-away again before it passes requests on; one that leaves it there is understood where LONGHAUL_URL has it.
+The page requests everything relative to its own address. A proxy may therefore put the service below a prefix and remove the prefix
+from requests; a proxy that keeps the prefix works if LONGHAUL_URL contains it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from longhaul.orchestrator.system.installation import PAGE
 router = APIRouter(route_class=Reading, include_in_schema=False)
 
 BUILT = PAGE
-# Nothing from anywhere else, nothing inline, nothing that a page of somebody else could use.
+# Nothing from other origins, no inline code, no use in frames of other sites.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -41,9 +41,9 @@ def show_page(request: Request, response: Response, if_none_match: KnownTag = No
     try:
         text = index.read_text()
     except OSError:
-        hint = "run `make web` where Longhaul is installed, and reload; the API is there without it"
+        hint = "run `make web` where Longhaul is installed, and reload; the API works without it"
         raise NotFound("showing", "the web page", "it is not built", hint) from None
-    # Said with a 304 too: a browser takes the headers of that for those of what it has.
+    # Also with a 304, whose headers replace those in the browser's cache.
     policy = {"Content-Security-Policy": _POLICY}
     try:
         not_changed(tag("page", text), if_none_match, response)
@@ -54,15 +54,15 @@ def show_page(request: Request, response: Response, if_none_match: KnownTag = No
 
 @router.get("/assets/{name}", operation_id="read_asset", response_class=Response)
 def asset(name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$")], request: Request) -> Response:
-    """A part of it."""
+    """A part of the page."""
     file = _folder(request) / "assets" / name
     try:
         content = file.read_bytes() if file.suffix in _KINDS else None
     except OSError:
         content = None
     if content is None:
-        hint = "the page was built anew meanwhile: reload it"
-        raise NotFound("reading a part of the web page", name, "there is none of that name", hint)
+        hint = "the page was rebuilt; reload it"
+        raise NotFound("reading a part of the web page", name, "the file does not exist", hint)
     return Response(content, media_type=_KINDS[file.suffix], headers={"Cache-Control": _FOR_GOOD})
 
 
@@ -72,7 +72,7 @@ def _folder(request: Request) -> Path:
 
 
 class BelowPrefix:
-    """The service below the path of its own address, for a proxy that passes paths on as they are."""
+    """The service below the path of its address, for a proxy that keeps the prefix."""
 
     def __init__(self, app: ASGIApp, *, prefix: str) -> None:
         self._app, self._prefix = app, prefix
@@ -81,7 +81,7 @@ class BelowPrefix:
         if scope["type"] == "http":
             path: str = scope["path"]
             if path == self._prefix:
-                # Without the slash, what the page asks for would be looked for beside it.
+                # Without the slash, relative addresses would miss the prefix.
                 await RedirectResponse(f"{self._prefix}/", status_code=308)(scope, receive, send)
                 return
             if path.startswith(f"{self._prefix}/"):

@@ -1,1 +1,1 @@
-"""How the service speaks HTTP: bodies, limits, pages, caches, threads."""
+"""HTTP: bodies, limits, pages, caches, threads."""

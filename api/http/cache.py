@@ -1,6 +1,6 @@
-"""Answers about kept runs, of which nothing changes: the last ones are remembered, others made as many at once as there are processors.
+"""A cache of responses about kept runs, which never change; missing ones are computed, as many at once as there are processors.
 
-More at once would take each other's turns at the interpreter, and every one of them would be late.
+More at once would compete for the interpreter and all be late.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from longhaul.api.http.threads import PROCESSORS
 Question = tuple[object, ...]
 
 
-class Remembered:
-    """The last `most` answers by what was asked, save those that are so large that a few would fill the memory."""
+class ResponseCache:
+    """The last `most` responses by request, without those above `largest`, which would fill the memory."""
 
     def __init__(self, most: int, largest: int) -> None:
         self._most, self._largest = most, largest
@@ -25,15 +25,15 @@ class Remembered:
         self._limit: anyio.CapacityLimiter | None = None
 
     def find(self, question: Question) -> bytes | None:
-        """What was answered before."""
+        """The cached response."""
         known = self._answers.get(question)
-        # Another thread may have let go of it meanwhile.
+        # Another thread may have removed it.
         with contextlib.suppress(KeyError):
             self._answers.move_to_end(question)
         return known
 
     def keep(self, question: Question, answer: bytes) -> bytes:
-        """The same answer, from now on remembered."""
+        """The same response, now cached."""
         if len(answer) <= self._largest:
             self._answers[question] = answer
         while len(self._answers) > self._most:
@@ -41,7 +41,7 @@ class Remembered:
         return answer
 
     async def get(self, question: Question, make: Callable[[], bytes]) -> bytes:
-        """What was answered before, or what is made now in a thread, first come first served."""
+        """The cached response, or a new one computed in a thread, first come first served."""
         if (known := self.find(question)) is not None:
             return known
         if self._limit is None:

@@ -1,4 +1,4 @@
-"""Lists: what of one is wanted, and its pages by cursor, so that one that grows while somebody walks it neither repeats nor skips a row."""
+"""Lists: filters, and pages by cursor, so that a list that grows between pages neither repeats nor skips a row."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_duration, parse_rate
 
-# What follows a place in an address without being encoded: the time, and the id that tells rows of one moment apart.
+# A cursor needs no encoding in a URL: the time, and the id, which distinguishes rows of the same time.
 _CURSOR = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}Z_[0-9a-f]{1,32}$"
 _UTC = "+00:00"
 
-LimitQuery = Annotated[int, Query(ge=1, le=500, description="At most so many rows.", examples=[20])]
+LimitQuery = Annotated[int, Query(ge=1, le=500, description="The most rows to return.", examples=[20])]
 CursorQuery = Annotated[
     str | None,
     Query(
         pattern=_CURSOR,
-        description="Where the page before ended: its `next`.",
+        description="The `next` of the previous page.",
         examples=["2031-05-17T09:00:00.000Z_5d41402abc4b2a76"],
     ),
 ]
@@ -32,30 +32,28 @@ NameQuery = Annotated[
     str | None,
     Query(
         pattern=r"^[a-z0-9-]{1,60}$",
-        description="The name of an experiment, as its first field has it.",
+        description="The name of an experiment, its field `experiment`.",
         examples=["quick"],
     ),
 ]
-TotalQuery = Annotated[
-    bool, Query(description="Whether to count all that match, on all pages together.", examples=[True])
-]
-SortQuery = Annotated[Literal["newest", "oldest"], Query(description="Which come first.", examples=["newest"])]
-StatusQuery = Annotated[Status | None, Query(description="Only those.", examples=["done"])]
+TotalQuery = Annotated[bool, Query(description="Whether to count the matching rows of all pages.", examples=[True])]
+SortQuery = Annotated[Literal["newest", "oldest"], Query(description="The order of the rows.", examples=["newest"])]
+StatusQuery = Annotated[Status | None, Query(description="Only rows with this status.", examples=["done"])]
 _WHEN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z)?$"
 _QUANTITY = r"^[0-9][0-9.eE+-]{0,15} ?[A-Za-zµ/]{1,8}$"
 
 
 async def _of_all(
-    owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="Whose.", examples=["ci"])] = None,
+    owner: Annotated[str | None, Query(pattern=TOKEN_NAME, description="The owner.", examples=["ci"])] = None,
     backend: Annotated[
         Literal[BACKENDS] | None,  # type: ignore[valid-type]
-        Query(description="Where they run.", examples=["sandbox"]),
+        Query(description="The backend of the runs.", examples=["sandbox"]),
     ] = None,
     cc: Annotated[
         list[Annotated[str, Query(pattern=r"^[a-z][a-z0-9_]{0,30}$")]] | None,
         Query(
             max_length=5,
-            description="Those with a flow of this congestion control; of all, where several are named.",
+            description="Only rows with a flow of this congestion control; of each, if several are given.",
             examples=[["cubic"]],
         ),
     ] = None,
@@ -64,17 +62,19 @@ async def _of_all(
         Query(
             max_length=200,
             pattern=TEXT,
-            description="Every word of it has to occur somewhere: in the id, names of experiment, owner and flows, the path, a swept value. A word with a name has the whole value: `rtt=300ms`, `seed=5`.",
+            description="Words that must all occur in the id, the names of experiment, owner and flows, the path or a swept value. A word with a name must match the whole value: `rtt=300ms`, `seed=5`.",
             examples=["300 ms"],
         ),
     ] = "",
     since: Annotated[
         str | None,
-        Query(alias="from", pattern=_WHEN, description="Created from then on, UTC.", examples=["2026-01-01"]),
+        Query(alias="from", pattern=_WHEN, description="Created at this time or later, UTC.", examples=["2026-01-01"]),
     ] = None,
     until: Annotated[
         str | None,
-        Query(alias="to", pattern=_WHEN, description="Created before then, UTC.", examples=["2100-01-01T00:00:00Z"]),
+        Query(
+            alias="to", pattern=_WHEN, description="Created before this time, UTC.", examples=["2100-01-01T00:00:00Z"]
+        ),
     ] = None,
 ) -> Filter:
     return Filter(
@@ -89,15 +89,15 @@ async def _of_runs(
     wanted: ExperimentFilter,
     topology: Annotated[
         str | None,
-        Query(max_length=128, pattern=TEXT, description="The name of their topology.", examples=["dumbbell"]),
+        Query(max_length=128, pattern=TEXT, description="The name of the topology.", examples=["dumbbell"]),
     ] = None,
     bandwidth: Annotated[
-        str | None, Query(pattern=_QUANTITY, description="Of the bottleneck.", examples=["622 Mbit/s"])
+        str | None, Query(pattern=_QUANTITY, description="The rate of the bottleneck.", examples=["622 Mbit/s"])
     ] = None,
     rtt: Annotated[
-        str | None, Query(pattern=_QUANTITY, description="The round trip without queues.", examples=["300 ms"])
+        str | None, Query(pattern=_QUANTITY, description="The round-trip time without queues.", examples=["300 ms"])
     ] = None,
-    pinned: Annotated[bool | None, Query(description="Whether they are pinned.", examples=[False])] = None,
+    pinned: Annotated[bool | None, Query(description="Whether the runs are pinned.", examples=[False])] = None,
 ) -> Filter:
     return replace(
         wanted,
@@ -119,14 +119,14 @@ def _quantity(parse: Callable[[str], int], written: str | None) -> int | None:
 
 
 def _moment(written: str | None) -> str | None:
-    """As the record writes times."""
+    """A time as in the database."""
     if written is None:
         return None
     try:
         at = datetime.fromisoformat(written.removesuffix("Z"))
     except ValueError:
         raise PlanError(
-            "reading the time", written, "there is no such day or hour", "as in 2031-05-17T09:00:00Z"
+            "reading the time", written, "this is not a valid date or time", "give one as in 2031-05-17T09:00:00Z"
         ) from None
     return at.replace(tzinfo=UTC).isoformat(timespec="milliseconds")
 
@@ -142,7 +142,7 @@ def read_cursor(cursor: str | None) -> tuple[str, str] | None:
 def page(
     rows: Sequence[Mapping[str, Any]], shown: Sequence[Any], limit: int, total: int | None = None
 ) -> dict[str, Any]:
-    """A page of what is shown of rows, of which one more than `limit` was asked for."""
+    """A page of rows; one more than `limit` was read, to find out whether there is a next page."""
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
     after = f"{last['created_at'].removesuffix(_UTC)}Z_{last['id']}" if last else None

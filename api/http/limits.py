@@ -1,4 +1,4 @@
-"""How much somebody may ask: who is known by what they showed, who is not by their address."""
+"""Rate limits: by credential for known callers, by address for others."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from contextlib import contextmanager
 
 from longhaul.orchestrator.system.errors import OverLimit
 
-# At once may be asked what the rate allows in so many seconds.
+# The burst, in seconds of the rate.
 _BURST_S = 5.0
-# Of the rate, what is left to whoever showed tokens that are none: of 200 a second, 20 at once and then one every 5 s.
+# The share of the rate for addresses that sent invalid tokens: of 200 a second, 20 at once and then one every 5 s.
 _FAILED_RATE, _FAILED_BURST = 1 / 1000, 1 / 10
 _MOST_KNOWN = 10_000
-# Whoever has one address of version 6 has all of its network.
+# A caller with one IPv6 address has its whole network.
 _V6_NETWORK = 64
-# When to ask again for a stream, once others are closed.
+# When to request a stream again.
 _SOON_S = 5
 
 
 class Buckets:
-    """A token bucket for each of many keys; those that were not used for longest are forgotten."""
+    """A token bucket for each of many keys; the least recently used are dropped."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate, self._burst = rate, burst
@@ -32,12 +32,12 @@ class Buckets:
         self._lock = threading.Lock()
 
     def wait(self, key: str) -> float:
-        """Seconds until there is room for one; nothing is taken."""
+        """Seconds until a request is allowed, without counting one."""
         with self._lock:
             return max(0.0, 1.0 - self._level(key, time.monotonic())) / self._rate
 
     def take(self, key: str) -> float:
-        """Seconds until there is room; 0 where there was, and it is taken."""
+        """Seconds until a request is allowed; 0 if it is, and then it is counted."""
         with self._lock:
             now_s = time.monotonic()
             level = self._level(key, now_s)
@@ -60,22 +60,22 @@ class Limits:
         self._rate = Buckets(rate, rate * _BURST_S)
         self._failures = Buckets(rate * _FAILED_RATE, max(1.0, rate * _FAILED_BURST))
 
-    def of_known(self, said: str) -> float:
-        """Seconds that somebody has to wait whose token or session was good before."""
-        return self._rate.take(hashlib.sha256(said.encode()).hexdigest())
+    def of_known(self, credential: str) -> float:
+        """Seconds that a caller with a formerly valid token or session has to wait."""
+        return self._rate.take(hashlib.sha256(credential.encode()).hexdigest())
 
     def of_stranger(self, address: str, *, tries: bool) -> float:
-        """Seconds that anybody else at this address has to wait; more where they try to be known and failed before."""
+        """Seconds that other callers at this address have to wait; more if they try to log in and failed before."""
         place = _place(address)
         return (tries and self._failures.wait(place)) or self._rate.take(place)
 
     def failed(self, address: str) -> None:
-        """Somebody there showed what is no token."""
+        """A caller at this address sent an invalid token."""
         self._failures.take(_place(address))
 
 
 class Streams:
-    """How many event streams somebody has open, and no more than they may."""
+    """The open event streams of each caller, and their limit."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -83,10 +83,10 @@ class Streams:
 
     @contextmanager
     def one_of(self, name: str) -> Iterator[None]:
-        """One more for as long as the context lasts, all in one thread; OverLimit where there are as many as may be."""
+        """One more stream within the context, all in one thread; OverLimit at the limit."""
         if self._open[name] >= self._most:
-            what = f"{name} has {self._open[name]} event streams open, and may have {self._most}"
-            raise OverLimit("following", "events", what, "close some, and ask again", _SOON_S)
+            what = f"{name} has {self._open[name]} event streams open, and {self._most} are allowed"
+            raise OverLimit("following", "events", what, "close some, and try again", _SOON_S)
         self._open[name] += 1
         try:
             yield

@@ -1,6 +1,6 @@
-"""What every request passes: an id, limits of rate, size and patience, headers for browsers, one line of log, the audit.
+"""The middleware of every request: an id, limits of rate, size and time, headers for browsers, one line of log, the audit.
 
-Plain ASGI, so that streams are never buffered. HEAD is answered as GET is, without the body.
+Plain ASGI, so that streams are never buffered. HEAD is handled as GET, without the body.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MOST_BODY_BYTES = 1024 * 1024
 # Between two pieces of a body.
 _BODY_PATIENCE_S = 20.0
-# What logs and metrics call a request whose caller left before an answer began; nobody receives it.
+# The status in logs and metrics of a request whose caller left before the response; it is never sent.
 _LEFT = 499
-_LARGEST = f"a request may have {MOST_BODY_BYTES // 1024} KiB"
+_LARGEST = f"a request may have at most {MOST_BODY_BYTES // 1024} KiB"
 
 _SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 _LOGIN = f"{ROOT}/session"
@@ -51,7 +51,7 @@ _POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 
 class Requests:
-    """The outermost part of the service."""
+    """The outermost middleware."""
 
     def __init__(self, app: ASGIApp, *, state: Any) -> None:
         self._app = app
@@ -65,34 +65,34 @@ class Requests:
         request = _Request(scope, receive, send)
         try:
             if (wait_s := self._wait(request)) > 0:
-                await request.refuse(429, "Too many requests", f"try again in {wait_s:.0f} s", wait_s=wait_s)
+                await request.refuse(429, "Too Many Requests", f"try again in {wait_s:.0f} s", wait_s=wait_s)
             elif request.length() > MOST_BODY_BYTES:
-                await request.refuse(413, "The request is too large", _LARGEST)
+                await request.refuse(413, "Content Too Large", _LARGEST)
             else:
                 await self._app(request.scope, request.receive, request.send)
                 await request.end()
         except ClientDisconnect:
-            # In the middle of its body: no fault of the service, and nobody is there to be answered.
+            # The caller left while sending the body: not an error of the service, and there is no one to respond to.
             pass
         except Exception:
             _LOG.exception("unforeseen", extra={"request_id": request.id})
             if not request.answered:
                 hint = f"please report it, with the service's log of request {request.id}"
-                await request.refuse(500, "A fault of the service", "", kind="fault", hint=hint)
+                await request.refuse(500, "Internal Server Error", "", kind="fault", hint=hint)
         finally:
             if request.status == 401 and request.tries_to_be_known:
                 self._limits.failed(request.address)
-            self._tell(request)
+            self._log(request)
             await self._audit(request)
 
     def _wait(self, request: _Request) -> float:
-        """Who is known has a rate of their own; who is not has that of their address, and less after they failed to be."""
+        """Known callers have their own rate, others that of their address, which is lower after invalid tokens."""
         door = self._state.door
-        if request.said and door.has_let_in(request.said):
-            return self._limits.of_known(request.said)
+        if request.credential and door.was_valid(request.credential):
+            return self._limits.of_known(request.credential)
         return self._limits.of_stranger(request.address, tries=request.tries_to_be_known)
 
-    def _tell(self, request: _Request) -> None:
+    def _log(self, request: _Request) -> None:
         self._state.gauges.requests.labels(request.operation or "none", str(request.status)).observe(request.took_s)
         _ACCESS.info(
             "%s %s: %d",
@@ -111,7 +111,7 @@ class Requests:
         )
 
     async def _audit(self, request: _Request) -> None:
-        """What somebody changed or tried to; of strangers only that they failed to be known, or they could fill the record."""
+        """Record a change or an attempt; of unknown callers only failed logins, or they could fill the database."""
         changes = request.method not in _SAFE and request.operation not in ("", *ONLY_READ)
         failed = request.status == 401 and request.tries_to_be_known
         if not changes or request.status == 429 or not (request.caller or failed):
@@ -131,7 +131,7 @@ class Requests:
 
 
 class _Request:
-    """One request on its way in and its answer on its way out."""
+    """One request and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
@@ -140,11 +140,11 @@ class _Request:
         asked_id = self.headers.get("x-request-id", "")
         self.id = asked_id if _REQUEST_ID.fullmatch(asked_id) else secrets.token_hex(8)
         self.scope["state"] = {**scope.get("state", {}), "request_id": self.id}
-        # As it came, percent-encoded: what it stands for may be anything.
+        # As received, percent-encoded: the decoded text may contain anything.
         self.path = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")
         self.address = scope["client"][0] if scope.get("client") else ""
-        self.said = credentials(self.headers)
-        self.tries_to_be_known = bool(self.said) or (self.method == "POST" and scope["path"] == _LOGIN)
+        self.credential = credentials(self.headers)
+        self.tries_to_be_known = bool(self.credential) or (self.method == "POST" and scope["path"] == _LOGIN)
         self.status = _LEFT
         self.made = ""
         self._receive, self._send = receive, send
@@ -153,42 +153,42 @@ class _Request:
 
     @property
     def answered(self) -> bool:
-        """Whether the answer has begun."""
+        """Whether the response has begun."""
         return self._first_s > 0
 
     @property
     def took_s(self) -> float:
-        """Until the first byte of the answer."""
+        """The time until the first byte of the response."""
         return (self._first_s or time.monotonic()) - self._begun_s
 
     @property
     def operation(self) -> str:
-        """The name of the operation, if there is one here: with another method the router comes upon it too."""
+        """The name of the operation, if any; the router also finds it for other methods."""
         if self.status == 405:
             return ""
         return getattr(self.scope.get("route"), "operation_id", None) or ""
 
     @property
     def caller(self) -> str:
-        """Who it was, if that became known."""
+        """The caller's name, if known."""
         return str(self.scope["state"].get("caller", ""))
 
     def length(self) -> int:
-        """The length of its body, where it is said before."""
-        said = self.headers.get("content-length", "0")
-        return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else 0
+        """The length of the body, if the header states it."""
+        stated = self.headers.get("content-length", "0")
+        return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 20 else 0
 
     async def receive(self) -> Message:
-        """The next piece of the body, not beyond its limit whatever its length was said to be."""
+        """The next piece of the body, up to its limit, whatever length the header states."""
         if self._first_s and self.method == "HEAD":
-            # All is said: what would go on for long need not.
+            # The head is sent, which is all of a HEAD: end long work.
             return {"type": "http.disconnect"}
         if self._whole:
             return await self._receive()
         try:
             message = await asyncio.wait_for(self._receive(), _BODY_PATIENCE_S)
         except TimeoutError:
-            raise HTTPException(408, f"nothing came for {_BODY_PATIENCE_S:.0f} s") from None
+            raise HTTPException(408, f"no data arrived for {_BODY_PATIENCE_S:.0f} s") from None
         self._left_bytes -= len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._left_bytes < 0:
@@ -196,7 +196,7 @@ class _Request:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send on what the service answers."""
+        """Pass the response on."""
         if message["type"] == "http.response.start":
             self.status, self._first_s = message["status"], time.monotonic()
             self.made = _mark(message, self.id)
@@ -207,14 +207,14 @@ class _Request:
         await self._send(message)
 
     async def end(self) -> None:
-        """End the answer to a HEAD where the rest of it was cut off."""
+        """End the response to a HEAD whose body was cut off."""
         if self.method == "HEAD" and self.answered and not self._over:
             await self.send({"type": "http.response.body"})
 
     async def refuse(
         self, status: int, title: str, detail: str, *, kind: str = "", wait_s: float = 0.0, hint: str = ""
     ) -> None:
-        """Answer in the place of whoever should have."""
+        """Respond with a problem instead of the operation."""
         kind, asked = kind or f"http-{status}", f"{self.method} {self.path}"
         body = problem_document(self.id, status, kind, title, detail=detail, attempting=asked, hint=hint)
         headers = [(b"content-type", PROBLEM_TYPE.encode())]
@@ -225,7 +225,7 @@ class _Request:
 
 
 def _mark(message: MutableMapping[str, Any], request_id: str) -> str:
-    """Put what every answer has into its headers; what it made, if anything."""
+    """Set the headers of every response; returns the Location of a created resource, if any."""
     headers = MutableHeaders(scope=message)
     headers["X-Request-ID"] = request_id
     for name, value in _HEADERS.items():

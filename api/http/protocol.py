@@ -1,7 +1,7 @@
-"""HTTP as this service speaks it: what comes before a body is small and comes soon, or the connection ends.
+"""Limits on HTTP heads: they are small and arrive soon, or the connection ends.
 
-The parser below has no limit of its own, neither of size nor of time: a stranger could fill the memory with one header, or
-hold connections open for good with one byte a minute.
+The parser has no limits of size or time: an attacker could fill the memory with one header, or
+hold connections open forever with one byte a minute.
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ from longhaul.api.errors import PROBLEM_TYPE, problem_document
 MOST_HEAD_BYTES = 64 * 1024
 _HEAD_PATIENCE_S = 20.0
 _REASONS = {400: "Bad Request", 431: "Request Header Fields Too Large"}
-# Of a header beside its name and value: a colon, a blank, the end of the line.
+# The bytes of a header besides its name and value: a colon, a space, the end of the line.
 _AROUND_HEADER_BYTES = 4
 
 
 class _TooLarge(Exception):
-    """More of a head, or of what comes after a body, than is read."""
+    """The head, or the trailers after a body, are too large."""
 
 
 class Bounded(HttpToolsProtocol):
     """One connection."""
 
     _reading_head = True
-    # What has come since the parser last made something of it, and, exactly, the fields of the request that is being read.
+    # The bytes since the last callback of the parser, and the exact size of the fields of the current request.
     _head_bytes = 0
     _field_bytes = 0
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Somebody is there, and has so long to say what they want."""
+        """Start the time limit for the first head."""
         super().connection_made(transport)
         self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They are gone."""
+        """Stop the time limit."""
         self._head_is_there()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, unless this is too much of a head. Pieces of a body are counted where it is read."""
+        """Feed the parser, unless the head is too large. A body is counted where it is read."""
         if self._reading_head and self._patience is None:
             self._wait_for_head()
         self._head_bytes += len(data)
         super().data_received(data)
-        # The parser has said whether the head ended within this piece, however large that was.
+        # The parser has reported whether the head ended within this piece.
         if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(431)
 
     def send_400_response(self, msg: str) -> None:
-        """What the parser takes for no HTTP, or what was too large while it was parsed."""
+        """Refuse what the parser rejects, or what became too large while it was parsed."""
         self._refuse(431 if self._field_bytes > MOST_HEAD_BYTES else 400)
 
     def _refuse(self, status: int) -> None:
         if self.cycle is None or self.cycle.response_complete:
-            what = f"a head may have {MOST_HEAD_BYTES // 1024} KiB" if status == 431 else "this is not HTTP"
+            what = f"a head may have at most {MOST_HEAD_BYTES // 1024} KiB" if status == 431 else "this is not HTTP"
             document = problem_document(secrets.token_hex(8), status, f"http-{status}", _REASONS[status], detail=what)
             body = json.dumps(document).encode()
             head = (
@@ -82,7 +82,7 @@ class Bounded(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A field of the head, or one that comes after a body in pieces."""
+        """A field of the head or of the trailers."""
         self._count(len(name) + len(value) + _AROUND_HEADER_BYTES)
         super().on_header(name, value)
 
@@ -97,12 +97,12 @@ class Bounded(HttpToolsProtocol):
             raise _TooLarge
 
     def on_headers_complete(self) -> None:
-        """All that comes before a body is there."""
+        """The head is complete."""
         self._head_is_there()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request is whole; what comes now is the next one's head."""
+        """The request is complete; the head of the next one follows."""
         super().on_message_complete()
         self._reading_head, self._head_bytes = True, 0
 

@@ -1,9 +1,9 @@
-"""How every operation reads a request and what forms of answer it has: `Reading` is the class of all routes.
+"""Reading of requests and negotiation of media types: `Reading` is the class of all routes.
 
-    the caller is known and may  -->  an answer they accept exists  -->  the body is of a kind that is read  -->  it is plain data
+    the caller is authorised  -->  an accepted media type exists  -->  the body's media type is supported  -->  it is plain data
 
-In this order, so that nobody who may not makes the service parse anything. A body is JSON in the narrow sense (no NaN, no
-name twice, no depth without end, text that is text) or, where an operation takes an experiment, its file as YAML.
+In this order, so that the service parses nothing from unauthorised callers. A body is strict JSON (no NaN, no
+duplicate names, limited depth, valid text) or, for operations that take an experiment, its file as YAML.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from longhaul.orchestrator.spec.yaml_text import no_text, parse_document, unread
 
 JSON = "application/json"
 YAML = "application/yaml"
-# Deeper than anything that an operation takes, less deep than any parser minds.
+# Deeper than any valid body, and less deep than the limit of any parser.
 _DEEPEST = 40
-# By these an experiment is told from what holds or names one: each has some of its own, and none of the other's.
+# Fields that distinguish an experiment from a document that contains or names one.
 _OF_EXPERIMENTS, _OF_REQUESTS = frozenset({"experiment", "flows"}), frozenset({"spec", "shipped"})
 
 EXPERIMENT_FILE: dict[str, Any] = {
@@ -45,13 +45,13 @@ EXPERIMENT_FILE: dict[str, Any] = {
 
 
 class Reading(APIRoute):
-    """A route that looks at who asks before it reads what they say, and answers in its turn."""
+    """A route that authorises the caller before it reads the body."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **told: Any) -> None:
-        super().__init__(path, in_its_turn(endpoint, told.get("methods") or ["GET"]), **told)
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, in_its_turn(endpoint, options.get("methods") or ["GET"]), **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with all that comes before it."""
+        """The handler with these checks."""
         handle = super().get_route_handler()
         scope = needed_scope(self.dependant)
         answers, reads = _answers(self), _reads(self)
@@ -60,20 +60,20 @@ class Reading(APIRoute):
             if scope and reads:
                 await authorise(request, scope)
             if answers and not _accepted(request.headers.get("accept", ""), answers):
-                raise HTTPException(406, f"it is to be had as {' or '.join(answers)}")
+                raise HTTPException(406, f"available as {' or '.join(answers)}")
             return await handle(await _plain(request, reads) if reads else request)
 
         return handler
 
 
 def needed_scope(dependant: Dependant) -> str | None:
-    """The scope that an operation's dependencies ask for."""
+    """The scope that an operation's dependencies require."""
     found = [scope_of(dependant.call), *(needed_scope(inner) for inner in dependant.dependencies)]
     return next((scope for scope in found if scope), None)
 
 
 def _answers(route: APIRoute) -> list[str]:
-    """The media types of what the operation answers where all goes well; none where it has no say or no content."""
+    """The media types of successful responses; none if they are not declared or have no content."""
     status = route.status_code or 200
     declared = route.responses.get(status, {}).get("content")
     if declared:
@@ -91,7 +91,7 @@ def _reads(route: APIRoute) -> list[str]:
 
 
 def _accepted(accept: str, answers: list[str]) -> bool:
-    """Whether one of the answers will do; without a word about it any will."""
+    """Whether one of the media types is accepted; without the header any is."""
     ranges = [one.partition(";")[0].strip().lower() for one in accept.split(",") if one.strip()]
     for media in answers:
         whole = media.partition(";")[0]
@@ -101,19 +101,21 @@ def _accepted(accept: str, answers: list[str]) -> bool:
 
 
 async def _plain(request: Request, reads: list[str]) -> Request:
-    """The request with its body as JSON that holds nothing strange."""
+    """The request with its body as strict JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     packed = request.headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity"):
         raise HTTPException(
-            415, f"a body packed as {packed} is not read here; send it plain", {"Accept-Encoding": "identity"}
+            415,
+            f"the content encoding {packed} is not supported; send the body uncompressed",
+            {"Accept-Encoding": "identity"},
         )
     body = await request.body()
     if not body:
         return request
     if kind not in reads:
         raise HTTPException(
-            415, f"{kind or 'a body without a Content-Type'} is not read here, {' and '.join(reads)} is"
+            415, f"{kind or 'a body without a Content-Type'} is not supported; send {' or '.join(reads)}"
         )
     try:
         text = body.decode()
@@ -123,7 +125,7 @@ async def _plain(request: Request, reads: list[str]) -> Request:
         document = await in_long_thread(parse_document, "experiment", text)
         return _as_json(request, json.dumps({"spec": document.data}).encode())
     data = await in_long_thread(_plain_json, text)
-    # An experiment as it is, as its file says it.
+    # An experiment as YAML.
     if YAML in reads and isinstance(data, dict) and data.keys() & _OF_EXPERIMENTS and not data.keys() & _OF_REQUESTS:
         return _as_json(request, json.dumps({"spec": data}).encode())
     return request
@@ -149,11 +151,11 @@ def _plain_json(text: str) -> object:
     if any(depth > _DEEPEST for depth in _depths(data)):
         raise HTTPException(400, "the document is nested too deeply")
     if no_text(data):
-        raise _no_text(("body",), "control characters and halves of a pair are no text")
-    # An experiment's text is kept and shown for years, other text as the published pattern says.
+        raise _no_text(("body",), "control characters and lone surrogates are not allowed")
+    # An experiment's text is kept and shown; other text follows the published pattern.
     spec = data.get("spec", data if data.keys() & _OF_EXPERIMENTS else None) if isinstance(data, dict) else None
     if unreadable(spec):
-        what = "control characters, those of the direction of writing too, are no text of an experiment"
+        what = "control characters, including those for the text direction, are not allowed in an experiment"
         raise _no_text(("body", "spec"), what)
     found: object = data
     return found
@@ -164,18 +166,18 @@ def _no_text(where: tuple[str, ...], what: str) -> RequestValidationError:
 
 
 def _no_number(written: str) -> NoReturn:
-    raise ValueError(f"{written} is no number")
+    raise ValueError(f"{written} is not a number")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
 def _depths(data: object) -> Iterator[int]:
-    """How deep each container lies, without calling itself."""
+    """The depth of each container, without recursion."""
     waiting = [(data, 1)]
     while waiting:
         here, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""What several endpoints answer with: the root of all paths, entity tags, the kinds of content that are not JSON."""
+"""Shared parts of responses: the root of all paths, entity tags, media types other than JSON."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
                     "type": "object",
                     "description": "One event.",
                     "properties": {
-                        "id": {"type": "string", "description": "What Last-Event-ID resumes after."},
+                        "id": {
+                            "type": "string",
+                            "description": "The value for Last-Event-ID to resume after this event.",
+                        },
                         "event": {"type": "string", "description": "What happened (docs/service.md)."},
                         "data": {
                             "type": "string",
-                            "description": "A JSON document: at, kind, run, and what belongs to it.",
+                            "description": "A JSON document: at, kind, run, and the fields of this kind.",
                         },
                     },
                 }
@@ -46,20 +49,20 @@ MADE: dict[int | str, dict[str, Any]] = {
 KnownTag = Annotated[
     str | None,
     Header(
-        alias="If-None-Match", description="The ETag of an earlier answer.", examples=['"9b74c9897bac770ffc029102"']
+        alias="If-None-Match", description="The ETag of an earlier response.", examples=['"9b74c9897bac770ffc029102"']
     ),
 ]
 LastEvent = Annotated[
-    int, Header(alias="Last-Event-ID", ge=0, le=2**62, description="The event that was seen last.", examples=[0])
+    int, Header(alias="Last-Event-ID", ge=0, le=2**62, description="The last event received.", examples=[0])
 ]
 
 
-# Operations that are posted for what they read, and change nothing.
+# POST operations that only read.
 ONLY_READ = ("make_plan", "preview_plan")
 
 
 class NotChanged(Exception):
-    """The caller has it already."""
+    """The caller's copy is current."""
 
     def __init__(self, tag: str) -> None:
         super().__init__(tag)
@@ -67,12 +70,12 @@ class NotChanged(Exception):
 
 
 def tag(*parts: str) -> str:
-    """An entity tag of something that is determined by these."""
+    """An entity tag of content that these parts determine."""
     return '"' + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24] + '"'
 
 
 def not_changed(current: str | None, asked: str | None, response: Response) -> None:
-    """Answer 304 to whoever has this, and else send the tag along; None: it still changes."""
+    """Respond with 304 if the caller has this tag, otherwise send the tag; None: the content still changes."""
     if current is None:
         response.headers["Cache-Control"] = "no-store"
         return
@@ -84,12 +87,12 @@ def not_changed(current: str | None, asked: str | None, response: Response) -> N
 
 
 def rendered(document: object) -> Response:
-    """JSON of plain data that has the shape its operation declares; tests hold the two together, not every answer anew."""
+    """JSON of plain data in the shape that the operation declares; tests check the shape, not each response."""
     return Response(to_json(document), media_type="application/json")
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events, which nobody on the way may keep or hold back; one of those that the caller may have open."""
+    """Server-sent events, which proxies must neither cache nor buffer; counted against the caller's limit of streams."""
 
     def __init__(self, events: AsyncIterator[bytes], request: Request) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -98,6 +101,6 @@ class EventStream(StreamingResponse):
         self._streams: Streams = request.app.state.streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them, if there may be one more stream."""
+        """Send the events, if the caller may have one more stream."""
         with self._streams.one_of(self._caller):
             await super().__call__(scope, receive, send)

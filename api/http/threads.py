@@ -1,12 +1,12 @@
-"""Who computes when: a look-up in a record on disk is done where it is asked for, others in few threads, what may take long in its own.
+"""Where endpoints run: look-ups in a database file in the event loop, other look-ups in few threads, long work in other threads.
 
-    GET, the record is a file       at once: handing the question to a thread takes longer than the answer
-    GET, the record is a server     in a thread, as many at once as there are processors
-    what changes something, or reads whole runs      in one of the threads for what may take long
+    GET, the database is a file       in the event loop: passing the request to a thread takes longer than the look-up
+    GET, the database is a server     in a thread, as many at once as there are processors
+    changes, and reads of whole runs      in one of the threads for long work
 
-The interpreter lets one thread compute at a time: with many at it every answer waits for all the others. But what writes may
-wait for the record, and what reads a whole run takes its time: neither may hold look-ups up. A file that is locked, which
-for readers is rare, is waited for in a thread too.
+The interpreter lets one thread compute at a time: with many threads every response waits for all others. Writes may
+wait for the database, and reads of whole runs take long: neither may delay look-ups. A locked file, which
+is rare for readers, is waited for in a thread too.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _long = RunVar[CapacityLimiter]("long")
 
 
 def let_few_look_up() -> None:
-    """From now on in this event loop; threads that are not said to take long are for look-ups."""
+    """Limit the default threads of this event loop, which are for look-ups."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = PROCESSORS
 
 
 async def in_long_thread(work: Callable[_Asked, _Answer], *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
-    """Do it in one of the threads for what may take long."""
+    """Run work in one of the threads for long work."""
     limiter = _long.get(None)
     if limiter is None:
         limiter = CapacityLimiter(_MOST_LONG)
@@ -59,7 +59,7 @@ def takes_long(endpoint: Callable[_Asked, _Answer]) -> Callable[_Asked, Coroutin
 
 
 def looks_up(endpoint: Callable[..., _Answer]) -> Callable[..., Coroutine[Any, Any, _Answer]]:
-    """The same endpoint, at once where the lab's record is a file, or else in a thread."""
+    """The same endpoint: in the event loop if the lab's database is a file, otherwise in a thread."""
 
     @wraps(endpoint)
     async def at_once_or_in_a_thread(*, lab: Lab, **named: Any) -> _Answer:
@@ -72,7 +72,7 @@ def looks_up(endpoint: Callable[..., _Answer]) -> Callable[..., Coroutine[Any, A
 
 
 def in_its_turn(endpoint: Callable[..., Any], methods: Collection[str]) -> Callable[..., Any]:
-    """An endpoint as it is to be called: a coroutine has seen to it itself."""
+    """An endpoint in its thread; a coroutine is left as it is."""
     if inspect.iscoroutinefunction(endpoint):
         return endpoint
     if set(methods) - {"GET", "HEAD"}:

@@ -1,7 +1,7 @@
-"""The OpenAPI document: what FastAPI knows of the operations, and what holds for all of them.
+"""The OpenAPI document: FastAPI's description of the operations, and the parts that all of them share.
 
-The framework knows parameters and bodies. Which problems an operation can answer with follows from what it is: whether it
-needs to know who asks, reads a body, names something that may not be there, changes something.
+The framework describes parameters and bodies. The problems that an operation can return follow from whether it
+authenticates the caller, reads a body, names something that may not exist, or changes something.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from longhaul.api.http.responses import ONLY_READ
 Json = dict[str, Any]
 
 _TAGS = {
-    "plans": "What an experiment comes to before anybody runs it.",
-    "experiments": "Hand one in, follow it, read what it came to, give it up.",
-    "runs": "What one came to, its files, its events; and once more.",
-    "comparisons": "Two experiments or runs, pair by pair.",
-    "papers": "What papers state, what this lab has measured of it, and once more.",
-    "catalogue": "Everything that an experiment may name.",
-    "hosts": "What of the lab there is one of, and who has it.",
-    "modules": "Congestion controls of one's own, where the operator allows them.",
-    "baselines": "What experiments of a name are compared with, a branch each.",
-    "lab": "What waits and runs, who carries it out, what happens, and the service's own state.",
+    "plans": "What an experiment resolves to before it runs.",
+    "experiments": "Submit, follow, read and cancel experiments.",
+    "runs": "Results, files, events and reruns of runs.",
+    "comparisons": "Two experiments or runs, compared pair by pair.",
+    "papers": "Claims of papers, this lab's measurements of them, and reproductions.",
+    "catalogue": "The names that an experiment may use.",
+    "hosts": "Hosts that can be leased, and who holds them.",
+    "modules": "Congestion controls: their state, trials, and user-supplied modules where the operator allows them.",
+    "baselines": "The experiments with which later ones of the same name are compared, by branch.",
+    "lab": "The run queue, workers, events and the state of the service.",
     "access": "Tokens, sessions of web pages, the log of changes.",
     "health": "For supervisors and for Prometheus.",
 }
 _WHY = {
-    400: "The body cannot be read.",
-    401: "No token or session in force came with the request.",
-    403: "Theirs allows less, somebody else owns it, or the CSRF token is missing.",
-    404: "There is none.",
-    406: "None of the forms that are accepted is to be had.",
-    408: "The body did not come to its end.",
-    409: "It does not go with what is recorded.",
+    400: "The body is malformed.",
+    401: "The request has no valid token or session.",
+    403: "The caller's scope is too low, another user owns the resource, or the CSRF token is missing.",
+    404: "Not found.",
+    406: "No accepted media type is available.",
+    408: "The body was not received in time.",
+    409: "The request conflicts with the current state.",
     413: "The body is too large.",
-    415: "This kind of body is not read.",
-    422: "A parameter or the body is not what the operation takes; `problems` has a line each.",
-    429: "Too many at once, or more than may wait; `Retry-After` says for how long where that helps.",
-    500: "A fault of the service.",
-    503: "What the service needs cannot be reached for the moment.",
+    415: "The body's media type is not supported.",
+    422: "A parameter or the body is not valid; `problems` has a line for each mistake.",
+    429: "Too many requests, or a limit of the queue is reached; `Retry-After` states how long to wait where that helps.",
+    500: "An internal error of the service.",
+    503: "The database or another service is temporarily unreachable.",
 }
 _SOON: Json = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
 
@@ -88,7 +88,7 @@ def _complete(method: str, operation: Json, scope: str | None, schemas: Json) ->
     for status in sorted(own | set(_problems(method, operation, scope))):
         responses[str(status)] = _problem(status, responses.get(str(status), {}).get("description", ""))
     if any(one["name"].lower() == "if-none-match" for one in parameters):
-        responses["304"] = {"description": "It is what the caller has."}
+        responses["304"] = {"description": "The caller's copy is current."}
     operation["responses"] = dict(sorted(responses.items()))
     for one in parameters:
         if "examples" in one["schema"]:
@@ -118,10 +118,10 @@ def _problems(method: str, operation: Json, scope: str | None) -> Iterator[int]:
         yield 406
 
 
-def _problem(status: int, said: str) -> Json:
-    """In the operation's own words, where it has some: the framework's are the status' name."""
+def _problem(status: int, description: str) -> Json:
+    """The response of a status, with the operation's own description instead of the framework's, if it has one."""
     found: Json = {
-        "description": said if said not in ("", HTTPStatus(status).phrase) else _WHY[status],
+        "description": description if description not in ("", HTTPStatus(status).phrase) else _WHY[status],
         "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
     return found | ({"headers": _SOON} if status in (429, 503) else {})

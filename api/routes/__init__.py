@@ -1,1 +1,1 @@
-"""One module a noun of the API."""
+"""One module for each noun of the API."""

@@ -1,4 +1,4 @@
-"""The catalogue: everything an experiment may name."""
+"""The catalogue: the names that an experiment may use."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ router = APIRouter(route_class=Reading, prefix="/catalogue", tags=["catalogue"])
 
 Noun = Annotated[
     Literal["experiments", "topologies", "modules", "presets", "measures", "series", "backends", "published"],
-    Path(description="Which part.", examples=["measures"]),
+    Path(description="The part of the catalogue.", examples=["measures"]),
 ]
 KernelQuery = Annotated[
     Literal[KERNELS] | None,  # type: ignore[valid-type]
-    Query(description="Which kernel guests are to have.", examples=["6.1"]),
+    Query(description="The kernel of the guests.", examples=["6.1"]),
 ]
 Rows = list[dict[str, Any]]
 
@@ -42,13 +42,13 @@ def read_all(caller: Reader, response: Response, if_none_match: KnownTag = None)
 @router.get("/places", summary="Read where runs can happen", operation_id="read_places")
 @takes_long
 def read_places(lab: TheLab, caller: Reader, kernel: KernelQuery = None) -> list[Place]:
-    """Each backend with its place and clock, and what is missing for it here, asked anew every time."""
+    """Each backend with its place and clock, and what is missing for it here, checked at each request."""
     return lab.desk.places(kernel)
 
 
 @router.get("/schema", summary="Read the schema of an experiment", operation_id="read_schema")
 def read_schema(caller: Reader, response: Response, if_none_match: KnownTag = None) -> dict[str, Any]:
-    """JSON Schema of an experiment's fields; `x-quantity` names a quantity, `x-catalogue` the part that lists allowed names."""
+    """JSON Schema of an experiment's fields; `x-quantity` names a quantity, `x-catalogue` the part of the catalogue with the allowed names."""
     not_changed(tag("schema", repr(_schema())), if_none_match, response)
     return _schema()
 
@@ -63,10 +63,10 @@ def read_schema(caller: Reader, response: Response, if_none_match: KnownTag = No
 def read_file(
     caller: Reader,
     response: Response,
-    name: Annotated[str, Query(max_length=128, description="Its name.", examples=["quick"])],
+    name: Annotated[str, Query(max_length=128, description="The name of the experiment.", examples=["quick"])],
     if_none_match: KnownTag = None,
 ) -> PlainTextResponse:
-    """Its YAML as it was written, comments and all."""
+    """Its YAML as written, with comments."""
     text = shipped_text(name)
     not_changed(tag("file", name, text), if_none_match, response)
     return PlainTextResponse(text, headers=dict(response.headers))
@@ -74,7 +74,7 @@ def read_file(
 
 @router.get("/{noun}", summary="Read one part of the catalogue", operation_id="read_catalogue_part")
 def read_one(noun: Noun, caller: Reader, response: Response, if_none_match: KnownTag = None) -> Rows:
-    """The rows of one noun, all of one shape."""
+    """The rows of one part, all of the same shape."""
     not_changed(tag("catalogue", noun, _version()), if_none_match, response)
     return _rows(noun)
 

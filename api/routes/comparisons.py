@@ -1,4 +1,4 @@
-"""Comparisons: two experiments, or two runs, pair by pair."""
+"""Comparisons of two experiments or two runs, pair by pair."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Side = Annotated[
     "",
     summary="Compare two experiments or runs",
     operation_id="compare",
-    responses={404: {"description": "One of them is not there."}},
+    responses={404: {"description": "One of the sides does not exist."}},
 )
 @takes_long
 def compare(
@@ -43,13 +43,13 @@ def compare(
     caller: Reader,
     gate: Annotated[
         list[Annotated[str, Query(max_length=200)]] | None,
-        Query(max_length=20, description="Measures of which B must not be worse.", examples=[["goodput(app)"]]),
+        Query(max_length=20, description="Measures that must not be worse in B.", examples=[["goodput(app)"]]),
     ] = None,
     min_effect: Annotated[
-        str, Query(max_length=20, description="The least change of a mean that matters.", examples=["5 %"])
+        str, Query(max_length=20, description="The smallest relevant change of a mean.", examples=["5 %"])
     ] = "2 %",
 ) -> dict[str, Any]:
-    """What `longhaul compare A B --json` prints: each measure with its change, its interval and what that means."""
+    """The document of `longhaul compare A B --json`: each measure with its change, interval and verdict."""
     sides = a, _documents(lab, a), b, _documents(lab, b)
     return as_json(compare_documents(*sides, gate or [], min_effect, lab.store.run_document))
 

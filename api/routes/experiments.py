@@ -1,4 +1,4 @@
-"""Experiments: hand one in, follow it, read what it came to, give it up."""
+"""Experiments: submit, follow, read, cancel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from longhaul.api.auth import Reader, Runner, still_welcome
+from longhaul.api.auth import Reader, Runner, still_authorised
 from longhaul.api.dependencies import TheHub, TheLab
 from longhaul.api.http.cursors import (
     CursorQuery,
@@ -54,9 +54,9 @@ ExperimentId = Annotated[
     str,
     Path(alias="id", pattern=r"^[0-9a-f]{16}$", description="The id of an experiment.", examples=["5d41402abc4b2a76"]),
 ]
-# A page with the traces of more runs than this opens in no browser.
+# Browsers cannot open a report with more traces than this.
 _MOST_REPORTED = 50
-# A page of its own origin, which is nobody's: whatever ran in it could not ask the service in its reader's name.
+# The report has an opaque origin, so its scripts cannot send requests to the service as the reader.
 _PAGE_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
@@ -81,12 +81,12 @@ def submit(
         Header(
             max_length=128,
             pattern=r"^[\x21-\x7e]+$",
-            description="The same key never submits twice.",
+            description="A key that prevents a second submission when the request is repeated.",
             examples=["nightly-2031-05-17"],
         ),
     ] = None,
 ) -> Experiment:
-    """Read, compile and queue it. What is kept already is not run again; an experiment of which all is kept is done at once."""
+    """Check, compile and queue an experiment. Kept runs are not run again; an experiment with only kept runs is done at once."""
     made = lab.desk.submit(asked.as_request(), caller.name, idempotency_key, trusted=caller.may("admin"))
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
     return experiment_document(lab, lab.experiments.get(made))
@@ -104,7 +104,7 @@ async def list_experiments(
     status: StatusQuery = None,
     total: TotalQuery = False,
 ) -> Response:
-    """A page of them, without their specs."""
+    """A page of experiments, without their specs."""
     wanted = replace(wanted, name=name, status=status)
     answer = _SEARCH if wanted.searches or total else _LOOK_UP
     return await answer(lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest", total=total)
@@ -122,29 +122,29 @@ _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
 
 @router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")
 def read(key: ExperimentId, lab: TheLab, caller: Reader) -> Experiment:
-    """What was asked for, how far it is, and links to its runs."""
+    """The submitted experiment, its progress, and links to its runs."""
     return experiment_document(lab, lab.experiments.get(key))
 
 
 @router.post("/{id}/cancel", summary="Cancel an experiment", operation_id="cancel_experiment")
 def cancel(key: ExperimentId, lab: TheLab, caller: Runner) -> Experiment:
-    """Give up what is not finished of it, except runs that another experiment wants too. Cancelling twice is no error."""
-    _hold_to_owner(lab.experiments.get(key), caller)
+    """Cancel its unfinished runs, except those that another experiment needs too. Cancelling twice is not an error."""
+    _check_owner(lab.experiments.get(key), caller)
     lab.experiments.cancel(key)
     return experiment_document(lab, lab.experiments.get(key))
 
 
 @router.delete("/{id}", status_code=204, summary="Delete an experiment", operation_id="delete_experiment")
 def delete(key: ExperimentId, lab: TheLab, caller: Runner) -> None:
-    """Forget an experiment that has ended. Its runs stay: others may want them, and `longhaul prune` removes them by age."""
+    """Delete an experiment that has ended. Its runs stay, since others may need them; `longhaul prune` removes them by age."""
     row = lab.experiments.get(key)
-    _hold_to_owner(row, caller)
+    _check_owner(row, caller)
     if row["status"] in LIVE:
         raise Conflict("deleting experiment", key, f"it is {row['status']}", "cancel it first")
     lab.experiments.remove(key)
 
 
-@router.get("/{id}/summary", summary="Read what an experiment came to", operation_id="summarise_experiment")
+@router.get("/{id}/summary", summary="Read the results of an experiment", operation_id="summarise_experiment")
 @takes_long
 def summary(
     key: ExperimentId,
@@ -153,7 +153,7 @@ def summary(
     response: Response,
     if_none_match: KnownTag = None,
 ) -> Result:
-    """The document of `longhaul run --json`: every finished run, and the summary over repeats."""
+    """The document of `longhaul run --json`: every finished run and the summary over the repeats."""
     row = lab.experiments.get(key)
     not_changed(_tag(row), if_none_match, response)
     return Result(**_result(lab, row))
@@ -165,7 +165,10 @@ def summary(
     operation_id="junit_of_experiment",
     response_class=Response,
     responses={
-        200: {"content": {"application/xml": {"schema": {"type": "string"}}}, "description": "A test case a run."}
+        200: {
+            "content": {"application/xml": {"schema": {"type": "string"}}},
+            "description": "A test case for each run.",
+        }
     },
 )
 @takes_long
@@ -176,7 +179,7 @@ def junit(
     response: Response,
     if_none_match: KnownTag = None,
 ) -> Response:
-    """The gate of its finished runs, for any CI system."""
+    """The expectations of its finished runs as tests, for any CI system."""
     row = lab.experiments.get(key)
     not_changed(_tag(row), if_none_match, response)
     return Response(junit_xml(_result(lab, row)), media_type="application/xml", headers=dict(response.headers))
@@ -184,9 +187,9 @@ def junit(
 
 @router.get(
     "/{id}/report",
-    summary="Read an experiment as a page",
+    summary="Read the report of an experiment",
     operation_id="report_of_experiment",
-    responses={409: {"description": "No run of it is finished, or too many are."}},
+    responses={409: {"description": "None of its runs has finished, or too many have."}},
     response_class=HTMLResponse,
 )
 @takes_long
@@ -197,21 +200,23 @@ def report(
     response: Response,
     if_none_match: KnownTag = None,
 ) -> HTMLResponse:
-    """One HTML page that needs nothing else: charts, measures, fidelity."""
+    """A self-contained HTML page: charts, measures, fidelity."""
     row = lab.experiments.get(key)
     not_changed(_tag(row), if_none_match, response)
     ended = [document["run"] for document in lab.experiments.documents(key) if document["status"] != "failed"]
-    # What was run once more has ended too, and keeps nothing.
+    # A rerun has ended too, but keeps no trace.
     kept = [run for run in ended if lab.store.is_kept(run)]
     if not kept:
-        hint = "follow its events, and ask again; what was run once more keeps none"
-        raise Conflict("reporting experiment", key, "no run of it keeps a trace", hint)
+        hint = "try again when a run has finished; reruns keep no trace"
+        raise Conflict("reporting experiment", key, "none of its runs has a trace", hint)
     if len(kept) > _MOST_REPORTED:
-        hint = "take its summary, or ask for a page of some runs with `longhaul report`"
-        raise Conflict("reporting experiment", key, f"it has {len(kept)} runs, a page shows {_MOST_REPORTED}", hint)
+        hint = "read its summary, or write a report of some runs with `longhaul report`"
+        raise Conflict(
+            "reporting experiment", key, f"it has {len(kept)} runs, and a report can have {_MOST_REPORTED}", hint
+        )
     from longhaul.orchestrator.analysis.report.page import report_page
 
-    # Figures are drawn by a library that knows one thread.
+    # The drawing library is not thread-safe.
     with lab.drawing:
         text = report_page([kept_run(key, lab.store) for key in kept])
     return HTMLResponse(text, headers={**response.headers, "Content-Security-Policy": _PAGE_POLICY})
@@ -229,7 +234,7 @@ async def events(
     request: Request,
     last_event_id: LastEvent = 0,
 ) -> StreamingResponse:
-    """Server-sent events about it and its runs, from the first or after Last-Event-ID; the stream ends with the experiment."""
+    """Server-sent events of the experiment and its runs, from the first or after Last-Event-ID; the stream ends with the experiment."""
     row = await run_in_threadpool(lab.experiments.get, key)
     its_runs = set(await run_in_threadpool(lab.experiments.run_ids, key))
 
@@ -242,12 +247,12 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_experiment(key, last, limit)
 
-    return EventStream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")), request)
+    return EventStream(stream(hub, about, kept, last_event_id, over, still_authorised(request, "read")), request)
 
 
-def _hold_to_owner(row: Row, caller: Caller) -> None:
+def _check_owner(row: Row, caller: Caller) -> None:
     if row["owner"] != caller.name and not caller.may("admin"):
-        raise NotAllowed("changing experiment", row["id"], f"it is {row['owner']}'s", "ask them, or an admin")
+        raise NotAllowed("changing experiment", row["id"], f"it belongs to {row['owner']}", "ask the owner or an admin")
 
 
 def _row(row: Row, other_programs: list[str]) -> ExperimentRow:
@@ -261,7 +266,7 @@ def _row(row: Row, other_programs: list[str]) -> ExperimentRow:
 
 
 def experiment_document(lab: Lab, row: Row) -> Experiment:
-    """An experiment as it goes over the wire."""
+    """An experiment as a response."""
     href = f"{ROOT}/experiments/{row['id']}"
     others = lab.other_programs.of_experiments({row["id"]: row["status"]})
     return Experiment(
@@ -285,5 +290,5 @@ def _result(lab: Lab, row: Row) -> dict[str, Any]:
 
 
 def _tag(row: Row) -> str | None:
-    """Of an experiment that has ended nothing changes but the formulas."""
+    """The tag of an ended experiment, which changes only with the formulas."""
     return None if row["status"] in LIVE else tag("experiment", row["id"], row["finished_at"] or "", measured_by())

@@ -1,4 +1,4 @@
-"""The files of a kept run, to take along; of a run that failed, its log."""
+"""Downloads: the files of a kept run, or the log of a failed one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from longhaul.orchestrator.results.partial_runs import partial_stamp
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
-# From one byte to another, from one to the end, or so many at the end; of a length that no file has not.
+# From one byte to another, from one to the end, or a number of bytes at the end.
 _RANGE = re.compile(r"(?=[0-9-]*[0-9])([0-9]{0,18})-([0-9]{0,18})")
 _TYPES = {
     ".json": "application/json",
@@ -36,7 +36,7 @@ _TYPES = {
 
 @router.get("/{id}/files", summary="List the files of a run", operation_id="list_files")
 def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
-    """The names that can be downloaded: what is kept, and tables as CSV, made when first asked for. Of a run that failed: its log, if its guest left one."""
+    """The names of files to download: the kept files, and tables as CSV, written at the first request. For a failed run: its log, if there is one."""
     if lab.store.has_failed_log(key):
         return [LOG]
     kept_run_id(lab, key, whole=False)
@@ -48,7 +48,7 @@ def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
     summary="Download a file of a run",
     operation_id="download_file",
     response_class=FileResponse,
-    responses={206: {"description": "The part that `Range` asked for."}},
+    responses={206: {"description": "The parts in the `Range` header."}},
 )
 @takes_long
 def download(
@@ -58,9 +58,9 @@ def download(
     caller: Reader,
     request: Request,
 ) -> FileResponse:
-    """Whole, or the parts that a `Range` header asks for."""
+    """Download a file, or the parts in a `Range` header."""
     if lab.store.has_failed_log(key):
-        # A later attempt may leave another one: no tag.
+        # A later attempt may write another log: no tag.
         if name != LOG:
             kept_run_id(lab, key)
         return FileResponse(lab.store.file(key, name), media_type=_TYPES[".txt"], filename=f"{key}-{name}")
@@ -78,14 +78,14 @@ def download(
 
 
 class _File(FileResponse):
-    """A file of which `wanted` is sent, in the words of a Range header, whatever the request's own header says."""
+    """A file of which the parts in `wanted`, written as a Range header, are sent instead of those in the request."""
 
     def __init__(self, path: Path, *, wanted: str, **more: Any) -> None:
         super().__init__(path, **more)
         self._wanted = wanted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them."""
+        """Send the parts."""
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
         if self._wanted:
             headers.append((b"range", self._wanted.encode()))
@@ -93,9 +93,9 @@ class _File(FileResponse):
 
 
 def _wanted(asked: str, length: int) -> str:
-    """The parts of a file that a Range header asks for and that are there; nothing, for all of it, where the header is none.
+    """The existing parts of a file that a Range header requests; empty, for the whole file, if the header is not valid.
 
-    RFC 9110, 14.2: a header with other units, or one that is not in order, is ignored; 416 is for one of which no part is there.
+    RFC 9110, 14.2: a header with other units or with a mistake is ignored; 416 is for a header of which no part exists.
     """
     unit, _, listed = asked.partition("=")
     parts = [part.strip() for part in listed.split(",") if part.strip()]

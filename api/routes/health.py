@@ -1,4 +1,4 @@
-"""Whether the service lives, whether it can work, and how it is doing: for supervisors and for Prometheus."""
+"""Liveness, readiness and metrics, for supervisors and Prometheus."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ router = APIRouter(route_class=Reading, tags=["health"])
 
 
 class Health(BaseModel):
-    """One word."""
+    """The state as one word."""
 
     status: str
 
 
-@router.get("/healthz", summary="Whether the service lives", operation_id="healthz")
+@router.get("/healthz", summary="Check that the service is alive", operation_id="healthz")
 async def healthz() -> Health:
-    """It answers, so it lives."""
+    """The service responds."""
     return Health(status="alive")
 
 
-@router.get("/readyz", summary="Whether the service can work", operation_id="readyz")
+@router.get("/readyz", summary="Check that the service is ready", operation_id="readyz")
 def readyz(lab: TheLab) -> Health:
-    """It reaches its record; 503 with the reason where it does not."""
+    """The service can reach its database; otherwise 503 with the reason."""
     lab.events.newest()
     return Health(status="ready")
 
 
 @router.get(
     "/metrics",
-    summary="How the service is doing",
+    summary="Read the metrics",
     operation_id="metrics",
     response_class=Response,
     responses={
@@ -41,6 +41,6 @@ def readyz(lab: TheLab) -> Health:
     },
 )
 async def metrics(request: Request, lab: TheLab, hub: TheHub) -> Response:
-    """Runs by state, queue, latencies, followers, at most a second old; counts, and the names of hosts that can be leased, for anybody who may reach the port."""
+    """Runs by status, queue, latencies, followers, at most a second old. Anyone who can reach the port can read these counts and the names of hosts."""
     gauges: Gauges = request.app.state.gauges
     return Response(await gauges.recent_text(lab, hub), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Hosts: what of the lab there is one of, and who has it at the moment."""
+"""Hosts: physical machines and other exclusive resources, with their leases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from longhaul.orchestrator.system.errors import HostBusy, NotFound
 router = APIRouter(route_class=Reading, prefix="/hosts", tags=["hosts"])
 
 Row = dict[str, Any]
-# Name -> who has it.
+# Name -> lease.
 Leases = Mapping[str, Row]
 HostId = Annotated[
     str,
@@ -37,7 +37,7 @@ HostId = Annotated[
 
 @router.get("", summary="List hosts", operation_id="list_hosts")
 def list_hosts(lab: TheLab, caller: Reader) -> list[Host]:
-    """Every host that can be leased: the real ones of the operator's policy, and root's slot of a machine, which sets up that machine's network."""
+    """Every host that can be leased: those of the operator's policy, and root's slot of a machine, which sets up that machine's network."""
     policy, leases = policy_if_any(lab.settings), _leases(lab)
     return [_host(lab, name, caller.name, policy, leases.get(name)) for name in _names(policy, leases)]
 
@@ -46,11 +46,11 @@ def list_hosts(lab: TheLab, caller: Reader) -> list[Host]:
     "/stop", summary="Stop everything on hosts", operation_id="stop_hosts", responses={404: {"model": Problem}}
 )
 def stop(asked: StopHosts, lab: TheLab, caller: Runner) -> Stopped:
-    """Give up every experiment on hosts, and take the hosts from whoever has them: runs there end within seconds, and put back what they changed."""
+    """Cancel every experiment on these hosts and end their leases. Runs there end within seconds and restore what they changed."""
     policy = policy_if_any(lab.settings)
     for name in asked.hosts:
         if policy is None or name not in policy.hosts:
-            what = "the policy of this lab names none of that name"
+            what = "the host policy does not contain this name"
             raise NotFound("stopping host", name, what, "see GET /hosts")
     if policy is None:
         return Stopped(hosts=[], cancelled=[], closed_s=0.0)
@@ -59,20 +59,20 @@ def stop(asked: StopHosts, lab: TheLab, caller: Runner) -> Stopped:
 
 @router.get("/{id}", summary="Read a host", operation_id="read_host")
 def read_host(key: HostId, lab: TheLab, caller: Reader) -> Host:
-    """Who has it, and until when."""
+    """The host and its lease."""
     policy, leases = policy_if_any(lab.settings), _leases(lab)
     return _host(lab, _known(key, policy, leases), caller.name, policy, leases.get(key))
 
 
 @router.post("/{id}/lease", status_code=201, summary="Take a host", operation_id="take_host")
 def take(key: HostId, asked: AskedLease, lab: TheLab, caller: Runner) -> Lease:
-    """Nobody else gets it until the lease is given back or runs out. Asking again before that holds it for longer, with a new fence."""
+    """Lease a host: no other caller gets it until the lease is given back or expires. Another request before that extends it, with a new fence."""
     _known(key, policy_if_any(lab.settings), _leases(lab))
     fence = lab.leases.take(key, caller.name, asked.seconds, asked.about)
     if fence is None:
         found = lab.leases.get(key) or {}
-        what = f"{found.get('holder')} has it" + (f" for {found['about']}" if found.get("about") else "")
-        raise HostBusy("taking host", key, what, "ask them, or wait for its lease to run out")
+        what = f"{found.get('holder')} holds it" + (f" for {found['about']}" if found.get("about") else "")
+        raise HostBusy("taking host", key, what, "ask them, or wait until the lease expires")
     return Lease(host=key, holder=caller.name, fence=fence, seconds=asked.seconds)
 
 
@@ -81,14 +81,12 @@ def give_back(
     key: HostId,
     lab: TheLab,
     caller: Runner,
-    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The lease's.", examples=[1])],
+    fence: Annotated[int, Query(ge=1, le=2**31 - 1, description="The fence of the lease.", examples=[1])],
 ) -> None:
     """End a lease early."""
     _known(key, policy_if_any(lab.settings), _leases(lab))
     if not lab.leases.give_back(key, caller.name, fence):
-        raise HostBusy(
-            "giving back host", key, f"{caller.name} has no lease of it with fence {fence}", "see GET /hosts"
-        )
+        raise HostBusy("giving back host", key, f"{caller.name} has no lease with fence {fence}", "see GET /hosts")
 
 
 def _leases(lab: Lab) -> Leases:
@@ -101,7 +99,7 @@ def _names(policy: Policy | None, leases: Leases) -> list[str]:
 
 def _known(name: str, policy: Policy | None, leases: Leases) -> str:
     if name not in (known := _names(policy, leases)):
-        raise NotFound("looking for host", name, "there is none of that name", f"known: {', '.join(known)}")
+        raise NotFound("looking for host", name, "there is no host of this name", f"known: {', '.join(known)}")
     return name
 
 

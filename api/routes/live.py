@@ -1,4 +1,4 @@
-"""A run that goes on, as samples while they come: what a page draws until there is a kept trace to draw."""
+"""Live samples of a running run, which a page draws until the trace is kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from longhaul.api.auth import Reader, still_welcome
+from longhaul.api.auth import Reader, still_authorised
 from longhaul.api.dependencies import TheHub, TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import EVENT_STREAM, EventStream
@@ -41,11 +41,11 @@ async def live(
         Header(
             alias="Last-Event-ID",
             pattern=r"^([a-z0-9-]{1,40}\.[0-9]{1,15}(\.[0-9]{1,15})?)?$",
-            description="The event that came last: samples after it come next, in another life of the service too.",
+            description="The last event received: the samples after it follow, also after a restart of the service.",
             examples=["v.1500"],
         ),
     ] = "",
 ) -> StreamingResponse:
-    """Samples of its series while it goes on, each once, in the order of time; the stream ends with the run, whose series are then kept."""
+    """Samples of its series while it is running, each once, in order of time. The stream ends with the run; then its series are kept."""
     await run_in_threadpool(find_run, lab, key)
-    return EventStream(stream(watchers, key, last_event_id, hub.closing, still_welcome(request, "read")), request)
+    return EventStream(stream(watchers, key, last_event_id, hub.closing, still_authorised(request, "read")), request)

@@ -1,5 +1,5 @@
-"""Congestion controls: which can be run on which kernel, and trials of them; and modules of one's own, sources that admins send, each
-once, to be named in experiments by the hash of their content.
+"""Congestion controls: the kernels that they are built for, and their trials; and user-supplied modules, whose sources admins
+send once. Experiments name them by the hash of their content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Source = Annotated[
     str,
     Path(
         pattern=r"^[0-9a-f]{32}$",
-        description="The hash of the content, as user_modules.py makes it.",
+        description="The hash of the sources.",
         examples=["3837a6c3d9901167b9c7bcc85370ca33"],
     ),
 ]
@@ -37,7 +37,7 @@ Source = Annotated[
 
 @router.get("", summary="List modules", operation_id="list_modules")
 def list_modules(lab: TheLab, caller: Reader) -> list[Module]:
-    """Every congestion control with its parameters, whether it is built for each kernel, and its last trial here."""
+    """Every congestion control with its parameters, the kernels that it is built for, and its last trial here."""
     told = {row["cc"]: row for row in modules()}
     tried = lab.experiments.newest_named([trial_name(name) for name in told])
     return [
@@ -55,28 +55,29 @@ def try_module(
     caller: Runner,
     response: Response,
     kernel: Annotated[
-        str | None, Query(max_length=32, description="In which kernel; the default one's.", examples=["6.12"])
+        str | None,
+        Query(max_length=32, description="The kernel; the default kernel if none is given.", examples=["6.12"]),
     ] = None,
 ) -> Experiment:
-    """Hand in a short experiment that loads it, loses some of its packets and changes the path; done: it gets through."""
+    """Submit a short experiment that loads the module, drops some packets and changes the path; `done` means that it works."""
     if name not in CONGESTION_CONTROLS:
         known = f"known: {', '.join(CONGESTION_CONTROLS)}"
-        raise NotFound("trying module", name, "there is no congestion control of that name", known)
+        raise NotFound("trying module", name, "there is no congestion control of this name", known)
     trial = trial_of(name, kernel or known_kernels()[0])
     made = lab.desk.queue_internal(trial, {"trial_of": name}, caller.name)
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
     return experiment_document(lab, lab.experiments.get(made))
 
 
-@router.get("/{source}", summary="Whether a module was sent", operation_id="read_module")
+@router.get("/{source}", summary="Read a user-supplied module", operation_id="read_module")
 def read(source: Source, lab: TheLab, caller: Admin) -> OwnModule:
-    """Who has something to send asks first."""
+    """Check whether the service has a module, before sending it."""
     return OwnModule(source=source, stored=lab.desk.has(source), reference=reference(source))
 
 
 @router.put("/{source}", summary="Send a module", operation_id="send_module")
 def send(source: Source, sent: ModuleFiles, lab: TheLab, caller: Admin, response: Response) -> OwnModule:
-    """Keep its sources. Nothing is built or run before an experiment asks for it; sending twice changes nothing."""
+    """Store the sources of a module. Nothing is built or run before an experiment uses it; sending it twice changes nothing."""
     if not lab.desk.has(source):
         response.status_code = 201
     lab.desk.admit(source, sent.files)

@@ -1,4 +1,4 @@
-"""The lab itself: what waits and runs, who carries it out, its kernels, and the service's own state."""
+"""The lab: the run queue, workers, kernels and the state of the service."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def read_queue(
     lab: TheLab,
     caller: Reader,
     limit: Annotated[
-        int, Query(ge=1, le=500, description="At most so many that run, and so many that wait.", examples=[20])
+        int, Query(ge=1, le=500, description="The most running and the most waiting runs to return.", examples=[20])
     ] = 50,
 ) -> Queue:
-    """What runs, what comes next, who has how much of it, and the workers there are."""
+    """Running and waiting runs, each user's share of them, and the workers."""
     now_s = time.time()
     queue = queue_view.read_queue(lab.store.database, now_s, limit)
     return Queue(
@@ -48,18 +48,18 @@ def read_queue(
     )
 
 
-@router.get("/changes", summary="Read what happened", operation_id="read_changes")
+@router.get("/changes", summary="Read changes", operation_id="read_changes")
 def read_changes(
     lab: TheLab,
     caller: Reader,
     after: Annotated[
-        int | None, Query(ge=0, le=2**62, description="The `last` of the answer before.", examples=[0])
+        int | None, Query(ge=0, le=2**62, description="The `last` of the previous response.", examples=[0])
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description="At most so many.", examples=[20])] = 200,
+    limit: Annotated[int, Query(ge=1, le=500, description="The most changes to return.", examples=[20])] = 200,
 ) -> Changes:
-    """What happened to experiments and runs but for how far each is; without `after` nothing but where to begin.
+    """Changes of experiments and runs, without their progress; without `after`, only the position to begin at.
 
-    For lists that show every state as it is: a question that costs next to nothing, instead of reading the list again and again.
+    A cheap request for lists that show the current status, instead of reading the list repeatedly.
     """
     if after is None:
         return Changes(last=lab.events.newest(), items=[])
@@ -82,7 +82,7 @@ def read_changes(
 
 @router.get("/kernels", summary="List kernels", operation_id="list_kernels")
 def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
-    """The kernels that guests can boot, and which of them are built here."""
+    """The kernels of guests, and which of them are built here."""
     return [
         Kernel(version=row["version"], built=row["built"], release=row.get("kernelrelease"), hash=row.get("hash"))
         for row in built_kernels(lab.settings)
@@ -91,7 +91,7 @@ def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
 
 @router.get("/about", summary="Read about the service", operation_id="read_about")
 def read_about(lab: TheLab, hub: TheHub, caller: Reader) -> About:
-    """Its version, what it is connected with, how much it has done, and the room that is left."""
+    """The service's version, connections, totals and free disk space."""
     settings, counts, export = lab.settings, lab.counts.all(), lab.counts.export()
     disk = shutil.disk_usage(settings.home)
     return About(

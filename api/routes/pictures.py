@@ -1,4 +1,4 @@
-"""What a page draws of a run: what there is to draw, many series at once, and how quantities are spread."""
+"""Data for a page's charts of a run: its outline, many series at once, distributions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.cache import Remembered
+from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import KnownTag, not_changed, tag
 from longhaul.api.lab import Lab
@@ -26,16 +26,16 @@ from longhaul.orchestrator.plan.run import FORMAT
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 FLOATS = "application/octet-stream"
-# What a run's page shows.
+# The series of a run's page.
 USUAL = ("cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops")
 _MOST_MEASURES = 16
-# Of a run that somebody looks at, and of those they compare it with.
-_pictures = Remembered(most=64, largest=4_000_000)
+# Enough for a run and those that it is compared with.
+_pictures = ResponseCache(most=64, largest=4_000_000)
 
 
-@router.get("/{id}/outline", summary="Read what there is to draw of a run", operation_id="read_outline")
+@router.get("/{id}/outline", summary="Read the outline of a run", operation_id="read_outline")
 def outline(key: RunId, lab: TheLab, caller: Reader) -> Outline:
-    """Its length, flows, links and moments, whether it is kept, goes on or waits; 404 where it has come to nothing."""
+    """Its length, flows, links and events, and whether it is kept, running or waiting; 404 if it ended without a trace."""
     return outline_of(lab, key)
 
 
@@ -70,7 +70,7 @@ async def timelines(
         list[Annotated[str, Query(max_length=64)]] | None,
         Query(
             max_length=_MOST_MEASURES,
-            description="Names of the catalogue's series; without any, what a run's page shows.",
+            description="Names of the catalogue's series; by default those of a run's page.",
             examples=[["cwnd", "queue"]],
         ),
     ] = None,
@@ -79,7 +79,7 @@ async def timelines(
     points: PointsQuery = 2000,
     if_none_match: KnownTag = None,
 ) -> Response:
-    """Each measure of every flow and link that has it, at most `points` values of each, with every extreme: one answer for a whole page."""
+    """Each measure of every flow and link that has it, with at most `points` values each, including every extreme: one response for a whole page."""
     key, part = await run_with_trace(lab, key)
     plain = FLOATS in request.headers.get("accept", "")
     measures = tuple(dict.fromkeys(measure or USUAL))
@@ -92,7 +92,7 @@ async def timelines(
 
 @router.get(
     "/{id}/distributions",
-    summary="Read how a quantity of a run is spread",
+    summary="Read a distribution of a run",
     operation_id="read_distribution",
     response_model=Distribution,
 )
@@ -102,11 +102,12 @@ async def distribution(
     caller: Reader,
     response: Response,
     measure: Annotated[
-        Literal["rtt", "goodput", "queue_delay"], Query(description="Of flows, or of links' queues.", examples=["rtt"])
+        Literal["rtt", "goodput", "queue_delay"],
+        Query(description="A quantity of flows, or of the queues of links.", examples=["rtt"]),
     ],
     if_none_match: KnownTag = None,
 ) -> Response:
-    """For each flow or link, the values below which so large a share of the window's values lies: an empirical distribution function."""
+    """The empirical distribution function of the window's values, for each flow or link."""
     key, _ = await run_with_trace(lab, key, whole=True)
     question = ("distribution", key, measure)
     not_changed(tag(str(FORMAT), *question), if_none_match, response)

@@ -1,4 +1,4 @@
-"""Plans: what an experiment comes to, before anybody runs it, and while somebody still writes it."""
+"""Plans: what an experiment resolves to, before it runs and while it is being written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter(route_class=Reading, tags=["plans"])
     openapi_extra=EXPERIMENT_FILE,
 )
 def make_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Plan:
-    """Every number that the experiment comes to, what is odd about it, and what it will cost. Nothing is recorded."""
+    """Every resolved number of an experiment, its lint and its cost. Nothing is stored."""
     plan = lab.desk.plan(asked.as_request(), trusted=caller.may("admin"))
     return Plan(
         experiment=plan.experiment.experiment,
@@ -35,12 +35,12 @@ def make_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Plan:
 
 @router.post(
     "/plans/preview",
-    summary="Look at an experiment while it is written",
+    summary="Preview an experiment",
     operation_id="preview_plan",
     openapi_extra=EXPERIMENT_FILE,
 )
 def preview_plan(asked: AskedFor, lab: TheLab, caller: Reader) -> Preview:
-    """Numbers, a drawing, the cost, what is kept of it and what is missing here. Of a large sweep a sample is resolved."""
+    """Numbers, a drawing, the cost, how many runs are kept, and what is missing here. Only a sample of a large sweep is resolved."""
     found = lab.desk.preview(asked.as_request(), trusted=caller.may("admin"))
     preview = found.preview
     return Preview(

@@ -1,4 +1,4 @@
-"""Papers and packs: what each figure states, what this lab has measured of it, and the way to measure it again."""
+"""Papers and packs: the claims of each figure, this lab's measurements, and reproductions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from longhaul.api.auth import Reader, Runner
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.cache import Remembered
+from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT, KnownTag, not_changed, tag
 from longhaul.api.http.threads import takes_long
@@ -31,18 +31,18 @@ FigureName = Annotated[
 ExtentQuery = Annotated[
     Literal["quick", "full"] | None,
     Query(
-        description="By which runs: as few as give the verdicts, or all; by default the fullest that was carried out.",
+        description="The runs: the fewest that give the verdicts, or all; by default the most complete that ran.",
         examples=["quick"],
     ),
 ]
-# Drawings that were made already, by what they were made of.
-_drawn = Remembered(most=64, largest=4_000_000)
+# Finished drawings, by their input.
+_drawn = ResponseCache(most=64, largest=4_000_000)
 
 
 @router.get("", summary="List papers", operation_id="list_reproductions")
 @takes_long
 def list_papers(lab: TheLab, caller: Reader) -> list[PaperRow]:
-    """Every paper and pack with its figures; what is kept of a figure is asked for figure by figure."""
+    """Every paper and pack with its figures; read a figure to find out which of its runs are kept."""
     return [
         PaperRow(
             paper=paper.paper,
@@ -68,14 +68,14 @@ def list_papers(lab: TheLab, caller: Reader) -> list[PaperRow]:
 @router.get("/{paper}", summary="Read a paper", operation_id="read_paper")
 @takes_long
 def read_paper(paper: PaperName, lab: TheLab, caller: Reader, extent: ExtentQuery = None) -> list[Figure]:
-    """All its figures, each as it is read by itself; what one would take is only told where something of it was run."""
+    """All its figures, as GET of each figure; the cost is included only for figures with runs."""
     return [_figure(standing) for standing in lab.standings.survey(_known(paper), extent)]
 
 
 @router.get("/{paper}/{figure}", summary="Read a figure", operation_id="read_reproduction")
 @takes_long
 def read(paper: PaperName, figure: FigureName, lab: TheLab, caller: Reader, extent: ExtentQuery = None) -> Figure:
-    """Which of its runs are kept, and what they say of each claim: `not run` until all runs of the claim's experiment have ended."""
+    """Its kept runs and the verdict on each claim: `not run` until all runs of the claim's experiment have ended."""
     return _figure(lab.standings.look(_known(paper, figure), figure, extent))
 
 
@@ -89,7 +89,7 @@ def read(paper: PaperName, figure: FigureName, lab: TheLab, caller: Reader, exte
 def reproduce(
     paper: PaperName, figure: FigureName, asked: Reproduction, lab: TheLab, caller: Runner, response: Response
 ) -> Submitted:
-    """Hand its experiments in. What is kept is not run again; the verdicts come as the runs end."""
+    """Submit its experiments. Kept runs are not run again; the verdicts follow as the runs end."""
     made = lab.standings.submit(_known(paper, figure), figure, asked.extent, caller.name)
     response.headers["Location"] = f"{ROOT}/reproductions/{paper}/{figure}"
     return Submitted(experiments=[f"{ROOT}/experiments/{key}" for key in made])
@@ -111,20 +111,20 @@ def pictures(
     extent: ExtentQuery = None,
     if_none_match: KnownTag = None,
 ) -> Response:
-    """Drawn over the paper's axes from what is kept, as SVG, each with its numbers as CSV; none where nothing was measured."""
+    """SVG drawings of the kept runs over the paper's axes, each with its numbers as CSV; none if nothing was measured."""
     standing = lab.standings.look(_known(paper, figure), figure, extent)
     kept = [document["run"] for documents in standing.documents.values() for document in documents]
     known = tag("pictures", paper, figure, standing.extent, measured_by(), *kept)
     not_changed(known, if_none_match, response)
     if (answer := _drawn.find((known,))) is None:
-        # Drawings are made by a library that knows one thread.
+        # The drawing library is not thread-safe.
         with lab.drawing:
             answer = _drawn.keep((known,), to_json(lab.standings.draw(standing)))
     return Response(answer, media_type="application/json", headers=dict(response.headers))
 
 
 def _known(paper: str, figure: str | None = None) -> str:
-    """The paper's name; NotFound where there is none, or it has no such figure."""
+    """The paper's name; NotFound if the paper or the figure does not exist."""
     try:
         find_figures(load_paper(paper), figure)
     except PlanError as error:

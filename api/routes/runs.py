@@ -1,4 +1,4 @@
-"""Runs: what one came to, its files, its events; and once more."""
+"""Runs: results, events, reruns, pins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 
-from longhaul.api.auth import Reader, Runner, still_welcome
+from longhaul.api.auth import Reader, Runner, still_authorised
 from longhaul.api.dependencies import TheHub, TheLab
 from longhaul.api.http.cursors import (
     CursorQuery,
@@ -67,7 +67,7 @@ RunId = Annotated[
     Path(
         alias="id",
         pattern=r"^[0-9a-f]{20}$",
-        description="The id of a run: the hash of what determines it.",
+        description="The id of a run: the hash of everything that determines it.",
         examples=["5d41402abc4b2a769e07"],
     ),
 ]
@@ -84,14 +84,14 @@ async def list_runs(
     experiment: NameQuery = None,
     experiment_id: Annotated[
         str | None,
-        Query(pattern=r"^[0-9a-f]{16}$", description="Those of one experiment.", examples=["5d41402abc4b2a76"]),
+        Query(pattern=r"^[0-9a-f]{16}$", description="Only runs of this experiment.", examples=["5d41402abc4b2a76"]),
     ] = None,
     status: StatusQuery = None,
     total: TotalQuery = False,
 ) -> Response:
-    """A page of them, without their documents."""
+    """A page of runs, without their documents."""
     wanted = replace(wanted, name=experiment, status=status)
-    # A search reads as many rows of an index as there are; others are answered at once.
+    # A search reads all rows of an index; other filters are fast.
     answer = _SEARCH if wanted.searches or total else _LOOK_UP
     return await answer(
         lab=lab,
@@ -126,7 +126,7 @@ _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
 
 @router.get("/{id}", summary="Read a run", operation_id="read_run")
 def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_match: KnownTag = None) -> Run:
-    """What it came to, as `longhaul run --json` prints it, or why it came to nothing."""
+    """The run with its document, as in `longhaul run --json`, or the reason of its failure."""
     row = find_run(lab, key)
     ended = row["status"] not in LIVE
     grafana = grafana_link(lab.settings, lab.store, row["experiment"], key)
@@ -149,14 +149,14 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
 @router.get("/{id}/verification", summary="Verify a run", operation_id="verify_run")
 @takes_long
 def verify(key: RunId, lab: TheLab, caller: Reader) -> Verification:
-    """Compare every file of a kept run with what was kept, read anew, as `longhaul verify` does.
+    """Read every file of a kept run and compare it with its hash, as `longhaul verify` does.
 
-    `unsealed` was kept before files had hashes: it can be read, and is not known to be whole. A damaged run is made again by
-    `longhaul verify RUN --repair` where the service runs; one whose manifest is damaged by submitting its experiment again.
+    An `unsealed` run was kept before files had hashes: it can be read, but may not be whole. To repair a damaged run, run
+    `longhaul verify RUN --repair` on the machine of the service, or, if its manifest is damaged, submit its experiment again.
     """
     row = find_run(lab, key)
     if not _keeps_files(row):
-        raise NotFound("verifying run", key, f"it is {row['status']}, and keeps no files", "see GET /runs/{id}")
+        raise NotFound("verifying run", key, f"it is {row['status']} and has no files", "see GET /runs/{id}")
     return Verification(**verification(key, lab.store.states(key)))
 
 
@@ -170,7 +170,7 @@ def verify(key: RunId, lab: TheLab, caller: Reader) -> Verification:
 async def events(
     key: RunId, lab: TheLab, hub: TheHub, caller: Reader, request: Request, last_event_id: LastEvent = 0
 ) -> StreamingResponse:
-    """Server-sent events about it, from the first or after Last-Event-ID; the stream ends with the run."""
+    """Server-sent events of the run, from the first or after Last-Event-ID; the stream ends with the run."""
     await run_in_threadpool(find_run, lab, key)
 
     def about(event: Row) -> bool:
@@ -182,28 +182,28 @@ async def events(
     def kept(last: int, limit: int) -> list[Row]:
         return lab.events.of_run(key, last, limit)
 
-    return EventStream(stream(hub, about, kept, last_event_id, over, still_welcome(request, "read")), request)
+    return EventStream(stream(hub, about, kept, last_event_id, over, still_authorised(request, "read")), request)
 
 
-@router.post("/{id}/rerun", status_code=201, summary="Run it once more", operation_id="rerun", responses=MADE)
+@router.post("/{id}/rerun", status_code=201, summary="Rerun a run", operation_id="rerun", responses=MADE)
 def rerun(key: RunId, lab: TheLab, caller: Runner, response: Response) -> Experiment:
-    """Carry a kept run out again from its manifest: `done` if every byte of the trace is the same, `missed` with what differs if not."""
+    """Run a kept run again from its manifest: `done` if every byte of the trace is the same, otherwise `missed` with what differs."""
     made = lab.desk.rerun(key, caller.name, trusted=caller.may("admin"))
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
     return experiment_document(lab, lab.experiments.get(made))
 
 
-@router.put("/{id}/pin", status_code=204, summary="Keep a run for good", operation_id="pin_run")
+@router.put("/{id}/pin", status_code=204, summary="Pin a run", operation_id="pin_run")
 def pin(key: RunId, lab: TheLab, caller: Runner) -> None:
-    """Whatever its age and size, retention leaves it alone. A run is pinned, and let go, by a token of its owner's name or by an admin."""
-    _hold_to_owner(find_run(lab, key), caller, "pinning run")
+    """Keep a run whatever its age and size. Pinning and unpinning needs a token with the owner's name, or an admin."""
+    _check_owner(find_run(lab, key), caller, "pinning run")
     lab.store.catalog.pin(key, True)
 
 
-@router.delete("/{id}/pin", status_code=204, summary="Let a run go with the others", operation_id="unpin_run")
+@router.delete("/{id}/pin", status_code=204, summary="Unpin a run", operation_id="unpin_run")
 def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
-    """Take the pin away; taking it away twice is no error."""
-    _hold_to_owner(find_run(lab, key), caller, "unpinning run")
+    """Remove the pin; removing it twice is not an error."""
+    _check_owner(find_run(lab, key), caller, "unpinning run")
     lab.store.catalog.pin(key, False)
 
 
@@ -212,25 +212,27 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     status_code=204,
     summary="Delete a run",
     operation_id="delete_run",
-    responses={409: {"description": "It goes on, is pinned, or belongs to something that does."}},
+    responses={
+        409: {"description": "It is running or pinned, or belongs to an experiment that is running or a baseline."}
+    },
 )
 def delete(key: RunId, lab: TheLab, caller: Runner) -> None:
-    """Forget a run with its trace. Experiments that had it keep its place; whoever asks for it again has it run again."""
-    _hold_to_owner(find_run(lab, key), caller, "deleting run")
+    """Delete a run with its trace. Its experiments still list it; if it is needed again, it runs again."""
+    _check_owner(find_run(lab, key), caller, "deleting run")
     if why := lab.store.let_go(key):
-        raise Conflict("deleting run", key, why, "take the pin away, cancel the experiment, or set another baseline")
+        raise Conflict("deleting run", key, why, "remove the pin, cancel the experiment, or set another baseline")
 
 
-def _hold_to_owner(row: Row, caller: Caller, attempting: str) -> None:
+def _check_owner(row: Row, caller: Caller, attempting: str) -> None:
     if row["owner"] != caller.name and not caller.may("admin"):
-        whose = f"it is {row['owner']}'s" if row["owner"] else "it was kept at the command line"
-        raise NotAllowed(attempting, row["id"], whose, "ask them, or an admin")
+        whose = f"it belongs to {row['owner']}" if row["owner"] else "it was run on the command line"
+        raise NotAllowed(attempting, row["id"], whose, "ask the owner or an admin")
 
 
 def kept_run_id(lab: Lab, key: str, *, whole: bool = True) -> str:
-    """The id of the run whose trace is this run's: of an identical rerun, the run that it repeats. NotFound says why one has none.
+    """The id of the run with this run's trace: for an identical rerun, the run that it repeats. NotFound explains why there is none.
 
-    Of a cancelled run a part may do, where not all of it has to be there (`whole`).
+    A cancelled run has a part of its trace, which is enough without `whole`.
     """
     if lab.store.is_kept(key):
         return key
@@ -238,8 +240,8 @@ def kept_run_id(lab: Lab, key: str, *, whole: bool = True) -> str:
     if row["status"] == "cancelled" and lab.store.is_partial(key):
         if not whole:
             return key
-        hint = "submit its experiment again for the whole run"
-        raise NotFound("measuring run", key, "it was cancelled: what is kept of it is no result", hint)
+        hint = "submit its experiment again"
+        raise NotFound("measuring run", key, "it was cancelled, and its partial trace is not a result", hint)
     document: RunDocument | None = row["document"]
     again = document.get("rerun") if document else None
     if again and again["identical"] and lab.store.is_kept(again["run"]):
@@ -248,9 +250,9 @@ def kept_run_id(lab: Lab, key: str, *, whole: bool = True) -> str:
 
 
 async def run_with_trace(lab: Lab, key: str, *, whole: bool = False) -> tuple[str, int]:
-    """The same, and which part it is, 0 where it is all: answers about parts are no answers about the whole.
+    """The same, and the number of the part, 0 for the whole trace, since responses about parts must not be cached for the whole.
 
-    The record is asked only where a run keeps no trace of its own, and in a thread.
+    The database is read only if the run has no trace, and in a thread.
     """
     if lab.store.is_kept(key):
         return key, 0
@@ -261,37 +263,37 @@ async def run_with_trace(lab: Lab, key: str, *, whole: bool = False) -> tuple[st
 def _why_no_trace(row: Row, again: RerunVerdict | None) -> tuple[str, str]:
     """Why a run has no trace, and what to do."""
     if again is None:
-        what = "it keeps no trace" if row["status"] in KEPT else f"it is {row['status']}, and has no trace"
+        what = "it has no trace" if row["status"] in KEPT else f"it is {row['status']} and has no trace"
         return what, "see GET /runs/{id}"
     if again["identical"]:
         return f"it is identical to run {again['run']}, which was deleted", "submit the experiment again"
-    what = f"it repeats run {again['run']} and differs from it; the trace of a rerun is not kept"
-    return what, f"GET /runs/{again['run']} is the run that was kept"
+    what = f"it repeats run {again['run']} and differs from it, and the trace of a rerun is not kept"
+    return what, f"GET /runs/{again['run']} is the kept run"
 
 
 def _keeps_files(row: Row) -> bool:
-    """Whether it has files of its own: of a rerun only the verdict is kept."""
+    """Whether it has files; a rerun keeps only its verdict."""
     return row["status"] in KEPT and row["trace_sha256"] is not None
 
 
 def _damage(lab: Lab, row: Row) -> str | None:
-    """What is wrong with its files, as far as that costs no reading of traces."""
+    """Damage of its files that can be found without reading traces."""
     try:
         fault = lab.store.fault(row["id"]) if _keeps_files(row) else None
     except ResultsError:
-        # Its files cannot be read now, which says nothing about what they hold.
+        # The files cannot be read now; they may still be whole.
         return None
     return fault.what if fault else None
 
 
 def _placed(row: Row) -> str:
-    """Where it lies in Prometheus, which may become known later than the rest."""
+    """The link to its samples in Prometheus, which may be known later than the rest."""
     document: RunDocument | None = row["document"]
     return json.dumps(document.get("prometheus") if document else None)
 
 
 def outline_of(lab: Lab, key: str) -> Outline:
-    """What there is to draw of a run; NotFound where it has come to nothing."""
+    """The outline of a run; NotFound if it ended without a trace."""
     if not lab.store.is_kept(key) and (wanted := lab.work.wanted(key)) is not None:
         return Outline(**as_outline(PlannedRun.from_json(wanted.run)))
     found = kept_run_id(lab, key, whole=False)
@@ -299,10 +301,10 @@ def outline_of(lab: Lab, key: str) -> Outline:
 
 
 def find_run(lab: Lab, key: str) -> Row:
-    """What is recorded of a run; NotFound."""
+    """The database row of a run; NotFound."""
     row = lab.store.catalog.run(key)
     if row is None:
-        raise NotFound("looking for run", key, "there is none with that id, or it was pruned", "see GET /runs")
+        raise NotFound("looking for run", key, "there is no run with this id, or it was pruned", "see GET /runs")
     return row
 
 

@@ -1,4 +1,4 @@
-"""Series of a run over time, thinned here so that a page never loads a million points."""
+"""Series of a run over time, thinned so that a page never loads a million points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.cache import Remembered
+from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import KnownTag, not_changed, tag
 from longhaul.api.lab import Lab
@@ -34,14 +34,16 @@ EndQuery = Annotated[
         ge=0,
         le=_LONGEST_S,
         allow_inf_nan=False,
-        description="Seconds from the start; the end by default.",
+        description="Seconds from the start; by default the end of the run.",
         examples=[5],
     ),
 ]
-PointsQuery = Annotated[int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="At most so many.", examples=[500])]
+PointsQuery = Annotated[
+    int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="The most values to return.", examples=[500])
+]
 
-# What a page asks for is far smaller than the largest of all.
-_remembered = Remembered(most=256, largest=200_000)
+# Far below the largest response, and far above those that a page needs.
+_cached_responses = ResponseCache(most=256, largest=200_000)
 
 
 @router.get("/{id}/series", summary="Read a series of a run", operation_id="read_series", response_model=Series)
@@ -50,13 +52,15 @@ async def series(
     lab: TheLab,
     caller: Reader,
     response: Response,
-    measure: Annotated[str, Query(max_length=64, description="A name of the catalogue's series.", examples=["cwnd"])],
-    flow: Annotated[str | None, Query(pattern=_NAME, description="Of a flow, by its name.", examples=["app"])] = None,
+    measure: Annotated[
+        str, Query(max_length=64, description="The name of a series in the catalogue.", examples=["cwnd"])
+    ],
+    flow: Annotated[str | None, Query(pattern=_NAME, description="The name of a flow.", examples=["app"])] = None,
     link: Annotated[
         str | None,
         Query(
             pattern=_NAME,
-            description="Of a link, where no flow is named; the first bottleneck by default.",
+            description="The name of a link, if no flow is given; by default the first bottleneck.",
             examples=["bottleneck"],
         ),
     ] = None,
@@ -65,11 +69,11 @@ async def series(
     points: PointsQuery = 2000,
     if_none_match: KnownTag = None,
 ) -> Response:
-    """Times and values, at most `points` of them, with every extreme: a line through them covers what all would."""
+    """Times and values, at most `points` of them, including every extreme, so that a line through them looks like one through all."""
     key, part = await run_with_trace(lab, key)
     question = (key, measure, flow, link, begin_s, end_s, points)
     not_changed(tag("series", str(FORMAT), str(part), *map(str, question)), if_none_match, response)
-    answer = await _remembered.get((*question, part), lambda: _rendered(lab, question))
+    answer = await _cached_responses.get((*question, part), lambda: _rendered(lab, question))
     return Response(answer, media_type="application/json", headers=dict(response.headers))
 
 

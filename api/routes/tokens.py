@@ -1,4 +1,4 @@
-"""Tokens and the log of changes, for admins; the session of a web page, for anybody with a token."""
+"""Tokens and the audit log, for admins; the session of a web page, for every caller with a token."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _COOKIE_PATH = "/"
 
 @router.get("/tokens", summary="List tokens", operation_id="list_tokens")
 def list_tokens(lab: TheLab, caller: Admin) -> list[Token]:
-    """Every token that was ever made, without secrets."""
+    """Every token, revoked ones included, without secrets."""
     return [Token(**row) for row in lab.access.tokens()]
 
 
 @router.post("/tokens", status_code=201, summary="Make a token", operation_id="make_token", responses=MADE)
 def make_token(asked: NewToken, lab: TheLab, caller: Admin, response: Response) -> ShownToken:
-    """A new token; this answer is the only place where it is ever shown."""
+    """Make a token; only this response contains it."""
     token, row = lab.access.add_token(asked.name, asked.scope, asked.days * _DAY_S if asked.days else None)
     response.headers["Location"] = f"{ROOT}/tokens/{row['name']}"
     return ShownToken(token=token, **row)
@@ -36,28 +36,28 @@ def make_token(asked: NewToken, lab: TheLab, caller: Admin, response: Response) 
 
 @router.delete("/tokens/{name}", summary="Revoke a token", operation_id="revoke_token")
 def revoke_token(
-    name: Annotated[str, Path(pattern=TOKEN_NAME, description="Its name or id.", examples=["ci"])],
+    name: Annotated[str, Path(pattern=TOKEN_NAME, description="The token's name or id.", examples=["ci"])],
     lab: TheLab,
     caller: Admin,
     request: Request,
 ) -> Token:
-    """End a token, and every session that was opened with it."""
+    """Revoke a token and every session that was opened with it."""
     row = lab.access.revoke(name)
     door: Door = request.app.state.door
     door.forget()
     return Token(**row)
 
 
-@router.get("/audit", summary="Read the log of changes", operation_id="read_audit")
+@router.get("/audit", summary="Read the audit log", operation_id="read_audit")
 def audit(
     lab: TheLab,
     caller: Admin,
-    limit: Annotated[int, Query(ge=1, le=500, description="At most so many entries.", examples=[20])] = 100,
+    limit: Annotated[int, Query(ge=1, le=500, description="The most entries to return.", examples=[20])] = 100,
     before: Annotated[
-        int | None, Query(ge=1, le=2**62, description="Older than the entry with this id.", examples=[1000])
+        int | None, Query(ge=1, le=2**62, description="Only entries older than the one with this id.", examples=[1000])
     ] = None,
 ) -> list[dict[str, Any]]:
-    """Who changed what, from where, and what came of it; the newest first."""
+    """Who changed what, from where, and with which result; the newest first."""
     return lab.access.audit(limit, before)
 
 
@@ -66,10 +66,10 @@ def audit(
     status_code=201,
     summary="Log a web page in",
     operation_id="log_in",
-    responses={401: {"description": "The token is none."}},
+    responses={401: {"description": "The token is not valid."}},
 )
 async def log_in(login: Login, lab: TheLab, request: Request, response: Response) -> Session:
-    """Trade a token for a cookie that scripts cannot read. What changes something also needs the CSRF token of this answer."""
+    """Exchange a token for a cookie that scripts cannot read. Changes also need the CSRF token of this response."""
     door: Door = request.app.state.door
     caller = await door.by_token(login.token)
     request.state.caller = caller.name
@@ -86,7 +86,7 @@ async def log_in(login: Login, lab: TheLab, request: Request, response: Response
     return Session(name=caller.name, scope=caller.scope, csrf_token=csrf_token(session))
 
 
-@router.get("/session", summary="Who is logged in", operation_id="read_session")
+@router.get("/session", summary="Read the session", operation_id="read_session")
 def read_session(request: Request, caller: Reader) -> Session:
     """The caller's name and scope, and the CSRF token of the page's session."""
     session = request.cookies.get(SESSION_COOKIE, "")

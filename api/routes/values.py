@@ -1,4 +1,4 @@
-"""One number of every run of an experiment: what a map of a sweep is made of, without the documents of a thousand runs."""
+"""One measure of every run of an experiment, for heat maps of sweeps, without the documents of a thousand runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ def values(
     caller: Reader,
     measure: Annotated[
         str,
-        Query(max_length=64, description="Its place in a run's document.", examples=["goodput_bps"]),
+        Query(max_length=64, description="The key of the measure in a run's document.", examples=["goodput_bps"]),
     ] = "goodput_bps",
     flow: Annotated[
-        str, Query(max_length=128, description="Of a flow; without one, of the path or the run.", examples=["app"])
+        str,
+        Query(
+            max_length=128,
+            description="The name of a flow; without it, the measure is of the path or the run.",
+            examples=["app"],
+        ),
     ] = "",
 ) -> Response:
-    """The measure of each run with its point and seed, null where it has none, and which measures there are."""
+    """The measure of each run with its point and seed, null if it has none, and a list of all measures."""
     lab.experiments.get(key)
     catalog = lab.store.catalog
     rows = catalog.values_of(key, measure, flow)

@@ -1,1 +1,1 @@
-"""What goes over the wire, as types."""
+"""The types of requests and responses."""

@@ -1,4 +1,4 @@
-"""What goes over the wire, as types: the reference of the API is generated from them, and the client reads answers with them."""
+"""The types of requests and responses: the API reference is generated from them, and the client parses responses with them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOKEN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"  # noqa: S105 (the form of a 
 
 HOST_NAME = r"^([A-Za-z][A-Za-z0-9_-]{0,31}=)?[a-z][a-z0-9-]{0,30}$"
 
-# What yaml_text.py takes for text; of an experiment's own text it takes less.
+# The text that yaml_text.py accepts; in an experiment's own text it accepts less.
 TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]*$"
 
 QUICK: Json = {
@@ -36,22 +36,22 @@ QUICK: Json = {
 
 def _whole(value: object) -> object:
     if isinstance(value, bool | str):
-        raise ValueError("a whole number is needed")
+        raise ValueError("an integer is needed")
     return value
 
 
-# 5 and 5.0 are the same number in JSON; "5" and true are none.
+# 5 and 5.0 are the same number in JSON; "5" and true are not numbers.
 WHOLE = BeforeValidator(_whole)
 
 
 class Wire(BaseModel):
-    """What every type of answer and question has."""
+    """The base of all types."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class AskedFor(Wire):
-    """An experiment to run: its fields, or the name of a shipped one; never a file of the server."""
+    """An experiment to run: its fields or the name of a shipped one, never a file on the server."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -63,7 +63,7 @@ class AskedFor(Wire):
         None, description="The name of a shipped experiment."
     )
     set: list[Annotated[str, Field(max_length=500, pattern=TEXT)]] = Field(
-        default=[], max_length=100, description="Changes, as in path.rtt=100ms."
+        default=[], max_length=100, description="Changes, such as path.rtt=100ms."
     )
     backend: Literal[BACKENDS] = "sandbox"  # type: ignore[valid-type]
     where: Literal["guest", "host"] | None = Field(None, description="Where Mininet runs.")
@@ -71,14 +71,14 @@ class AskedFor(Wire):
     hosts: list[Annotated[str, Field(max_length=64, pattern=HOST_NAME)]] = Field(
         default=[],
         max_length=32,
-        description="Of the hosts backend: from and to, with a middle box between them that is to emulate the path; or a host for each node, as in a1=hk.",
+        description="For the hosts backend: sender and receiver, with an optional middle box between them that emulates the path; or a host for each node, as in a1=hk.",
     )
     seed: Annotated[int, Field(ge=0, lt=2**32), WHOLE] | None = None
     repeats: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None
     priority: Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1]), WHOLE] = 0
 
     def as_request(self) -> Request:
-        """What the desk takes."""
+        """The request for the desk."""
         return Request(
             spec=self.spec,
             shipped=self.shipped,
@@ -94,35 +94,37 @@ class AskedFor(Wire):
 
 
 class Plan(Wire):
-    """What an experiment comes to before it is run."""
+    """What an experiment resolves to before it runs."""
 
     experiment: str
     runs: int
     lint: list[str]
-    wall_estimate_s: float = Field(description="On one processor.")
+    wall_estimate_s: float = Field(description="The estimated wall time on one processor.")
     text: str = Field(description="Every resolved number, as `longhaul plan` prints it.")
     first: Json = Field(description="The first run, resolved: run.json.")
 
 
 class Preview(Wire):
-    """What an experiment comes to while it is written."""
+    """What an experiment resolves to while it is being written."""
 
     experiment: str
     runs: int
-    points: int = Field(description="Of the sweep.")
-    resolved: list[PointCost] = Field(description="The points that were looked at: all of them, or a sample.")
-    fields: dict[str, list[str]] = Field(description="The fields that the sweep varies, with their values.")
-    numbers: Numbers = Field(description="The first run's.")
-    drawing: Drawing = Field(description="The first run's.")
+    points: int = Field(description="The number of points of the sweep.")
+    resolved: list[PointCost] = Field(description="The points that were resolved: all, or a sample.")
+    fields: dict[str, list[str]] = Field(description="The swept fields with their values.")
+    numbers: Numbers = Field(description="The numbers of the first run.")
+    drawing: Drawing = Field(description="The topology of the first run.")
     lint: list[str]
-    wall_estimate_s: float = Field(description="Of all runs, on one processor.")
-    slots: int = Field(description="Runs that this machine carries out at a time.")
-    missing: list[Missing] = Field(description="What its runs lack here; with anything missing it cannot be submitted.")
-    kept: int | None = Field(description="How many of its runs are kept already; null where not all were looked at.")
+    wall_estimate_s: float = Field(description="The estimated wall time of all runs on one processor.")
+    slots: int = Field(description="Runs at a time on this machine.")
+    missing: list[Missing] = Field(
+        description="What is missing here for its runs; if anything is, it cannot be submitted."
+    )
+    kept: int | None = Field(description="How many of its runs are kept; null if not all were resolved.")
 
 
 class Progress(Wire):
-    """How many runs an experiment has, and how many have come to which end."""
+    """The number of runs of an experiment, in total and by status."""
 
     total: int
     cached: int
@@ -132,13 +134,13 @@ class Progress(Wire):
     cancelled: int
 
 
-OTHER_PROGRAMS = "Which programs are not today's, as in `agent: 5d41402abc4b then, 7c211433f020 now`: the kernel, agent and modules of the service"
+OTHER_PROGRAMS = "The programs that have changed, as in `agent: 5d41402abc4b then, 7c211433f020 now`: the kernel, agent and modules of the service"
 
 
 class ExperimentRow(Wire):
     """An experiment in a list."""
 
-    # What an older service does not tell is filled in by the client; this one tells it always.
+    # Defaults are for the client of an older service; this service always sends these fields.
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     id: str
@@ -150,14 +152,14 @@ class ExperimentRow(Wire):
     priority: int
     created_at: str
     finished_at: str | None
-    backend: str = Field("", description="Of its runs.")
+    backend: str = Field("", description="The backend of its runs.")
     controls: list[str] = Field(default=[], description="The congestion controls of its runs.")
     rerun_of: str | None = Field(
         None,
-        description="The id of the kept run that its one run repeats, to see whether it is identical; null of others.",
+        description="For a rerun, the id of the kept run that its run repeats; otherwise null.",
     )
     other_programs: list[str] = Field(
-        default=[], description=f"{OTHER_PROGRAMS} beside those that made its runs. Empty while it goes on."
+        default=[], description=f"{OTHER_PROGRAMS} compared with those that made its runs. Empty while it is running."
     )
     progress: Progress
 
@@ -175,12 +177,12 @@ class Experiment(ExperimentRow):
 class RunRow(Wire):
     """A run in a list."""
 
-    # What an older service does not tell is filled in by the client; this one tells it always.
+    # Defaults are for the client of an older service; this service always sends these fields.
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     id: str
     href: str
-    experiment: str = Field(description="The name of the first experiment that wanted it.")
+    experiment: str = Field(description="The name of the first experiment with this run.")
     status: Status
     backend: str
     kernel: str
@@ -195,34 +197,36 @@ class RunRow(Wire):
     started_at: str | None
     finished_at: str | None
     controls: list[str] = Field(default=[], description="The congestion controls of its flows.")
-    topology: str | None = Field(None, description="Null where an earlier version kept the run.")
-    bandwidth_bps: int | None = Field(None, description="Of the first bottleneck.")
-    rtt_us: int | None = Field(None, description="The round trip without queues.")
+    topology: str | None = Field(None, description="Null if an earlier version kept the run.")
+    bandwidth_bps: int | None = Field(None, description="The rate of the first bottleneck.")
+    rtt_us: int | None = Field(None, description="The round-trip time without queues.")
     partial: bool = Field(
-        False, description="Whether it was cancelled, and the trace up to then is kept: to look at, and no result."
+        False, description="Whether it was cancelled with its trace up to then kept, which is not a result."
     )
-    utilisation: float | None = Field(None, description="Of the first bottleneck, once the run is kept.")
-    jain: float | None = Field(None, description="Jain's index of fairness, once the run is kept and where it has one.")
+    utilisation: float | None = Field(
+        None, description="The utilisation of the first bottleneck, once the run is kept."
+    )
+    jain: float | None = Field(None, description="Jain's fairness index, once the run is kept, if it has one.")
     rerun_of: str | None = Field(
         None,
-        description="The id of the kept run that this one repeats, to see whether it is identical; null of others.",
+        description="For a rerun, the id of the kept run that it repeats; otherwise null.",
     )
     other_programs: list[str] = Field(
-        default=[], description=f"{OTHER_PROGRAMS} beside those that made it. Empty where it is not kept."
+        default=[], description=f"{OTHER_PROGRAMS} compared with those that made it. Empty if it is not kept."
     )
 
 
 class Run(RunRow):
-    """A run: what it came to as `longhaul run --json` prints it, or why it came to nothing."""
+    """A run: its document as in `longhaul run --json`, or the reason of its failure."""
 
     document: Json | None
-    experiments: list[str] = Field(description="The ids of the experiments that want it, the newest first.")
+    experiments: list[str] = Field(description="The ids of the experiments with this run, the newest first.")
     links: dict[str, str] = Field(
-        description="More of it; `grafana` is its dashboard, where the service knows of a Grafana; `log` is the log of a run that failed, where its guest left one."
+        description="Links; `grafana` is its dashboard, if the service has a Grafana; `log` is the log of a failed run, if there is one."
     )
     damage: str | None = Field(
         None,
-        description="What is wrong with the files of a kept run, as far as its manifest and their sizes show it; `verification` reads all of them.",
+        description="Damage of a kept run's files, as far as the manifest and the sizes show it; `verification` reads every file.",
     )
 
 
@@ -239,9 +243,9 @@ class Series(Wire):
 
     run: str
     measure: str
-    of: str = Field(description="The flow or the link.")
+    of: str = Field(description="The name of the flow or link.")
     unit: str
-    of_values: int = Field(description="How many values the trace has there.")
+    of_values: int = Field(description="The number of values in the trace.")
     t_s: list[float] = Field(description="Seconds from the start of the run.")
     value: list[float]
 
@@ -251,7 +255,7 @@ class Experiments(Wire):
 
     items: list[ExperimentRow]
     next: str | None
-    total: int | None = Field(None, description="How many match in all, where that was asked for.")
+    total: int | None = Field(None, description="The number of all matching rows, if requested.")
 
 
 class Runs(Wire):
@@ -259,11 +263,11 @@ class Runs(Wire):
 
     items: list[RunRow]
     next: str | None
-    total: int | None = Field(None, description="How many match in all, where that was asked for.")
+    total: int | None = Field(None, description="The number of all matching rows, if requested.")
 
 
 class Result(Wire):
-    """The document of `longhaul run --json`: what is finished of an experiment."""
+    """The document of `longhaul run --json`, with the finished runs of an experiment."""
 
     experiment: str
     runs: list[Json]
@@ -271,7 +275,7 @@ class Result(Wire):
 
 
 class NewBaseline(Wire):
-    """The experiment that others of its name are to be compared with."""
+    """The experiment to make a baseline."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"experiment_id": "0123456789abcdef"}]})
 
@@ -279,9 +283,9 @@ class NewBaseline(Wire):
 
 
 class Baseline(NewBaseline):
-    """What experiments of a name are compared with on a branch."""
+    """The experiment with which later ones of the same name are compared on a branch."""
 
-    # What an older service does not tell is filled in by the client; this one tells it always.
+    # Defaults are for the client of an older service; this service always sends these fields.
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     name: str
@@ -289,7 +293,7 @@ class Baseline(NewBaseline):
     set_at: str
     set_by: str
     other_programs: list[str] = Field(
-        default=[], description=f"{OTHER_PROGRAMS} beside those that made the runs of its experiment."
+        default=[], description=f"{OTHER_PROGRAMS} compared with those that made the runs of its experiment."
     )
 
 
@@ -306,15 +310,15 @@ class ModuleFiles(Wire):
 
 
 class OwnModule(Wire):
-    """A module of somebody's own, by the hash of its content."""
+    """A user-supplied module, by the hash of its content."""
 
     source: str
     stored: bool
-    reference: str = Field(description="How an experiment names it, in `modules`.")
+    reference: str = Field(description="Its name in the field `modules` of an experiment.")
 
 
 class NewToken(Wire):
-    """A token to be made."""
+    """A token to make."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"name": "ci", "scope": "run", "days": 90}]}
@@ -337,13 +341,13 @@ class Token(Wire):
 
 
 class ShownToken(Token):
-    """A token on the only occasion when it is shown."""
+    """A token with its secret, which is shown once."""
 
     token: str
 
 
 class Login(Wire):
-    """A token that a web page logs in with."""
+    """The token with which a web page logs in."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"token": "lh_0123456789ab_" + "x" * 43}]}
@@ -353,7 +357,7 @@ class Login(Wire):
 
 
 class Session(Wire):
-    """Who is logged in, and what the page has to send along when it changes something."""
+    """The session's user, and the CSRF token that the page sends with changes."""
 
     name: str
     scope: str
@@ -361,17 +365,17 @@ class Session(Wire):
 
 
 class ProblemField(BaseModel):
-    """What is wrong with one field of an experiment."""
+    """A mistake in one field of an experiment."""
 
     location: list[str | int] = Field(description="Keys and positions.")
-    field: str = Field(description="The same as people write it, as in flows.app.cc.")
-    read: str | None = Field(description="What was read there; null: nothing.")
-    what: str = Field(description="What is allowed, or needed.")
-    nearest: str | None = Field(description="The known name that was probably meant.")
+    field: str = Field(description="The same as text, as in flows.app.cc.")
+    read: str | None = Field(description="The value there; null if there is none.")
+    what: str = Field(description="What is allowed or needed.")
+    nearest: str | None = Field(description="The nearest known name.")
 
 
 class Problem(BaseModel):
-    """Why something was not done (RFC 9457)."""
+    """A problem document (RFC 9457)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -384,7 +388,7 @@ class Problem(BaseModel):
     what: str
     hint: str
     request_id: str
-    problems: list[str] = Field([], description="Of what was sent: a line each.")
+    problems: list[str] = Field([], description="The mistakes in the request, a line each.")
     fields: list[ProblemField] = Field(
-        [], description="Of an experiment: the same lines, each with the place of its field."
+        [], description="The mistakes in an experiment, each with the location of its field."
     )

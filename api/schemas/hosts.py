@@ -1,4 +1,4 @@
-"""What goes over the wire about hosts: who has them, what they may be used for, and the end of everything on them."""
+"""The types of requests and responses about hosts: leases, permitted use, stopping."""
 
 from __future__ import annotations
 
@@ -10,64 +10,66 @@ from longhaul.api.schemas.experiments import HOST_NAME, TEXT, WHOLE, Wire
 
 
 class HostHealth(Wire):
-    """How a real host was when it was last spoken to."""
+    """The health of a physical host at the last contact."""
 
     at: str
     ok: bool
     kernel: str | None
-    found: list[str] = Field(description="What was found there, a sentence each.")
+    found: list[str] = Field(description="The problems found, a sentence each.")
 
 
 class HostUse(Wire):
-    """What the operator's policy lets a real host be used for."""
+    """The permitted use of a physical host, by the operator's policy."""
 
-    free: bool = Field(description="Nobody has it, and it is not closed for maintenance.")
-    rate_bps: int = Field(description="The most that all test traffic from there may be, headers included.")
+    free: bool = Field(description="Whether it is neither leased nor closed for maintenance.")
+    rate_bps: int = Field(description="The limit of all test traffic from this host, headers included.")
     run_bytes: int
     day_bytes: int
     longest_s: float
     ports: list[int] = Field(description="The first and the last port of test traffic.")
     peers: dict[str, dict[str, bool]] = Field(
-        description="The hosts that it may exchange traffic with, and whether the way there is provisioned."
+        description="The hosts with which it may exchange traffic, and whether the path to each is provisioned."
     )
-    closed: list[list[str]] = Field(description="When it is in maintenance in the next two weeks: from and until, UTC.")
+    closed: list[list[str]] = Field(description="Its maintenance in the next two weeks: from and until, UTC.")
     health: HostHealth | None
 
 
 class Host(Wire):
-    """A host, and who has it."""
+    """A host and its lease."""
 
-    # What an older service does not tell is filled in by the client; this one tells it always.
+    # Defaults are for the client of an older service; this service always sends these fields.
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     id: str
     holder: str | None
-    until_s: float | None = Field(description="When the lease runs out, in seconds since 1970.")
+    until_s: float | None = Field(description="When the lease expires, in seconds since 1970.")
     about: str
-    fence: int | None = Field(None, description="Of the caller's own lease: what it is given back with.")
-    use: HostUse | None = Field(None, description="Of a real host; null for root's slot of a machine.")
+    fence: int | None = Field(None, description="The fence of the caller's own lease, needed to give it back.")
+    use: HostUse | None = Field(
+        None, description="The permitted use of a physical host; null for root's slot of a machine."
+    )
 
 
 class StopHosts(Wire):
-    """Which hosts everything is to be stopped on."""
+    """The hosts on which to stop everything."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"hosts": []}]})
 
     hosts: list[Annotated[str, Field(max_length=64, pattern=HOST_NAME)]] = Field(
-        default=[], max_length=100, description="All of them where none is named."
+        default=[], max_length=100, description="All hosts if empty."
     )
 
 
 class Stopped(Wire):
-    """What was stopped: runs on these hosts end within seconds, and nothing begins there for a while."""
+    """What was stopped: runs on these hosts end within seconds, and no run starts there for a while."""
 
     hosts: list[str]
-    cancelled: list[str] = Field(description="The ids of the experiments on hosts that were given up.")
-    closed_s: float = Field(description="For so many seconds nobody gets these hosts.")
+    cancelled: list[str] = Field(description="The ids of the cancelled experiments.")
+    closed_s: float = Field(description="For how many seconds these hosts cannot be leased.")
 
 
 class AskedLease(Wire):
-    """For how long a host is wanted, and what for."""
+    """The duration and purpose of a lease."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]}
@@ -78,7 +80,7 @@ class AskedLease(Wire):
 
 
 class Lease(Wire):
-    """A host that is the caller's for a while; the fence proves it."""
+    """The caller's lease of a host; the fence proves it."""
 
     host: str
     holder: str

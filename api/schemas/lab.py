@@ -1,4 +1,4 @@
-"""What goes over the wire about the lab itself: its queue, workers, kernels, modules, versions, and the papers that it has carried out."""
+"""The types of responses about the lab: run queue, workers, kernels, modules, versions, papers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 class Task(Wire):
-    """A run that waits or runs."""
+    """A waiting or running run."""
 
     run: str
     href: str
@@ -22,53 +22,53 @@ class Task(Wire):
     controls: list[str]
     owner: str
     priority: int
-    needs: str = Field(description="What of a machine it takes: sandbox, programs, alone, root, hosts.")
+    needs: str = Field(description="What it needs of a machine: sandbox, programs, alone, root, hosts.")
     attempts: int
     queued_s: float = Field(description="When it was queued, in seconds since 1970.")
     started_at: str | None
     virtual_s: float
-    progress_s: float = Field(description="Virtual seconds reached.")
-    by: str | None = Field(description="The dispatcher that has it.")
-    cancel: bool = Field(description="Nobody wants it any more; it ends as soon as its holder looks.")
+    progress_s: float = Field(description="The virtual time reached, in seconds.")
+    by: str | None = Field(description="The dispatcher that runs it.")
+    cancel: bool = Field(description="Whether it is cancelled; its dispatcher ends it soon.")
 
 
 class Share(Wire):
-    """What of the queue is one person's."""
+    """One user's part of the queue."""
 
     owner: str
     waiting: int
     running: int
-    priority: int = Field(description="The highest of them.")
-    first_s: float | None = Field(description="When the first that still waits was queued, in seconds since 1970.")
+    priority: int = Field(description="The highest priority of these runs.")
+    first_s: float | None = Field(description="When the first waiting run was queued, in seconds since 1970.")
 
 
 class Worker(Wire):
-    """Who carries runs out."""
+    """A worker or dispatcher."""
 
     name: str
     dispatcher: str
     machine: str
     slots: int = Field(description="Runs at a time.")
-    needs: list[str] = Field(description="Which kinds of run it takes.")
+    needs: list[str] = Field(description="The kinds of runs that it takes.")
     version: str
-    since_s: float = Field(description="Since when it has been there, in seconds since 1970.")
-    quiet_s: float = Field(description="How long ago it was last heard of.")
-    there: bool = Field(description="Heard of lately.")
+    since_s: float = Field(description="When it started, in seconds since 1970.")
+    quiet_s: float = Field(description="The seconds since its last sign of life.")
+    there: bool = Field(description="Whether it gave a sign of life recently.")
 
 
 class Queue(Wire):
-    """What waits, what runs, and who carries it out."""
+    """Waiting and running runs, and the workers."""
 
     waiting: int
-    oldest_s: float = Field(description="For how long the first has waited.")
+    oldest_s: float = Field(description="How long the first run has waited.")
     running: list[Task]
-    next: list[Task] = Field(description="In the order in which they would be taken now.")
+    next: list[Task] = Field(description="The waiting runs, in the order in which they would be taken now.")
     owners: list[Share]
     workers: list[Worker]
 
 
 class Change(Wire):
-    """Something that happened to an experiment or a run."""
+    """A change of an experiment or a run."""
 
     id: int
     at: str
@@ -79,10 +79,10 @@ class Change(Wire):
 
 
 class Changes(Wire):
-    """What happened since."""
+    """The changes since an earlier request."""
 
-    last: int = Field(description="What to ask after the next time.")
-    items: list[Change] = Field(description="The oldest first.")
+    last: int = Field(description="The `after` of the next request.")
+    items: list[Change] = Field(description="The changes, the oldest first.")
 
 
 class Kernel(Wire):
@@ -90,12 +90,12 @@ class Kernel(Wire):
 
     version: str
     built: bool
-    release: str | None = Field(description="What it calls itself.")
-    hash: str | None = Field(description="Of all that it is made of.")
+    release: str | None = Field(description="The kernel's release name.")
+    hash: str | None = Field(description="The hash of everything that it is built from.")
 
 
 class Trial(Wire):
-    """The last trial of a congestion control: does its module load and work?"""
+    """The last trial of a congestion control: whether its module loads and works."""
 
     experiment: str = Field(description="Its path from the server's root.")
     status: Status
@@ -103,7 +103,7 @@ class Trial(Wire):
 
 
 class Module(Wire):
-    """A congestion control, and whether it can be run."""
+    """A congestion control and the kernels that it can run on."""
 
     cc: str
     also: str
@@ -116,29 +116,29 @@ class Module(Wire):
 
 
 class Disk(Wire):
-    """Where runs are kept."""
+    """The disk with the kept runs."""
 
     free_bytes: int
     total_bytes: int
 
 
 class About(Wire):
-    """The service: what it is, what it is connected with, how it does."""
+    """The service: version, connections, state."""
 
     version: str
     python: str
-    since_s: float = Field(description="Since when it has been running, in seconds since 1970.")
+    since_s: float = Field(description="When it started, in seconds since 1970.")
     database: Literal["sqlite", "postgresql"]
     executor: Literal["slots", "dask"]
     jobs: int = Field(description="Runs at a time on this machine.")
-    user_code: bool = Field(description="Whether admins may send code of their own.")
-    grafana: str | None = Field(description="Where its dashboards are.")
-    prometheus: bool = Field(description="Whether samples of runs are sent there.")
+    user_code: bool = Field(description="Whether admins may send modules.")
+    grafana: str | None = Field(description="The address of its dashboards.")
+    prometheus: bool = Field(description="Whether samples of runs are sent to Prometheus.")
     export_lag_s: float
     spool_bytes: int
-    runs: dict[str, int] = Field(description="How many in each status.")
+    runs: dict[str, int] = Field(description="The number of runs in each status.")
     experiments: dict[str, int]
-    virtual_s: float = Field(description="Virtual seconds over the life of the record.")
+    virtual_s: float = Field(description="The virtual seconds of all runs in the database.")
     wall_s: float
     guest_deaths: int
     followers: int
@@ -146,7 +146,7 @@ class About(Wire):
 
 
 class Extent(Wire):
-    """The runs of a figure, in full or as few as give its verdicts."""
+    """The runs of a figure: all, or the fewest that give its verdicts."""
 
     runs: int
     kept: int
@@ -154,12 +154,12 @@ class Extent(Wire):
     failed: int
     complete: bool
     wall_estimate_s: float | None = Field(
-        description="Of all of them, on one processor; null where that was not looked up."
+        description="The estimated wall time of all of them on one processor; null if not computed."
     )
 
 
 class Claim(Wire):
-    """What a paper states, and what was measured."""
+    """A paper's claim and the measured value."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
@@ -177,7 +177,7 @@ class Claim(Wire):
     off: float | None = Field(description="By how much it differs beyond its tolerance, as a share.")
     point: dict[str, str] | None
     why: str
-    experiment: str = Field(description="The name of its experiment, as lists of runs have it.")
+    experiment: str = Field(description="The name of its experiment in lists of runs.")
 
 
 class Figure(Wire):
@@ -186,15 +186,15 @@ class Figure(Wire):
     paper: str
     figure: str
     about: str
-    experiments: dict[str, str] = Field(description="Shipped name -> its name in lists.")
-    extent: Literal["quick", "full"] = Field(description="Whose runs the verdicts are of.")
+    experiments: dict[str, str] = Field(description="Shipped name -> name in lists of runs.")
+    extent: Literal["quick", "full"] = Field(description="The runs on which the verdicts are based.")
     quick: Extent
     full: Extent
     claims: list[Claim]
 
 
 class FigureRow(Wire):
-    """A published figure, before anybody looks what is kept of it."""
+    """A published figure, without its kept runs."""
 
     figure: str
     about: str
@@ -205,7 +205,7 @@ class FigureRow(Wire):
 
 
 class PaperRow(Wire):
-    """A paper, or a pack of our own."""
+    """A paper or a pack."""
 
     paper: str
     kind: Literal["paper", "pack"]
@@ -218,7 +218,7 @@ class Plate(Wire):
     """One drawing."""
 
     svg: str = Field(description="An SVG element; colours of text and lines are variables with a fallback.")
-    width_px: int = Field(description="What it needs to be legible.")
+    width_px: int = Field(description="The width at which it is legible.")
     title: str
 
 
@@ -232,7 +232,7 @@ class Picture(Wire):
 
 
 class Reproduction(Wire):
-    """How much of a figure is to be run."""
+    """Which runs of a figure to submit."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"extent": "quick"}]})
 
@@ -240,6 +240,6 @@ class Reproduction(Wire):
 
 
 class Submitted(Wire):
-    """The experiments that were handed in."""
+    """The submitted experiments."""
 
-    experiments: list[str] = Field(description="Links.")
+    experiments: list[str] = Field(description="Links to the experiments.")

@@ -1,4 +1,4 @@
-"""What pages draw goes over the wire as: series, distributions, what there is to draw, one measure of many runs."""
+"""The types of responses that pages draw: series, distributions, outlines, one measure of many runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class NamedSeries(Wire):
     """One of many series."""
 
     measure: str
-    of: str = Field(description="The flow or the link.")
+    of: str = Field(description="The name of the flow or link.")
     kind: Literal["flow", "link"]
     unit: str
-    of_values: int = Field(description="How many values the trace has there.")
+    of_values: int = Field(description="The number of values in the trace.")
     t_s: list[float]
     value: list[float]
 
@@ -29,15 +29,15 @@ class Timelines(Wire):
 
 
 class Curve(Wire):
-    """How a quantity of one flow or link is spread."""
+    """The distribution of a quantity of one flow or link."""
 
     of: str
-    value: list[float] = Field(description="In the unit of the distribution; it never falls.")
-    share: list[float] = Field(description="So much of all values is at most that: from 0 to 1.")
+    value: list[float] = Field(description="Values in the unit of the distribution, in ascending order.")
+    share: list[float] = Field(description="The share of all values that are at most this value, from 0 to 1.")
 
 
 class Distribution(Wire):
-    """How a quantity is spread over the window of a run."""
+    """The distribution of a quantity in the window of a run."""
 
     run: str
     measure: str
@@ -57,7 +57,7 @@ class DrawnFlow(Wire):
 
 
 class DrawnRate(Wire):
-    """The bandwidth of a queue from a time on."""
+    """The rate of a queue from a time on."""
 
     t_s: float
     bps: int
@@ -69,12 +69,12 @@ class DrawnLink(Wire):
     name: str
     queue: str
     rate_bps: int
-    limit_packets: int = Field(description="What it holds; 0 where it counts bytes.")
-    rates: list[DrawnRate] = Field(default=[], description="Its bandwidth over time, which a schedule may change.")
+    limit_packets: int = Field(description="Its limit; 0 if it is limited in bytes.")
+    rates: list[DrawnRate] = Field(default=[], description="Its rate over time, which a schedule may change.")
 
 
 class Moment(Wire):
-    """Something that happens during a run."""
+    """An event during a run."""
 
     t_s: float
     kind: Literal["start", "stop", "change"]
@@ -83,37 +83,35 @@ class Moment(Wire):
 
 
 class Outline(Wire):
-    """What there is to draw of a run."""
+    """The outline of a run: what can be drawn of it."""
 
     experiment: str
     backend: str
     clock: Literal["virtual", "real"]
     duration_s: float
-    partial_s: float | None = Field(
-        None, description="Up to when there is a trace of it, where it was cancelled: it is no result."
-    )
-    window_s: list[float] = Field(description="What measures are taken over, from and to.")
-    rtt_ms: float = Field(description="Of the path, without queues.")
+    partial_s: float | None = Field(None, description="The end of the trace of a cancelled run, which is not a result.")
+    window_s: list[float] = Field(description="The window that measures cover, from and to.")
+    rtt_ms: float = Field(description="The round-trip time of the path without queues.")
     bdp_packets: int | None = Field(
-        None, description="Bandwidth times round trip, at the start; null where the delay changes during the run."
+        None, description="The bandwidth-delay product at the start; null if the delay changes during the run."
     )
     buffer_packets: int | None = Field(
-        None, description="What the queue of the first bottleneck holds, in full packets."
+        None, description="The limit of the first bottleneck's queue, in full-sized packets."
     )
     flows: list[DrawnFlow]
-    links: list[DrawnLink] = Field(description="The first bottleneck first.")
+    links: list[DrawnLink] = Field(description="The links, the first bottleneck first.")
     moments: list[Moment]
 
 
 class MeasuredPlace(Wire):
-    """A number that runs have."""
+    """A measure of the runs."""
 
-    flow: str | None = Field(description="Null where it is the path's or the run's.")
+    flow: str | None = Field(description="Null for a measure of the path or the run.")
     measure: str
 
 
 class RunValue(Wire):
-    """A number of one run."""
+    """The measure of one run."""
 
     run: str
     point: dict[str, str]
@@ -123,7 +121,7 @@ class RunValue(Wire):
 
 
 class Values(Wire):
-    """One measure over the runs of an experiment, and which others there are."""
+    """One measure of the runs of an experiment, and a list of all measures."""
 
     flow: str | None
     measure: str

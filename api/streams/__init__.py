@@ -1,1 +1,1 @@
-"""Server-sent events: the log of the lab, and runs that go on."""
+"""Server-sent events: the lab's event log and running runs."""

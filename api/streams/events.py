@@ -1,8 +1,8 @@
-"""Server-sent events: one reader of the log a process, as many followers as like to listen.
+"""Server-sent events: one reader of the event log in each process, for any number of followers.
 
-A follower first gets what the log holds after the event it saw last, then what comes. It subscribes before it reads, so
-that nothing falls between the two, and drops what it would get twice by the id. While the record is away it hears why
-nothing comes, as a comment, and then gets what it missed.
+A follower first gets the events of the log after its last one, then new ones. It subscribes before it reads, so
+that no event is lost in between, and drops duplicates by id. While the database is unreachable, it gets the reason
+as a comment, and later the events it missed.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from longhaul.orchestrator.system.errors import LonghaulError, ResultsError
 Row = dict[str, Any]
 
 _LOOK_S = 0.1
-# A proxy must not think that nobody is there.
+# Keeps proxies from closing an idle stream.
 _QUIET_S = 15.0
 _AWAY_S = 2.0
-# Who is so far behind reads the log again rather than fill the memory.
+# A follower further behind reads the log again instead of filling the memory.
 _MOST_WAITING = 1000
 _PAGE = 500
 
 
 class Follower:
-    """One listener: whether an event is about its subject, and those that wait for it."""
+    """One listener: its subject and the events that wait for it."""
 
     def __init__(self, about: Callable[[Row], bool]) -> None:
         self.about = about
-        # None wakes whoever waits: something else than an event happened.
+        # None wakes the listener without an event.
         self.waiting: asyncio.Queue[Row | None] = asyncio.Queue(_MOST_WAITING)
         self.behind = False
 
@@ -50,7 +50,7 @@ class Hub:
     """Reads the log for all followers of this process."""
 
     def __init__(self, log: EventLog, tell: Callable[[LonghaulError], str] = str) -> None:
-        # How followers are told that the record is away.
+        # The text for followers while the database is unreachable.
         self.tell = tell
         self._log = log
         self._followers: set[Follower] = set()
@@ -61,14 +61,14 @@ class Hub:
 
     @property
     def followers(self) -> int:
-        """How many listen."""
+        """The number of followers."""
         return len(self._followers)
 
     @contextlib.asynccontextmanager
     async def joined(self, about: Callable[[Row], bool]) -> AsyncIterator[Follower]:
-        """Listen for as long as the context lasts."""
+        """Listen within the context."""
         follower = Follower(about)
-        # One reader, however many come at once.
+        # One reader, even if many followers join at once.
         async with self._starting:
             if self._reader is None or self._reader.done():
                 self._last = await run_in_threadpool(self._log.newest)
@@ -80,7 +80,7 @@ class Hub:
             self._followers.discard(follower)
 
     def end_streams(self) -> None:
-        """Let every follower go: the service is about to stop."""
+        """End every stream, because the service is stopping."""
         self.closing.set()
         for follower in self._followers:
             with contextlib.suppress(asyncio.QueueFull):
@@ -97,7 +97,7 @@ class Hub:
     async def _read(self) -> None:
         while True:
             if self._followers:
-                # A record that cannot be reached is asked again: followers notice a pause, nothing is lost.
+                # An unreachable database is read again: followers notice a pause, and no event is lost.
                 with contextlib.suppress(ResultsError):
                     for event in await run_in_threadpool(self._log.after, self._last, _PAGE):
                         self._last = event["id"]
@@ -107,7 +107,7 @@ class Hub:
             else:
                 with contextlib.suppress(ResultsError):
                     newest = await run_in_threadpool(self._log.newest)
-                    # Who came meanwhile may have read the log before this event was in it.
+                    # A follower that joined meanwhile may have read the log before this event was in it.
                     if not self._followers:
                         self._last = newest
             await asyncio.sleep(_LOOK_S)
@@ -121,9 +121,9 @@ async def stream(
     over: Callable[[Row], bool],
     welcome: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
-    """The text of a stream: `read(last, limit)` gives what the log holds, `over` says after which event nothing comes.
+    """The text of a stream: `read(last, limit)` reads the log, `over` recognises the last event.
 
-    It also ends soon after `welcome` says no: who listens may no longer.
+    It also ends soon after `welcome` returns false, when the listener is no longer authorised.
     """
     asked_s = time.monotonic()
     yield b"retry: 2000\n\n"
@@ -151,7 +151,7 @@ async def stream(
 async def _events(
     hub: Hub, follower: Follower, read: Callable[[int, int], list[Row]], last: int
 ) -> AsyncIterator[Row | None]:
-    """What the log holds after that event, then what comes, each once; None where nothing has come for a while. It ends where the log has to be read again."""
+    """The events of the log after that event, then new ones, each once; None after a pause. It ends when the log has to be read again."""
     kept = await run_in_threadpool(read, last, _PAGE)
     while kept:
         for event in kept:

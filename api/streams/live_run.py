@@ -1,9 +1,9 @@
-"""Runs that go on, for pages that look at them: one thread a run reads its trace, however many look, and only while somebody does.
+"""Running runs, for pages that watch them: one thread for each watched run reads its trace, for any number of pages.
 
-    Watchers.joined(run) --> Watch (a thread) --> told (orchestrator/live) --> stream(...) one a page: samples, each once, then how it ended
+    Watchers.joined(run) --> Watch (a thread) --> samples (orchestrator/live) --> stream(...) for each page: samples, each once, then the run's end
 
-A page that comes back says up to where it has everything (`Last-Event-ID`), and goes on from there: also with another life of this service,
-which reads the same from the trace.
+A page that reconnects sends the position that it has reached (`Last-Event-ID`) and continues from there, also after a restart of the service,
+which reads the same samples from the trace.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ _LOG = logging.getLogger("longhaul.api")
 
 _LOOK_S = 0.1
 _QUIET_S = 15.0
-# A page that is loaded anew finds what was read for the one before.
+# A reloaded page finds the samples that were read before.
 _LINGER_S = 10.0
-# A run that began so long ago and has no folder here is somewhere else.
+# A run that began this long ago and has no folder here runs on another machine.
 _ELSEWHERE_S = 3.0
-# So often it is said how far an attempt is that repeats what was told.
+# How often the progress of a repeated attempt is sent.
 _REPEATS_S = 0.5
-# So much of a run goes in one event to whoever comes late.
+# The longest part of a run in one event, for a page that joins late.
 _LONGEST_CELLS = 250
 
 
 class Watch:
-    """One run: `state` is queued, starting, live, elsewhere, or how it ended; empty before the first look."""
+    """One run: `state` is queued, starting, live, elsewhere, or its final status; empty before the first look."""
 
     def __init__(self, lab: Lab, run_id: str) -> None:
         self.run_id = run_id
         self.state = ""
-        self.told = Told()
+        self.samples = Told()
         self.followers = 0
         self.left_s = 0.0
         # Which attempt is being read.
@@ -70,31 +70,31 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._over.set()
 
     @property
     def idle(self) -> bool:
-        """Whether nobody has looked for a while."""
+        """Whether no page has watched for a while."""
         return not self.followers and time.monotonic() - self.left_s > _LINGER_S
 
     @property
     def ended(self) -> bool:
-        """Whether the run has, and all of it is told."""
+        """Whether the run has ended and all samples are read."""
         return self.state not in ("", *LIVE, "starting", "live", "elsewhere")
 
     @property
     def reached_ms(self) -> int:
-        """How far the attempt is that is being read: less than what is told where it repeats what one before it did."""
+        """The time that the current attempt has reached: less than the samples reach while it repeats an earlier attempt."""
         growing = self._growing
         return 0 if growing is None else growing.reached_ms
 
     def text_since(self, attempt: str, position_ms: int) -> tuple[int, bytes] | None:
-        """The next event for whoever has all before that time, and up to when it reaches; None where there is nothing new."""
+        """The next event after that time, and the time it reaches; None if there is nothing new."""
         run = self._run
-        if run is None or attempt != self.told.attempt or self.told.front_ms <= position_ms:
+        if run is None or attempt != self.samples.attempt or self.samples.front_ms <= position_ms:
             return None
-        step = self.told.since(position_ms, _LONGEST_CELLS * cell_of(run))
+        step = self.samples.since(position_ms, _LONGEST_CELLS * cell_of(run))
         if step is None:
             return None
         key = (attempt, step.begin_ms, step.end_ms)
@@ -110,9 +110,9 @@ class Watch:
             try:
                 self._look()
             except ResultsError:
-                # A record that cannot be reached is asked again.
+                # An unreachable database is read again.
                 continue
-            except Exception as error:  # whatever a trace holds, whoever watches is told how the run ends
+            except Exception as error:  # pages get the run's end whatever its trace contains
                 _LOG.warning("watching run %s: %s: %s", self.run_id, type(error).__name__, error)
                 self._readable = False
                 self._let_go()
@@ -149,9 +149,9 @@ class Watch:
             if wanted is None:
                 return None
             self._run = Run.from_json(wanted.run)
-            # A run that is done once more is made under the name of what it should equal.
+            # A rerun is written under the id of the run that it repeats.
             self._made_as = wanted.rerun_of or self.run_id
-        found = growing_run(self._lab.settings, self._run, self.run_id, self._made_as, self.told)
+        found = growing_run(self._lab.settings, self._run, self.run_id, self._made_as, self.samples)
         if found is not None:
             self.attempts = self._lab.work.attempts(self.run_id)
         return found
@@ -165,7 +165,7 @@ class Watch:
 
 
 class Watchers:
-    """Of one service."""
+    """The watched runs of one service."""
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
@@ -173,11 +173,11 @@ class Watchers:
 
     @contextlib.contextmanager
     def joined(self, run_id: str) -> Iterator[Watch]:
-        """Look at a run for as long as the context lasts."""
+        """Watch a run within the context."""
         for key in [key for key, watch in self._watches.items() if watch.idle or (watch.ended and not watch.followers)]:
             self._watches.pop(key).stop()
         watch = self._watches.get(run_id)
-        # One that has ended may still have followers, and a run that was given up is made again when somebody wants it again.
+        # An ended watch may still have followers, and a cancelled run may run again when it is submitted again.
         if watch is None or watch.ended:
             watch = self._watches[run_id] = Watch(self._lab, run_id)
             watch.followers += 1
@@ -213,10 +213,10 @@ async def stream(
     position_ms, begun, state = int(said or 0), False, ""
     asked_s = spoke_s = repeats_s = time.monotonic()
     repeated = (0, 0)
-    # No two events have the same id, whatever reader takes those for one that came twice.
+    # Every event has its own id, since clients take equal ids for a repetition.
     number = itertools.count(int(time.time() * 1000) % 10**9)
 
-    def told_of(kind: str, data: dict[str, Any]) -> bytes:
+    def event_of(kind: str, data: dict[str, Any]) -> bytes:
         return _event(kind, data, f"{attempt or SAME_AGAIN}.{position_ms}.{next(number)}")
 
     with watchers.joined(run_id) as watch:
@@ -224,25 +224,25 @@ async def stream(
             ended = watch.ended
             if watch.state != state:
                 state = watch.state
-                yield told_of("state", {"state": state})
-            if watch.told.front_ms and (not begun or attempt != watch.told.attempt):
-                # Of another attempt nothing that came before counts.
-                position_ms = position_ms if attempt == watch.told.attempt else 0
-                attempt, begun = watch.told.attempt, True
-                yield told_of("begin", {"from_ms": position_ms, "same_again": attempt == SAME_AGAIN})
-            while told := await run_in_threadpool(watch.text_since, attempt, position_ms):
-                position_ms, text = told
+                yield event_of("state", {"state": state})
+            if watch.samples.front_ms and (not begun or attempt != watch.samples.attempt):
+                # Samples of an earlier attempt no longer count.
+                position_ms = position_ms if attempt == watch.samples.attempt else 0
+                attempt, begun = watch.samples.attempt, True
+                yield event_of("begin", {"from_ms": position_ms, "same_again": attempt == SAME_AGAIN})
+            while event := await run_in_threadpool(watch.text_since, attempt, position_ms):
+                position_ms, text = event
                 spoke_s = time.monotonic()
                 yield text
             if ended:
-                yield told_of("end", {"status": watch.state})
+                yield event_of("end", {"status": watch.state})
                 return
             now = (watch.attempts, watch.reached_ms)
-            # Of a second attempt at once: what the page shows is not what is being made.
+            # A second attempt is reported at once, since the page shows the first.
             due = time.monotonic() - repeats_s > _REPEATS_S or (now[0] > 1 and repeated == (0, 0))
             if watch.state == "live" and due and now != repeated and now[1] < position_ms:
                 repeated, repeats_s = now, time.monotonic()
-                yield told_of("repeating", {"attempt": now[0], "reached_ms": now[1]})
+                yield event_of("repeating", {"attempt": now[0], "reached_ms": now[1]})
             if time.monotonic() - asked_s > _QUIET_S:
                 if not await welcome():
                     return

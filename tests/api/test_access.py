@@ -191,7 +191,7 @@ def test_only_its_owner_or_an_admin_pins_a_run_and_lets_it_go(service: Service) 
         assert not stranger.get(run).json()["pinned"]
         assert owner.put(f"{run}/pin").status_code == 204
         refused = stranger.delete(f"{run}/pin")
-        assert (refused.status_code, refused.json()["what"]) == (403, "it is pinner's")
+        assert (refused.status_code, refused.json()["what"]) == (403, "it belongs to pinner")
         assert owner.get(run).json()["pinned"]
         assert owner.delete(f"{run}/pin").status_code == 204
         assert admin.put(f"{run}/pin").status_code == 204
@@ -212,14 +212,14 @@ def test_a_baseline_is_its_setters_and_that_of_a_branch_that_gates_a_right(servi
     ):
         assert alice.put(side, json=asked).status_code == 200
         refused = bob.put(side, json=asked)
-        assert (refused.status_code, refused.json()["what"]) == (403, "alice has set it")
+        assert (refused.status_code, refused.json()["what"]) == (403, "alice set it")
         assert alice.put(side, json=asked).json()["set_by"] == "alice"
         assert gate.put(side, json=asked).status_code == 403
         assert admin.put(side, json=asked).status_code == 200
         for runner in (alice, bob):
             refused = runner.put(main, json=asked)
             assert refused.status_code == 403
-            assert "main gates, which needs the scope gate" in refused.json()["what"]
+            assert "main is gated, which needs the scope gate" in refused.json()["what"]
         assert gate.put(main, json=asked).json()["set_by"] == "gateer"
         assert admin.put(main, json=asked).json()["branch"] == "main"
         # Another right of the same kind is as good: a token is replaced by one of another name.

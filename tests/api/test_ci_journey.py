@@ -255,7 +255,7 @@ def test_series_and_frames_are_those_of_the_trace(service: Service) -> None:
 
 def test_errors_are_the_services_own(service: Service) -> None:
     with service.programs_client("read") as client:
-        with pytest.raises(NotFound, match="no experiment with that id"):
+        with pytest.raises(NotFound, match="no experiment with this id"):
             client.experiment("0" * 16)
         with pytest.raises(NotAllowed, match="needs the scope run") as refused:
             client.submit("quick")
@@ -283,7 +283,7 @@ def test_a_branch_has_a_baseline_that_others_are_held_against(service: Service, 
         return command("compare", side, "--baseline", "feature/pacing", "--for", "goodput(one)", *files)
 
     missing = gate(ids["same"])
-    assert (missing.returncode, "none was set" in missing.stderr) == (2, True)
+    assert (missing.returncode, "none is set" in missing.stderr) == (2, True)
     assert command("baseline", "set", ids["same"], "--branch", "feature/pacing").returncode == 0
     (listed,) = json.loads(command("baseline", "list", "--json").stdout)
     assert (listed["name"], listed["branch"], listed["experiment_id"]) == ("compared", "feature/pacing", ids["same"])
@@ -296,7 +296,7 @@ def test_a_branch_has_a_baseline_that_others_are_held_against(service: Service, 
     assert gate(str(tmp_path / "worse.json")).returncode == 1
     with service.programs_client("gate") as client:
         assert client.compare(ids["same"], ids["worse"], ["goodput(one)"])["ok"] is False
-        with pytest.raises(Conflict, match="is called compared"):
+        with pytest.raises(Conflict, match="has the name compared"):
             client.set_baseline("another", "main", ids["same"])
     plain = command("compare", ids["same"], ids["worse"], "--for", "goodput(one)")
     assert plain.returncode == 1

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from fastapi import Request
 
-from longhaul.api.auth import still_welcome
+from longhaul.api.auth import still_authorised
 from longhaul.api.streams import events as following
 from longhaul.api.streams.events import Hub, stream
 from longhaul.orchestrator.database.connection import Database
@@ -167,6 +167,6 @@ def test_a_record_that_is_away_sends_nobody_away(problem: Exception, welcome: bo
     )
 
     async def asked() -> bool:
-        return await still_welcome(request, "read")()
+        return await still_authorised(request, "read")()
 
     assert asyncio.run(asked()) is welcome

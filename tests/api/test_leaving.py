@@ -195,7 +195,7 @@ def test_nobody_has_more_streams_open_than_they_may(ended: tuple[FastAPI, str, d
     assert (first.status_code, third.status_code) == (200, 200), first.text
     assert (second.status_code, second.headers["content-type"]) == (429, PROBLEM)
     assert second.headers["retry-after"] == "5"
-    assert "follower has 1 event streams open, and may have 1" in second.json()["detail"]
+    assert "follower has 1 event streams open, and 1 are allowed" in second.json()["detail"]
     assert not app.state.streams._open
 
 

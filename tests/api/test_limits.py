@@ -216,7 +216,7 @@ def test_what_was_run_once_more_keeps_no_trace_to_report(ask: tuple[Ask, FastAPI
     assert lab.work.end(run, claim.fence, "done", document(run) | {"rerun": {"identical": True}})
     answer = one("GET", f"{ROOT}/experiments/{key}/report", headers={"Authorization": f"Bearer {token}"})
     assert (answer.status_code, answer.headers["content-type"]) == (409, PROBLEM), answer.text
-    assert "no run of it keeps a trace" in answer.json()["detail"]
+    assert "none of its runs has a trace" in answer.json()["detail"]
 
 
 def test_a_fault_is_a_problem_document_with_every_header(

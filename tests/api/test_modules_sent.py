@@ -92,7 +92,7 @@ def test_only_admins_send_name_and_run_again(service: Service, experiment: Path,
         ({"Makefile": "all:"}, PlanError, "is not the name of a source"),
         ({"tcp_mine.ko": SOURCE}, PlanError, "is not the name of a source"),
         ({f"a{number}.c": "" for number in range(65)}, PlanError, "at most 64"),
-        ({"tcp_mine.c": "x" * (1 << 20)}, PlanError, "may have 1024 KiB"),
+        ({"tcp_mine.c": "x" * (1 << 20)}, PlanError, "may have at most 1024 KiB"),
     ],
 )
 def test_what_is_no_module_is_not_kept(

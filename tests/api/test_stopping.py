@@ -42,7 +42,7 @@ def test_a_second_service_of_a_home_says_who_has_it_and_leaves_nothing(tmp_path:
         )  # fmt: skip
         assert (second.returncode, second.stdout) == (2, "")
         assert second.stderr == (
-            f"longhaul: serving the home {home}: another service has it, process {first.pid} at {first.url}; "
+            f"longhaul: serving the home {home}: another service uses it, process {first.pid} at {first.url}; "
             "stop that one first, or set LONGHAUL_HOME to another folder\n"
         )
         assert of_home(home).keys() <= before.keys()

@@ -142,6 +142,6 @@ def test_cell_of_a_heat_map_links_to_its_runs(visitor: Visitor, pairs: dict[str,
 def test_unknown_run_shows_an_error_and_is_removed(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", f"compare?runs={'0' * 20}")
-    expect(page.get_by_role("alert")).to_contain_text("there is none with that id")
+    expect(page.get_by_role("alert")).to_contain_text("there is no run with this id")
     page.get_by_role("button", name="Remove 00000000").click()
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()

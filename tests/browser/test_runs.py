@@ -91,7 +91,7 @@ def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Vi
     expect(rows(page)).to_have_count(1)
     # The service refuses an unknown value, and the page shows its error.
     visitor.opens("runs?status=banana")
-    expect(page.get_by_role("alert")).to_contain_text("'banana' is none of 'queued'")
+    expect(page.get_by_role("alert")).to_contain_text("'banana' is not one of 'queued'")
     expect(page.get_by_label("Status")).to_have_value("banana")
     page.get_by_role("button", name="Clear").click()
     # The page shows the service's error for an invalid value, until the value is corrected.
@@ -238,7 +238,7 @@ def test_run_of_another_owner_is_not_deleted(visitor: Visitor, filled: Service) 
     rows(page).get_by_role("checkbox").check()
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 1 run").click()
-    expect(page.get_by_role("dialog", name="1 refused")).to_contain_text("ask them, or an admin")
+    expect(page.get_by_role("dialog", name="1 refused")).to_contain_text("ask the owner or an admin")
 
 
 def test_scrolling_loads_the_next_rows(visitor: Visitor, filled: Service) -> None:

@@ -83,7 +83,7 @@ class Lab:
 
     def greeted(self) -> str:
         """The token of the first start."""
-        found = wait_for(lambda: re.search(r"shown this once: (lh_\S+)", self.said()), "the first token", self.said)
+        found = wait_for(lambda: re.search(r"shown only once: (lh_\S+)", self.said()), "the first token", self.said)
         self.token = found[1]
         return self.token
 

@@ -113,7 +113,7 @@ def test_the_first_start_says_where_it_is_and_shows_a_token_once(brought: Brough
     podman("restart", lab.container("api"))
     lab.ready()
     assert len(re.findall(r"Longhaul at ", lab.said())) >= 2
-    assert lab.said().count("shown this once") == 1
+    assert lab.said().count("shown only once") == 1
     assert lab.run(brought.document["run"])["trace_sha256"] == brought.document["trace_sha256"]
 
 

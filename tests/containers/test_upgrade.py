@@ -79,7 +79,7 @@ def test_an_older_volume_is_brought_to_today_and_outlives_the_next_image(old: La
     newer = Lab("minimal", "minimal", {**IMAGES, "LONGHAUL_IMAGE": NEWER}, token=old.token)
     newer.up("minimal")
     newer.ready()
-    assert "shown this once" not in newer.said()
+    assert "shown only once" not in newer.said()
     assert (
         podman("container", "inspect", "--format", "{{.ImageName}}", newer.container("minimal"))
         .strip()

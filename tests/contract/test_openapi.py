@@ -69,8 +69,11 @@ def test_every_problem_is_declared_as_one() -> None:
 
 def test_what_an_operation_says_itself_of_a_problem_stands_there() -> None:
     said = document()["paths"][RUN]["delete"]["responses"]
-    assert said["409"]["description"] == "It goes on, is pinned, or belongs to something that does."
-    assert said["404"]["description"] == "There is none."
+    assert (
+        said["409"]["description"]
+        == "It is running or pinned, or belongs to an experiment that is running or a baseline."
+    )
+    assert said["404"]["description"] == "Not found."
 
 
 def test_the_same_and_more_is_no_break() -> None:

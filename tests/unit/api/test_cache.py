@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from longhaul.api.http.cache import Question, Remembered
+from longhaul.api.http.cache import Question, ResponseCache
 
 
 def test_the_last_answers_are_remembered_and_large_ones_are_not() -> None:
-    remembered = Remembered(most=2, largest=3)
+    remembered = ResponseCache(most=2, largest=3)
     for name in ("a", "b"):
         remembered.keep((name,), name.encode())
     assert remembered.find(("a",)) == b"a"
@@ -24,6 +24,6 @@ def test_an_answer_that_another_thread_lets_go_of_is_given_all_the_same() -> Non
         def get(self, key: Question, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
             return self.pop(key, default)
 
-    remembered = Remembered(most=2, largest=3)
+    remembered = ResponseCache(most=2, largest=3)
     remembered._answers = Elsewhere({("a",): b"a"})
     assert remembered.find(("a",)) == b"a"

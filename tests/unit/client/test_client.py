@@ -170,7 +170,7 @@ def test_a_submission_is_repeated_under_one_key_until_it_is_answered() -> None:
         (refuse(422, "spec-error", subject="e", problems=["a: b", "c: d"]), SpecError, "e: a: b\ne: c: d", 2),
         (refuse(429, "over-limit", what="too many", hint="wait"), OverLimit, "too many; wait", 2),
         (refuse(503, "backend-unavailable", subject="sandbox", what="no kernel"), BackendUnavailable, "no kernel", 3),
-        (refuse(413, "http-413", detail="a request may have 1024 KiB"), PlanError, "1024 KiB", 2),
+        (refuse(413, "http-413", detail="a request may have at most 1024 KiB"), PlanError, "1024 KiB", 2),
         (refuse(500, "fault", hint="please report it"), LonghaulError, "please report it", 4),
         (say(404, "<html>not found</html>", "text/html"), ServiceUnavailable, "404, but not from Longhaul", 3),
         (say(301, "", "text/html", Location="http://127.0.0.1:9/"), ServiceUnavailable, "301", 3),
