@@ -1,19 +1,19 @@
-# Longhaul in containers; docker-compose.yml puts the parts together, docs/containers.md says how to live with them.
+# Longhaul in containers; docker-compose.yml combines the images, docs/containers.md explains how to run them.
 #
-#	made        guest kernels, modules and the agent, by kmod/sandbox/build.sh and the agent's Makefile: there is no other way
+#	made        guest kernels, modules and the agent, built by kmod/sandbox/build.sh and the agent's Makefile
 #	page        the web page, with Debian's Node
-#	python      the program and what it imports, of requirements.lock
-#	runtime     what runs: service, scheduler, worker		<- an image
+#	python      the program and its packages in requirements.lock
+#	runtime     service, scheduler, worker		<- an image
 #	postgres    Debian's PostgreSQL, on a socket and no port	<- an image
 #	prometheus  Debian's Prometheus with dashboards/*.yml		<- an image
 #
 #	docker build --target runtime -t longhaul .
-#	docker build --target runtime -t longhaul --build-context kernels=FOLDER .	FOLDER/<hash>/ are kernels that are built already
-#	docker build --target runtime -t longhaul --build-context built-page=dashboards/web/dist .	so is the page, by `make web`
+#	docker build --target runtime -t longhaul --build-context kernels=FOLDER .	with built kernels in FOLDER/<hash>/
+#	docker build --target runtime -t longhaul --build-context built-page=dashboards/web/dist .	with the page of `make web`
 
 ARG BASE=debian:bookworm-slim
 
-# Nothing, unless a folder is named in its place.
+# Empty, unless replaced by a build context.
 FROM scratch AS kernels
 FROM scratch AS built-page
 
@@ -25,7 +25,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
 WORKDIR /source
 COPY playbooks/containers/kernels.sh containers/
 COPY kmod kmod
-# What a builder keeps between builds is found again by its hash, as on a machine of one's own.
+# Kernels in the builder's cache are found by their hash.
 RUN --mount=type=cache,target=/cache --mount=type=bind,from=kernels,target=/found \
 	LONGHAUL_CACHE=/cache containers/kernels.sh /found /made/cache $KERNELS
 COPY orchestrator/agent orchestrator/agent
@@ -36,7 +36,7 @@ WORKDIR /source/dashboards/web
 COPY playbooks/containers/page.sh /source/containers/
 COPY docs/openapi.json /source/docs/
 COPY dashboards/web .
-# A package index of one's own: --secret id=npm,src=$HOME/.npmrc.
+# For another package index: --secret id=npm,src=$HOME/.npmrc.
 RUN --mount=type=bind,from=built-page,target=/found --mount=type=secret,id=npm \
 	NPM_CONFIG_USERCONFIG=/run/secrets/npm /source/containers/page.sh /found /made
 
@@ -45,7 +45,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends python3 python3
 WORKDIR /opt/longhaul
 RUN python3 -m venv .venv
 COPY requirements.lock .
-# A package index of one's own, and its credentials: --secret id=pip,src=pip.conf. Nothing of it stays.
+# For another package index and its credentials: --secret id=pip,src=pip.conf, which is not in the image.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY kmod kmod
@@ -70,7 +70,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
 	&& install -d -o 1000 -g 1000 /var/longhaul /var/longhaul/home /var/longhaul/cache /var/longhaul/memory \
 	&& install -d -o 999 -g 999 /run/postgresql
 COPY --from=python /opt/longhaul /opt/longhaul
-# Below /var/longhaul is all that is ever written, beside /tmp. The kernels that came with the image are where nothing is.
+# Everything is written below /var/longhaul and /tmp. The image's kernels are outside of both.
 ENV PATH=/opt/longhaul/.venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 	HOME=/tmp MPLCONFIGDIR=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
 	LONGHAUL_HOME=/var/longhaul/home LONGHAUL_CACHE=/opt/longhaul/cache LONGHAUL_GUEST_MEMORY=/var/longhaul/memory
@@ -83,7 +83,7 @@ CMD ["longhaul", "serve", "--host", "0.0.0.0"]
 
 FROM ${BASE} AS postgres
 LABEL org.opencontainers.image.title="PostgreSQL for Longhaul"
-# Longhaul's user has its number in the other image: by it PostgreSQL knows who is at the other end of its socket.
+# Longhaul's user has the same id as in the other image: PostgreSQL identifies the client of its socket by it.
 RUN groupadd --gid 1000 longhaul && useradd --uid 1000 --gid 1000 --no-create-home longhaul \
 	&& groupadd --gid 999 postgres && useradd --uid 999 --gid 999 --home-dir /var/lib/postgresql postgres \
 	&& apt-get update && apt-get install -y --no-install-recommends postgresql-common \

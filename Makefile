@@ -1,55 +1,55 @@
-# Every habit has one word. `make help` lists them.
+# `make help` lists the targets.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
-PIP_FAILED := { echo 'setup: pip could not install the Python packages into .venv, its words are above; if it reached no package index, see to the network or set PIP_INDEX_URL to a mirror, then the same make again' >&2; exit 3; }
+PIP_FAILED := { echo 'setup: pip could not install the Python packages into .venv, its messages are above; if it reached no package index, check the network or set PIP_INDEX_URL to a mirror, then run the same make again' >&2; exit 3; }
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
-# What the first time takes of a disk, in MB, at the most: measured by make newcomer
+# The disk space that the first build needs at most, in MB, measured by make newcomer
 VENV_MB := 700
 KERNEL_MB := 1900
 CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
-# A half build is removed before the next one begins, so its room counts as free.
-kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACHE)/kernels/$$hash" ] || [ -e "$(CACHE)/kernels/.build-$$hash" ] || ./setup.sh --room "$(CACHE)" $(KERNEL_MB) 'building the guest kernel $1' 'set LONGHAUL_CACHE to a folder of a larger disk'
+# An unfinished build is removed before the next one begins, so its space counts as free.
+kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACHE)/kernels/$$hash" ] || [ -e "$(CACHE)/kernels/.build-$$hash" ] || ./setup.sh --room "$(CACHE)" $(KERNEL_MB) 'building the guest kernel $1' 'set LONGHAUL_CACHE to a folder on a larger disk'
 C_SOURCES := $(wildcard orchestrator/agent/*.[ch] orchestrator/agent/*/*.[ch] tests/stock/*.c)
 WEB := dashboards/web
-# make test: these mostly wait or use one processor, and hold nothing against the clock, so two go at a time, the longest first; the others
-# have the machine for themselves, by the real clock or because they use all of it
-BESIDE := $(addprefix test-,live stock-kernel containers service) check $(addprefix test-,packaging contract)
+# make test: stages that mostly wait or use one processor, and assert no times, run two at a time, the longest first; the others
+# run alone, because they run in real time or use the whole machine
+PARALLEL := $(addprefix test-,live stock-kernel containers service) check $(addprefix test-,packaging contract)
 ALONE := $(addprefix test-,unit guest api browser mininet hosts)
-# A worker that is free takes the next file, so the files that take longest come first.
+# A free worker takes the next file, so the longest files come first.
 LONGEST_FIRST := $(addprefix tests/guest/,commands/test_journeys.py cluster/test_cluster.py commands/test_pages.py physics/test_wireless.py commands/test_robustness.py) \
                  tests/api/test_schemathesis.py tests/browser/test_views.py $(addprefix tests/hosts/test_,run_faults.py deployment.py journeys.py)
 in-turns = $(filter $1,$(LONGEST_FIRST)) $(filter-out $(LONGEST_FIRST),$1) --dist loadfile --no-loadscope-reorder
-# make test-containers: the first images of a machine take their time beside other work
+# make test-containers: the first images take long while other stages are running
 IMAGES_S := 1800
-# make fuzz: on which kernel, how many experiments, from which seed
+# make fuzz: kernel, numbers of experiments, first seed
 KERNEL := $(firstword $(KERNELS))
 FUZZ := 2000
 RIGHT := 1000
 WRONG := 200
 SEED := 1
-# make fuzz-api: for how long
+# make fuzz-api: duration
 MINUTES := 20
-# make newcomer: of which Debian (bookworm, trixie), and who: one who may use sudo, or one who may not (sudo, user)
+# make newcomer: the Debian release (bookworm, trixie), and the user: with or without sudo (sudo, user)
 RELEASE := bookworm
 NEWCOMER := sudo
-# make reproduce: a paper or a figure, and options; without any, every paper in full, which takes hours
+# make reproduce: a paper or a figure, and options; by default every paper in full, which takes hours
 REPRODUCE :=
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-setup: packages .venv/.stamp agent kernel ## install what experiments and tests need, build the agent and the default kernel
+setup: packages .venv/.stamp agent kernel ## install the needs of experiments and tests, build the agent and the default kernel
 
-packages: ## install the system packages that are missing
+packages: ## install missing system packages
 	@./setup.sh
 
-# What experiments need, and the project itself, editable; .venv/.stamp below adds what tests need, to the same environment.
+# The packages for experiments, and the project itself, editable; .venv/.stamp below adds those for tests.
 .venv/.stamp-run: requirements.lock pyproject.toml
 	@[ -e .venv ] || ./setup.sh --room "$$PWD/.venv" $(VENV_MB) 'installing the Python packages'
 	@python3 -m venv .venv
@@ -64,7 +64,7 @@ packages: ## install the system packages that are missing
 agent: packages ## build the agent
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent
 
-web: $(WEB)/dist/index.html ## build the web page, which the service then serves
+web: $(WEB)/dist/index.html ## build the web page of the service
 
 $(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/package.json $(WEB)/.npmrc
 	@./setup.sh web
@@ -74,12 +74,12 @@ $(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/package.json $(WEB)/
 $(WEB)/dist/index.html: $(WEB)/node_modules/.stamp docs/openapi.json $(WEB)/index.html $(WEB)/vite.config.ts $(shell find $(WEB)/src -type f -not -name '*.gen.ts')
 	@cd $(WEB) && npm run --silent build -- --logLevel warn
 
-wheel: .venv/.stamp web ## build the wheel into dist/, the same bytes from the same commit
+wheel: .venv/.stamp web ## build the wheel into dist/, with the same bytes for the same commit
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
-sbom: .venv/.stamp ## write what it is made of into dist/sbom.cdx.json (CycloneDX): packages of Python, npm and Debian, and kernel sources
+sbom: .venv/.stamp ## write the bill of materials dist/sbom.cdx.json (CycloneDX): packages of Python, npm and Debian, and kernel sources
 	@mkdir -p dist
 	@$(PYTHON) -m docs.sbom "$$(git log -1 --format=%cI)" >dist/sbom.cdx.json
 	@ls dist/sbom.cdx.json
@@ -93,11 +93,11 @@ kernels: packages ## build every guest kernel and the modules for each
 	@./setup.sh kernels
 	@for kernel in $(KERNELS); do $(call kernel-room,$$kernel) && kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
 
-kernel-debug: packages ## build the kernel that watches itself (KASAN, UBSAN, lockdep) and the modules for it
+kernel-debug: packages ## build the debug kernel (KASAN, UBSAN, lockdep) and the modules for it
 	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null
 	@kmod/sandbox/build-modules.sh $(DEBUG_KERNEL) >/dev/null
 
-demo: ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
+demo: ## run the demo: cubic and htcp over 622 Mbit/s and 300 ms
 	@echo 'step 1 of 5: Debian packages (the first time about a minute, 230 MB)'
 	@$(MAKE) --no-print-directory packages
 	@echo 'step 2 of 5: Python packages into .venv (the first time about a minute, 150 MB)'
@@ -113,7 +113,7 @@ demo: ## run the main job: cubic and htcp over 622 Mbit/s and 300 ms
 	@echo 'The report is build/demo.html. The command is .venv/bin/longhaul; to call it longhaul in this shell:'
 	@printf '    export PATH=%q:$$PATH\n' "$$PWD/.venv/bin"
 
-newcomer: ## from a bare Debian and nothing else to the first chart, timed (root; RELEASE=trixie NEWCOMER=sudo, see tests/newcomer.sh)
+newcomer: ## from a bare Debian to the first chart, timed (root; RELEASE=trixie NEWCOMER=sudo, see tests/newcomer.sh)
 	@./setup.sh hosts
 	@tests/newcomer.sh $(RELEASE) $(NEWCOMER)
 
@@ -121,12 +121,12 @@ test: packages ## everything CI runs
 	@$(MAKE) --no-print-directory -j 2 .venv/.stamp web
 	@$(MAKE) --no-print-directory agent kernels
 	@./setup.sh tests check stock containers service live
-	@printf '%s\n' $(BESIDE) | xargs -P 2 -I @ sh -c 'said=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$said"; exit $$code'
+	@printf '%s\n' $(PARALLEL) | xargs -P 2 -I @ sh -c 'output=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$output"; exit $$code'
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
 
-test-busy: setup kernels web ## every stage of make test beside two busy loops (STAGES="test-api test-live" for some of them)
+test-busy: setup kernels web ## every stage of make test while two busy loops are running (STAGES="test-api test-live" for some of them)
 	@./setup.sh check stock containers service live
-	@tests/busy.sh $(or $(STAGES),$(BESIDE) $(ALONE))
+	@tests/busy.sh $(or $(STAGES),$(PARALLEL) $(ALONE))
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
@@ -145,38 +145,38 @@ test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and 
 test-guest: .venv/.stamp agent kernels ## tests that boot guests
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/*/test_*.py tests/fuzz/test_*.py)) --numprocesses auto --maxprocesses 8
 
-test-service: .venv/.stamp agent kernel ## the record on PostgreSQL, and runs while everything is killed, the short form
+test-service: .venv/.stamp agent kernel ## the database on PostgreSQL, and runs while processes are killed, the short form
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/database tests/chaos
 
-test-chaos: .venv/.stamp agent kernel ## 200 runs while everything is killed 20 times (CHAOS="--chaos-seed 2" for another order)
+test-chaos: .venv/.stamp agent kernel ## 200 runs while processes are killed 20 times (CHAOS="--chaos-seed 2" for another order)
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/chaos --timeout 0 -s --chaos-runs 200 --kills 20 $(CHAOS)
 
-test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus, killed and started again meanwhile; its configuration, rules and alerts
+test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus that is killed and restarted; its configuration, rules and alerts
 	@./setup.sh live
 	@$(PYTHON) -m pytest tests/live
 
-test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); by the real clock, so nothing beside it
+test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); in real time, so it runs alone
 	@$(PYTHON) -m pytest tests/mininet
 
-test-packaging: .venv/.stamp agent kernel web ## the wheel, twice the same and installed where nothing else is; versions; what it is made of
+test-packaging: .venv/.stamp agent kernel web ## the wheel, reproducible and installed alone; versions; the bill of materials
 	@$(PYTHON) -m pytest tests/packaging
 
-test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and labs of the compose file, by podman (root, no registry)
+test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and labs of the compose file, with podman (root, no registry)
 	@./setup.sh containers
 	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers --timeout $(IMAGES_S) $(CONTAINERS)
 
-test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, by the real clock (root)
+test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, in real time (root)
 	@./setup.sh hosts
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/hosts/test_*.py)) --numprocesses 3 $(HOSTS)
 
-fuzz: .venv/.stamp agent ## experiments nobody would write, against what must always hold; right and wrong runs, against the bars of fidelity (FUZZ=2000 RIGHT=1000 WRONG=200 SEED=1 KERNEL=6.12)
+fuzz: .venv/.stamp agent ## random experiments checked against invariants; right and wrong runs checked against the limits of fidelity (FUZZ=2000 RIGHT=1000 WRONG=200 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
 	@$(PYTHON) -m pytest tests/fuzz --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --right $(RIGHT) --wrong $(WRONG) --from-seed $(SEED) --remember
 
-fuzz-api: .venv/.stamp agent kernel ## schemathesis against the service, for as long as one likes (MINUTES=20 SEED=1)
+fuzz-api: .venv/.stamp agent kernel ## schemathesis against the service for a chosen time (MINUTES=20 SEED=1)
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
 
 test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted in qemu without KVM
@@ -207,17 +207,17 @@ fmt: .venv/.stamp $(WEB)/node_modules/.stamp ## format everything
 	@clang-format -i $(C_SOURCES)
 	@cd $(WEB) && npm run --silent fmt
 
-docs: .venv/.stamp ## write the pages of docs/ that list things, from the code
+docs: .venv/.stamp ## generate the reference pages of docs/ from the code
 	@$(PYTHON) -m docs.generate
 
-pictures: .venv/.stamp agent kernel web ## pictures of the web page for docs/web.md, of real runs (PICTURES="run compare" for some of them)
+pictures: .venv/.stamp agent kernel web ## take the screenshots of the web page for docs/web.md, with real runs (PICTURES="run compare" for some of them)
 	@./setup.sh browser
 	@$(PYTHON) -m tests.browser.pictures $(PICTURES)
 
-dashboards: .venv/.stamp ## write the dashboards of Grafana, from their code in dashboards/grafana/boards
+dashboards: .venv/.stamp ## generate the Grafana dashboards from dashboards/grafana/boards
 	@$(PYTHON) -m dashboards.grafana.boards
 
-lock: ## pin the dependencies anew (needs uv)
+lock: ## update the lock files (needs uv)
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra hosts pyproject.toml -o requirements-hosts.lock
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev --extra hosts pyproject.toml -o requirements-dev.lock
@@ -225,19 +225,19 @@ lock: ## pin the dependencies anew (needs uv)
 dkms-install: ## let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
 	@$(MAKE) --no-print-directory -C kmod $@
 
-dkms-uninstall: ## take them back
+dkms-uninstall: ## remove the modules from DKMS
 	@$(MAKE) --no-print-directory -C kmod $@
 
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
-bench-limits: setup ## look for what limits a sender without a name, on every path below half a GiB (BENCH=--help for its options)
+bench-limits: setup ## search for unexplained limits of senders on every path below half a GiB (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.limits $(BENCH)
 
-bench-page: .venv/.stamp ## write docs/benchmarks.md from what the last whole `make bench` measured
+bench-page: .venv/.stamp ## write docs/benchmarks.md from the last complete `make bench`
 	@$(PYTHON) -m tests.bench.page
 
-bench-cluster: setup ## two Dask workers on this machine against one (BENCH=--help for its options)
+bench-cluster: setup ## compare two Dask workers on this machine with one (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.cluster $(BENCH)
 
 bench-api: setup ## the service under load: lists and series by wrk, 500 followers, memory (BENCH=--help for its options)
@@ -247,17 +247,17 @@ bench-api: setup ## the service under load: lists and series by wrk, 500 followe
 bench-web: setup web ## the page in Chromium: first live point, a million points opened and panned, fifty flows live (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.web $(BENCH)
 
-bench-live: setup ## 100,000 samples a second to a real Prometheus, and what the exporter takes of a processor (BENCH=--help for its options)
+bench-live: setup ## 100,000 samples a second to a real Prometheus, and the processor time of the exporter (BENCH=--help for its options)
 	@./setup.sh live
 	@$(PYTHON) -m tests.bench.live $(BENCH)
 
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
-reproduce: packages .venv/.stamp-run agent kernel ## hold what papers published against fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
+reproduce: packages .venv/.stamp-run agent kernel ## compare the claims of papers with fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
 	@$(LONGHAUL) reproduce $(REPRODUCE) -o build/reproduce
 
-clean: ## remove what was built here (kernels stay in the cache)
+clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 

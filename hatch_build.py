@@ -1,10 +1,10 @@
-"""What a wheel holds beside what is imported, and where that goes: Hatchling asks when it builds one.
+"""Hatchling's build hook: the files that a wheel contains in addition to its packages.
 
     PREFIX/share/longhaul/                              a checkout in small: kmod/, orchestrator/agent/, playbooks/, dashboards/
-    PREFIX/share/man/man1/, .../bash-completion/        where man and bash look
-    PREFIX/share/doc/longhaul/                          where people look
+    PREFIX/share/man/man1/, .../bash-completion/        the folders of man and bash
+    PREFIX/share/doc/longhaul/                          README and CHANGELOG
 
-PREFIX is the environment that the wheel is installed into. What a build left in the working copy stays out, so that the same commit
+PREFIX is the environment that the wheel is installed into. Build products in the working copy are left out, so that the same commit
 gives the same wheel; orchestrator/system/installation.py finds the files again.
 """
 
@@ -30,21 +30,21 @@ _ELSEWHERE = {
     "README.md": "share/doc/longhaul",
     "CHANGELOG.md": "share/doc/longhaul",
 }
-# A completion is found by the name of its command.
+# Bash finds a completion by the name of its command.
 _NAMES = {"longhaul.bash-completion": "longhaul"}
-# Of code that only writes files which are there.
+# Code that only generates files that are included.
 _LEFT_OUT = ("dashboards/grafana/boards",)
 
 
 class Files(BuildHookInterface[Any]):
-    """Adds the files that no package holds."""
+    """Adds the files that are in no package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """An editable installation has them where they are, and imports longhaul alone from there."""
+        """Add shared files; an editable installation uses those of the working copy and only gets links."""
         if version != "editable":
             build_data["shared_data"].update(shared_files(Path(self.root)))
             return
-        # A source distribution has no links.
+        # A source distribution does not contain the links.
         for link, target in (
             ("build/import/longhaul", "../../longhaul"),
             *((f"longhaul/{name}", f"../{name}") for name in _ROOMS),
@@ -56,7 +56,7 @@ class Files(BuildHookInterface[Any]):
 
 
 def shared_files(root: Path) -> dict[str, str]:
-    """Place in the working copy -> place below PREFIX."""
+    """Path in the working copy -> path below PREFIX."""
     page = sorted(file for file in (root / _PAGE).rglob("*") if file.is_file())
     if not page:
         raise FileNotFoundError("building the wheel: the web page is not built: run `make web`, or `make wheel` alone")
@@ -67,7 +67,7 @@ def shared_files(root: Path) -> dict[str, str]:
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    # What a build may leave is what git is told to pass over; a working copy need not be git's to be built from.
+    # .gitignore lists the build products; the working copy need not be a git repository.
     ignored = GitIgnoreSpec.from_lines((root / ".gitignore").read_text().splitlines())
     for place in sorted((*_FOLDERS, *_SINGLE)):
         for file in sorted((root / place).rglob("*")) if place in _FOLDERS else [root / place]:

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Finds which system packages are missing and installs them with apt-get; a user who is not root gets the command instead.
 #
-#	setup.sh [GROUP]...    what running experiments needs, and what each group needs besides:
+#	setup.sh [GROUP]...    the packages for running experiments, and those of each group:
 #		kernels (every guest kernel), tests, check (static checks), stock (the test on stock kernels), bench (benchmarks),
-#		service, live (the way to Prometheus), containers, hosts (their tests), web (the web page), browser (its tests)
+#		service, live (the export to Prometheus), containers, hosts (their tests), web (the web page), browser (its tests)
 #
-#	setup.sh --room FOLDER MB WHAT [OR]	only looks whether the disk of FOLDER has that much room for WHAT; OR is what else helps
+#	setup.sh --room FOLDER MB WHAT [OR]	only checks that the disk of FOLDER has that much space for WHAT; OR is another remedy
 #
-# It ends with 0 only if nothing is missing: after installing it looks again.
+# The exit code is 0 only if nothing is missing, which is checked again after installing.
 set -euo pipefail
 
 if [ "${1:-}" = --room ]; then
@@ -15,13 +15,13 @@ if [ "${1:-}" = --room ]; then
 	until [ -d "$folder" ]; do folder=$(dirname "$folder"); done
 	free=$(df --output=avail --block-size=1M "$folder" | tail -n 1)
 	((free < $3)) || exit 0
-	echo "setup: $4 takes up to $3 MB in $2, and its disk has $((free)) MB free; free some space${5:+, or $5}, then the same make again" >&2
+	echo "setup: $4 takes up to $3 MB in $2, and its disk has $((free)) MB free; free some space${5:+, or $5}, then run the same make again" >&2
 	exit 3
 fi
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# What provides what: a command or a file, and Debian's package for it.
+# A command or a file, and Debian's package for it.
 needs=(
 	python3:python3 gcc:gcc make:make flex:flex bison:bison bc:bc xz:xz-utils patch:patch
 	ip:iproute2 mn:mininet iperf3:iperf3 brctl:bridge-utils ping:iputils-ping setpriv:util-linux bwrap:bubblewrap
@@ -41,12 +41,12 @@ for group in "$@"; do
 	web) needs+=(node:nodejs npm:npm) ;;
 	browser) needs+=(node:nodejs npm:npm chromium:chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
-	*) echo "setup: no group is called $group: kernels, tests, check, stock, bench, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
+	*) echo "setup: there is no group $group; known: kernels, tests, check, stock, bench, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin
 
-# Sets missing, and earlier: those of them that only an earlier Debian has.
+# Sets `missing`, and `earlier`: missing packages that only an earlier Debian has.
 look() {
 	local need what package
 	missing=() earlier=()
@@ -71,7 +71,7 @@ check_python() {
 		exit 3
 	}
 }
-# A name is a name: apt-get would take an unknown one with a dot for a pattern, install what it fits, and call that success.
+# Without Pattern-Only, apt-get would take an unknown name with a dot for a pattern, install the matches and report success.
 install=(apt-get install -y --no-install-recommends -o APT::Cmd::Pattern-Only=true)
 
 look
@@ -80,8 +80,8 @@ check_python
 
 echo "setup: missing ${missing[*]} ${earlier[*]}" >&2
 if [ "$(id -u)" != 0 ]; then
-	echo "setup: run this as a user who may use sudo, then the same make again:" >&2
-	# apt-get asks no questions then, not even those of the packages.
+	echo "setup: run this as a user with sudo, then run the same make again:" >&2
+	# Then neither apt-get nor packages ask questions.
 	[ ${#missing[@]} = 0 ] || echo "    sudo apt-get update && sudo DEBIAN_FRONTEND=noninteractive ${install[*]} ${missing[*]}" >&2
 	[ ${#earlier[@]} = 0 ] || printf '    sudo %q %s\n' "$here/kmod/sandbox/debian-12.sh" "${earlier[*]}" >&2
 	exit 3
@@ -90,10 +90,10 @@ export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if [ ${#missing[@]} != 0 ]; then
-	echo "setup: installing them with apt-get" >&2
+	echo "setup: installing the packages with apt-get" >&2
 	if ! { apt-get update && "${install[@]}" "${missing[@]}"; } >"$log" 2>&1; then
 		tail -n 5 "$log" >&2
-		echo "setup: apt-get could not install them; its last lines are above" >&2
+		echo "setup: apt-get could not install the packages; its last lines are above" >&2
 		exit 3
 	fi
 fi
@@ -101,6 +101,6 @@ fi
 look
 check_python
 if [ ${#missing[@]} != 0 ] || [ ${#earlier[@]} != 0 ]; then
-	echo "setup: still missing after installing: ${missing[*]} ${earlier[*]}; Longhaul is made for Debian 12 and 13" >&2
+	echo "setup: still missing after installing: ${missing[*]} ${earlier[*]}; Longhaul supports Debian 12 and 13" >&2
 	exit 3
 fi

@@ -110,7 +110,7 @@ def test_room_is_looked_for_where_the_folder_will_be(tmp_path: Path) -> None:
     assert said.returncode == 3
     assert said.stderr == (
         f"setup: a thing takes up to 21 MB in {folder}, and its disk has 20 MB free; "
-        "free some space, or do without, then the same make again\n"
+        "free some space, or do without, then run the same make again\n"
     )
 
 
