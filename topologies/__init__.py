@@ -1,7 +1,7 @@
-"""The one list of topologies an experiment may name: where the Mininet class is, and which parameters it takes.
+"""The list of topologies for experiments: each with its Mininet class and parameters.
 
-The list is readable without Mininet; the class is imported only by whoever builds the graph with it. Numbers are in the units of
-Mininet's own links, so that a parameter goes to `mn --topo` as it goes to the class: Mbit/s, milliseconds, packets.
+The list can be read without Mininet; the class is imported only to build the graph. Numbers have the units of
+Mininet's links, as for `mn --topo`: Mbit/s, milliseconds, packets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COUNT, RATE, TIME, PACKETS = "count", "rate", "time", "packets"
 
 @dataclass(frozen=True, slots=True)
 class TopologyParameter:
-    """A number that a topology takes: a count, Mbit/s, milliseconds or packets; `default` None is said in `about`."""
+    """A parameter of a topology: a count, Mbit/s, milliseconds or packets; `about` explains a `default` of None."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class TopologyParameter:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """`file` and `topo_class` are a Mininet Topo; `grows` is the parameter that follows from the flows where nobody gives it."""
+    """`file` and `topo_class` are a Mininet Topo; `grows` is the parameter that follows from the flows by default."""
 
     name: str
     file: str

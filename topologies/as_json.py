@@ -1,8 +1,8 @@
-"""Builds one Mininet Topo and prints its graph as JSON, for a program that has no Mininet itself.
+"""Builds a Mininet Topo and prints its graph as JSON, for a program without Mininet.
 
     python3 -I as_json.py FILE CLASS < parameters.json
 
-It is run by the system's own Python, where the package mininet is, as a process of its own: a Topo is code. Mininet is not started.
+The system's Python, which has the package mininet, runs it in a separate process, since a Topo is code. Mininet is not started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDS = ("node1", "node2", "port1", "port2", "params1", "params2")
 
 
 def graph_of(topo: Any) -> Data:
-    """Nodes and links in the order in which they were added, options as they were given."""
+    """Nodes and links in the order of their addition, with their options."""
     links = [
         {
             "ends": [link["node1"], link["node2"]],
@@ -44,7 +44,7 @@ def graph_of(topo: Any) -> Data:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it; a class by its name."""
+    """The value for JSON; a class as its name."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -59,14 +59,14 @@ def load_class(file: Path, name: str) -> Any:
     sys.path.insert(0, str(file.parent))
     spec = importlib.util.spec_from_file_location("topology", file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file.name} is no Python file")
+        raise ImportError(f"{file.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return getattr(module, name)
 
 
 def main() -> None:
-    """The graph on standard output; whatever the file itself prints goes to standard error."""
+    """Print the graph to standard output; the file's own output goes to standard error."""
     sys.dont_write_bytecode = True
     answer, sys.stdout = sys.stdout, sys.stderr
     topo = load_class(Path(sys.argv[1]), sys.argv[2])(**json.load(sys.stdin))

@@ -1,10 +1,10 @@
-"""Whether a container does what it is for, as its health check asks: exit code 0, or 1 with a line that says why not.
+"""The health check of containers: exit code 0, or 1 with a line that states the reason.
 
-    health.py service PORT      its record can be reached
-    health.py scheduler PORT    it answers
-    health.py worker PORT       it is connected to a scheduler, which listens on that port
+    health.py service PORT      the service can reach its database
+    health.py scheduler PORT    the scheduler responds
+    health.py worker PORT       the worker is connected to a scheduler on that port
 
-It is started every few seconds, so it takes nothing but what Python brings along.
+It starts every few seconds, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 
 _ANSWER_S = 4
 _PAGES = {"service": "readyz", "scheduler": "health"}
-# As the kernel writes it in /proc/net/tcp.
+# The state in /proc/net/tcp.
 _ESTABLISHED = "01"
 
 
 def problem_of(kind: str, port: int) -> str:
-    """What is wrong with it; nothing where it is well."""
+    """The problem of a container; empty if it is healthy."""
     if kind == "worker":
         return "" if _is_connected_to(port) else f"no connection to a scheduler's port {port}"
     url = f"http://127.0.0.1:{port}/{_PAGES[kind]}"

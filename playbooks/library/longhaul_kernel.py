@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: what a host's kernel can be given: its headers, a compiler, DKMS and what that has already."""
+"""Ansible module: whether modules can be built for a host's kernel: headers, a compiler, DKMS and its versions of longhaul."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from ansible.module_utils.longhaul_host import Record, answer
 
 DOCUMENTATION = r"""
 module: longhaul_kernel
-short_description: Find out which modules a kernel can be given
+short_description: Find out how a kernel can get modules
 description:
   - Changes nothing.
 options: {}
 author: [Longhaul]
 """
 EXAMPLES = r"""
-- name: Find out what this kernel can be given
+- name: Find out how this kernel can get modules
   longhaul_kernel:
 """
 RETURN = r"""
-release: {description: The kernel that runs., type: str, returned: always}
-headers: {description: The kernel whose headers are in its build folder; empty without any., type: str, returned: always}
-tools: {description: Whether a compiler, make and DKMS are there., type: bool, returned: always}
-dkms: {description: What DKMS says of longhaul for this kernel., type: str, returned: always}
-registered: {description: Versions of longhaul that a deployment gave to DKMS., type: list, elements: str, returned: always}
-foreign: {description: Versions that somebody else gave to it., type: list, elements: str, returned: always}
+release: {description: The running kernel., type: str, returned: always}
+headers: {description: The kernel of the headers in its build folder; empty without headers., type: str, returned: always}
+tools: {description: Whether a compiler, make and DKMS are installed., type: bool, returned: always}
+dkms: {description: The status of longhaul in DKMS for this kernel., type: str, returned: always}
+registered: {description: Versions of longhaul that a deployment added to DKMS., type: list, elements: str, returned: always}
+foreign: {description: Versions from elsewhere., type: list, elements: str, returned: always}
 """
 _SOURCES = "/usr/src/longhaul-"
 
 
 def headers_release(release: str) -> str:
-    """Which kernel the headers are of that a module for this one would be compiled with."""
+    """The kernel of the headers with which a module for this kernel would be compiled."""
     build = Path("/lib/modules") / release / "build"
     for file, pattern in (
         ("include/generated/utsrelease.h", r'UTS_RELEASE "([^"]+)"'),
@@ -50,7 +50,7 @@ def headers_release(release: str) -> str:
 
 
 def main() -> None:
-    """What Ansible calls."""
+    """The entry point for Ansible."""
     module = AnsibleModule(argument_spec={}, supports_check_mode=True)
     release = os.uname().release
     status = answer("dkms", "status", "longhaul")

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: load kernel modules, and read back that the kernel has them and that they are those on the disk."""
+"""Ansible module: load kernel modules, and check that the kernel has them and that they are those on the disk."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ansible.module_utils.longhaul_host import Record, Refused, answer, loaded_m
 
 DOCUMENTATION = r"""
 module: longhaul_modules
-short_description: Load kernel modules and read them back
+short_description: Load kernel modules and check them
 description:
-  - A module that is loaded already but is another one than that on the disk is taken out and loaded anew, if nobody uses it.
-  - Nothing lasts over a reboot.
+  - A loaded module that differs from the one on the disk is unloaded and loaded again, if it is not in use.
+  - Nothing persists over a reboot.
 options:
-  names: {description: Modules without their endings., type: list, elements: str, required: true}
-  brought: {description: Whether files of modules have just come., type: bool, default: false}
+  names: {description: Names of modules without the suffix .ko., type: list, elements: str, required: true}
+  brought: {description: Whether module files have just been installed., type: bool, default: false}
 author: [Longhaul]
 """
 EXAMPLES = r"""
@@ -26,20 +26,20 @@ EXAMPLES = r"""
     names: [tcp_apptcp]
 """
 RETURN = r"""
-loaded: {description: What was loaded by this task., type: list, elements: str, returned: always}
+loaded: {description: Modules that this task loaded., type: list, elements: str, returned: always}
 """
 
 _HINTS = {
-    "Key was rejected": "it is not signed with a key that this machine knows: see `Secure Boot` in docs/hosts.md",
-    "Required key not available": "it is not signed with a key that this machine knows: see `Secure Boot` in docs/hosts.md",
-    "Operation not permitted": "loading modules is locked on this machine: see kernel.modules_disabled, or a lock-down by Secure Boot",
-    "Exec format error": "it was built for another kernel: deploy again with the headers of the one that runs",
+    "Key was rejected": "it is not signed with a key that this machine trusts; see `Secure Boot` in docs/hosts.md",
+    "Required key not available": "it is not signed with a key that this machine trusts; see `Secure Boot` in docs/hosts.md",
+    "Operation not permitted": "loading modules is locked on this machine; see kernel.modules_disabled, or the lockdown of Secure Boot",
+    "Exec format error": "it was built for another kernel; deploy again with the headers of the running kernel",
     "not found": "deploy its file first",
 }
 
 
 def _note(name: str) -> bytes:
-    """By which a kernel's build is known; none where kernels are built without."""
+    """The build id of a module; empty for kernels built without ids."""
     try:
         return (Path("/sys/module") / name / "notes" / ".note.gnu.build-id").read_bytes()
     except OSError:
@@ -47,7 +47,7 @@ def _note(name: str) -> bytes:
 
 
 def is_stale(name: str) -> bool:
-    """Whether the kernel has another build of a module than the disk has."""
+    """Whether the kernel's build of a module differs from the one on the disk."""
     file, note = Path(answer("modinfo", "-n", name).strip()), _note(name)
     if not note or file.suffix not in (".ko", ".xz"):
         return False
@@ -60,29 +60,29 @@ def _users(name: str) -> int:
 
 
 def load(name: str) -> None:
-    """Load a module; Refused with what modprobe and the kernel say."""
+    """Load a module; Refused with the messages of modprobe and the kernel."""
     try:
         run("modprobe", name)
     except Refused as error:
         said = str(error)
         why = [line for line in answer("dmesg").splitlines() if f"{name}:" in line][-1:]
-        hint = next((hint for word, hint in _HINTS.items() if word in said), "its kernel's log may say more")
+        hint = next((hint for word, hint in _HINTS.items() if word in said), "see the kernel's log")
         about = f" (the kernel: {why[0].split('] ', 1)[-1]})" if why else ""
         raise Refused(f"loading module {name}: {said}{about}; {hint}") from None
     read_back(name)
 
 
 def read_back(name: str) -> None:
-    """Ask the kernel whether it has a module, and what that is for."""
+    """Check that the kernel has a module and its congestion control."""
     if name not in loaded_modules():
-        raise Refused(f"loading module {name}: modprobe was content, and the kernel does not have it")
+        raise Refused(f"loading module {name}: modprobe succeeded, but the kernel does not have it")
     control = name.removeprefix("tcp_")
     if control != name and control not in (read_sysctl("net.ipv4.tcp_available_congestion_control") or "").split():
-        raise Refused(f"loading module {name}: it is loaded, and the kernel knows no congestion control {control}")
+        raise Refused(f"loading module {name}: it is loaded, but the kernel has no congestion control {control}")
 
 
 def main() -> None:
-    """What Ansible calls."""
+    """The entry point for Ansible."""
     module = AnsibleModule(
         argument_spec={
             "names": {"type": "list", "elements": "str", "required": True},
@@ -103,8 +103,8 @@ def main() -> None:
             if module.check_mode:
                 continue
             if there and _users(name):
-                what = f"{_users(name)} sockets use the one that is loaded"
-                raise Refused(f"loading module {name} anew: {what}; wait until they are closed, and deploy again")
+                what = f"{_users(name)} sockets use the loaded one"
+                raise Refused(f"reloading module {name}: {what}; wait until they are closed, and deploy again")
             record.note("modules", name, there, True)
             if there:
                 run("rmmod", name)

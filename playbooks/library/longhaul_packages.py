@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: install packages with the host's own package manager, and record all that came, so that all of it can go."""
+"""Ansible module: install packages with the host's package manager, and record all new packages, so that they can be removed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ansible.module_utils.longhaul_host import Record, Refused, answer, run
 
 DOCUMENTATION = r"""
 module: longhaul_packages
-short_description: Install packages and record what came with them
+short_description: Install packages and record them with their dependencies
 description:
-  - Knows apt and dnf. What was not there before is recorded with everything that came with it.
-  - Absent takes away what the record names, but for what something else needs by now.
+  - Supports apt and dnf. Records newly installed packages with their dependencies.
+  - Absent removes the recorded packages, except those that other packages need by now.
 options:
   names: {description: Packages to install., type: list, elements: str, default: []}
-  apt: {description: More where the host has apt., type: list, elements: str, default: []}
-  dnf: {description: More where the host has dnf., type: list, elements: str, default: []}
-  state: {description: Whether they come or go., type: str, choices: [present, absent], default: present}
+  apt: {description: More packages for hosts with apt., type: list, elements: str, default: []}
+  dnf: {description: More packages for hosts with dnf., type: list, elements: str, default: []}
+  state: {description: Whether to install or remove them., type: str, choices: [present, absent], default: present}
 author: [Longhaul]
 """
 EXAMPLES = r"""
@@ -27,13 +27,13 @@ EXAMPLES = r"""
     names: [dkms]
 """
 RETURN = r"""
-packages: {description: What came or went., type: list, elements: str, returned: always}
-kept: {description: What something else needs by now., type: list, elements: str, returned: always}
+packages: {description: Packages that were installed or removed., type: list, elements: str, returned: always}
+kept: {description: Packages that other packages need by now., type: list, elements: str, returned: always}
 """
 
 
 def installed() -> set[str]:
-    """All that is installed: names for apt, names with versions for dnf, under which there may be several of one name."""
+    """Installed packages: names for apt, names with versions for dnf, which may have several versions of a name."""
     if shutil.which("dpkg-query"):
         listed = answer("dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\\n")
         return {words[1] for words in map(str.split, listed.splitlines()) if words[0] == "ii"}
@@ -41,18 +41,18 @@ def installed() -> set[str]:
 
 
 def missing(names: list[str]) -> list[str]:
-    """Those of these that are not installed."""
+    """Those that are not installed."""
     there = installed() if shutil.which("dpkg-query") else {name for name in names if answer("rpm", "-q", name)}
     return sorted(set(names) - there)
 
 
 def install(wanted: list[str], record: Record) -> list[str]:
-    """Install packages; the names of all that came."""
+    """Install packages; the names of all new packages."""
     before = installed()
     for name in wanted:
         record.note("packages", name, None, "installed", lasting=True)
     if shutil.which("apt-get"):
-        # Of many sources one may be away; whether the packages can be had is known below.
+        # One of several sources may be unreachable; missing packages are found below.
         answer("apt-get", "update", "-q")
         quietly = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y")
         run(*quietly, "install", "--no-install-recommends", *wanted)
@@ -64,16 +64,16 @@ def install(wanted: list[str], record: Record) -> list[str]:
     for name in came:
         record.note("packages", name, None, "installed", lasting=True)
     if still := missing(wanted):
-        raise Refused(f"installing {', '.join(still)}: the package manager was content, and they are not there")
+        raise Refused(f"installing {', '.join(still)}: the package manager succeeded, but they are not installed")
     return came
 
 
 def remove(record: Record) -> tuple[list[str], list[str]]:
-    """Take away what the record names; what went, and what something else needs."""
+    """Remove the recorded packages; returns those removed and those that other packages need."""
     ours = sorted(set(record.changed("packages")) & installed())
     if not ours:
         return [], []
-    # dpkg and rpm refuse where something else needs one of them, where apt and dnf would take that something away too.
+    # dpkg and rpm refuse to remove a package that others need; apt and dnf would remove those too.
     words = ["dpkg", "--purge"] if shutil.which("dpkg") else ["rpm", "-e"]
     try:
         run(*words, *ours)
@@ -85,7 +85,7 @@ def remove(record: Record) -> tuple[list[str], list[str]]:
 
 
 def main() -> None:
-    """What Ansible calls."""
+    """The entry point for Ansible."""
     module = AnsibleModule(
         argument_spec={
             "names": {"type": "list", "elements": "str", "default": []},

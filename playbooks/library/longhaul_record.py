@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: begin the record of what a host was like, note there what is about to be put on it, and make the folders for it."""
+"""Ansible module: record the state of a host and the files that a deployment adds, and make the folders for them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ansible.module_utils.longhaul_host import BEFORE, Record, Refused
 
 DOCUMENTATION = r"""
 module: longhaul_record
-short_description: Record what a host was like before anything is changed
+short_description: Record the state of a host before changing it
 description:
   - Writes /var/lib/longhaul/before.json with a snapshot of the host, once.
-  - Notes files and folders that are about to be put there, so that longhaul_restore takes away these and no others.
-  - A file that is there already and that is not Longhaul's own is never overwritten.
+  - Records the files and folders to be added, so that longhaul_restore removes exactly these.
+  - An existing file that is not Longhaul's is never overwritten.
 options:
-  files: {description: Files that are about to be written., type: list, elements: path, default: []}
-  made: {description: Files that a program may make on the way; they go if they are not there yet., type: list, elements: path, default: []}
-  folders: {description: Folders to make where they are missing, upper ones first; they go when they are empty., type: list, elements: path, default: []}
+  files: {description: Files to be written., type: list, elements: path, default: []}
+  made: {description: Files that a program may write; those that do not exist yet are removed later., type: list, elements: path, default: []}
+  folders: {description: Folders to make if missing, upper ones first; they are removed when empty., type: list, elements: path, default: []}
 author: [Longhaul]
 """
 EXAMPLES = r"""
-- name: Record what the host was like
+- name: Record the state of the host
   longhaul_record:
     files: [/etc/longhaul/limits.json]
 """
 RETURN = r"""
-file: {description: Where the record is., type: str, returned: always}
+file: {description: The path of the record., type: str, returned: always}
 made: {description: Folders that were missing., type: list, elements: str, returned: always}
 """
 
@@ -38,7 +38,7 @@ def _missing(paths: list[str], known: Container[str]) -> list[str]:
 
 
 def main() -> None:
-    """What Ansible calls."""
+    """The entry point for Ansible."""
     module = AnsibleModule(
         argument_spec={
             "files": {"type": "list", "elements": "path", "default": []},
@@ -51,7 +51,7 @@ def main() -> None:
     ours = [file for file in module.params["files"] if file not in record.changed("files")]
     for file in ours:
         if Path(file).exists():
-            module.fail_json(msg=f"{file} is there already, and no deployment put it there; move it away")
+            module.fail_json(msg=f"{file} already exists and is not from a deployment; move it away")
     new = {
         "files": ours + _missing(module.params["made"], record.changed("files")),
         "folders": _missing(module.params["folders"], record.changed("folders")),
@@ -68,7 +68,7 @@ def main() -> None:
             for folder in module.params["folders"]:
                 Path(folder).mkdir(mode=0o755, exist_ok=True)
         except (OSError, Refused) as error:
-            module.fail_json(msg=f"recording what this host was like in {BEFORE}: {error}")
+            module.fail_json(msg=f"recording the state of this host in {BEFORE}: {error}")
     module.exit_json(changed=changed, file=str(BEFORE), made=absent)
 
 

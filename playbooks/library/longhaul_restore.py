@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: put a host back as its record says it was found. Packages are longhaul_packages' own."""
+"""Ansible module: restore a host to its recorded state. longhaul_packages restores packages."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from ansible.module_utils.longhaul_host import (
 
 DOCUMENTATION = r"""
 module: longhaul_restore
-short_description: Put a host back as it was found
+short_description: Restore a host to its original state
 description:
-  - Sets kernel settings back that still are as Longhaul set them; what somebody changed since stays, and is told.
-  - Takes Longhaul's modules out of the kernel and off the disk, and its files.
+  - Restores kernel settings that still are as Longhaul set them; later changes stay and are reported.
+  - Unloads and removes Longhaul's modules, and removes its files.
 options:
   parts:
-    description: Which part; the record goes last.
+    description: The part to restore; the record comes last.
     type: str
     choices: [settings, files, record]
     required: true
 author: [Longhaul]
 """
 EXAMPLES = r"""
-- name: Put the kernel's settings back
+- name: Restore the kernel's settings
   longhaul_restore:
     parts: settings
 """
 RETURN = r"""
-done: {description: What was put back., type: list, elements: str, returned: always}
-kept: {description: What somebody else changed since., type: list, elements: str, returned: always}
+done: {description: What was restored., type: list, elements: str, returned: always}
+kept: {description: Later changes from elsewhere, which stay., type: list, elements: str, returned: always}
 """
 
 
 class Restoring:
-    """One part of the way back; in check mode only told."""
+    """Restores one part; in check mode only reports."""
 
     def __init__(self, record: Record, *, check: bool) -> None:
         self._record = record
@@ -63,7 +63,7 @@ class Restoring:
         for device, entry in self._of_this_boot("qdiscs"):
             found = read_qdiscs(device)
             kinds = " and ".join(sorted({one["kind"] for one in found} - {"mq"}))
-            # As it was found it is all of it, handles and all; as Longhaul set it, it is a kind.
+            # The original queues are compared in full, with handles; Longhaul's only by kind.
             now = found if found == entry["found"] else kinds
             if self._is_ours(f"queue of {device}", now, entry) and self._goes(f"queue of {device}"):
                 run("tc", "qdisc", "delete", "dev", device, "root")
@@ -103,7 +103,7 @@ class Restoring:
             folder.rmdir()
 
     def _of_this_boot(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        # The last that was changed comes first; what an earlier boot had is gone with it.
+        # The latest change first; changes of an earlier boot are gone.
         entries = list(self._record.changed(kind).items())[::-1]
         return [(name, entry) for name, entry in entries if entry["boot"] == boot_id()]
 
@@ -122,11 +122,11 @@ class Restoring:
 
 def _read_back(what: str, wanted: Any, found: Any) -> None:
     if found != wanted:
-        raise Refused(f"putting back {what}: it was {wanted}, and the kernel now has {found}; set it by hand")
+        raise Refused(f"restoring {what}: it was {wanted}, but the kernel now has {found}; set it by hand")
 
 
 def main() -> None:
-    """What Ansible calls."""
+    """The entry point for Ansible."""
     module = AnsibleModule(
         argument_spec={"parts": {"type": "str", "choices": ["settings", "files", "record"], "required": True}},
         supports_check_mode=True,

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: give a host's kernel settings for long fast paths, with old values recorded, and read each back."""
+"""Ansible module: set a host's kernel up for long fast paths, record old values, and check each new one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ansible.module_utils.longhaul_host import (
 
 DOCUMENTATION = r"""
 module: longhaul_settings
-short_description: Set sysctls, the queue of a network card and its offloads, and read them back
+short_description: Set sysctls, the queue of a network card and its offloads, and check them
 description:
-  - Old values go to /var/lib/longhaul/before.json before anything is set. Nothing lasts over a reboot.
-  - A queue that somebody configured is left alone, which is an error.
+  - Old values are recorded in /var/lib/longhaul/before.json before anything is set. Nothing persists over a reboot.
+  - A queue configured by the host's administrator is left alone, which is an error.
 options:
   sysctls: {description: Name and value., type: dict, default: {}}
   interface: {description: The network card of test traffic., type: str, default: ""}
-  qdisc: {description: Its queue; nothing leaves it as it is., type: str, choices: ["", fq, fq_codel, pfifo_fast], default: ""}
-  offloads: {description: Features as ethtool -k names them; on or off., type: dict, default: {}}
+  qdisc: {description: The card's queue; an empty text leaves it as it is., type: str, choices: ["", fq, fq_codel, pfifo_fast], default: ""}
+  offloads: {description: Features named as in ethtool -k, on or off., type: dict, default: {}}
 author: [Longhaul]
 """
 EXAMPLES = r"""
@@ -38,12 +38,12 @@ EXAMPLES = r"""
     qdisc: fq
 """
 RETURN = r"""
-settings: {description: What was changed and from what., type: list, elements: str, returned: always}
+settings: {description: The changed settings with their old values., type: list, elements: str, returned: always}
 """
 
 
 class Settings:
-    """What differs from what is wanted, and the way there."""
+    """Compares settings with the wanted values and changes them."""
 
     def __init__(self, record: Record, *, check: bool) -> None:
         self._record = record
@@ -69,12 +69,12 @@ class Settings:
             return
         if any(one["handle"] != "0:" for one in root):
             have = " and ".join(one["kind"] for one in root)
-            what = f"setting the queue of {device} to {kind}: somebody configured {have} there, which stays"
-            raise Refused(f"{what}; set tuning_qdisc to an empty text for this host, or take that queue away")
+            what = f"setting the queue of {device} to {kind}: {have} is configured there and stays"
+            raise Refused(f"{what}; set tuning_qdisc to an empty text for this host, or remove that queue")
         if not self._begin("qdiscs", device, found, kind):
             return
         if any(one["kind"] == "mq" for one in root):
-            # A queue for each of the card's own: one for all would be a lock for all processors.
+            # One queue for each hardware queue; a single one would be a lock for all processors.
             run("tc", "qdisc", "replace", "dev", device, "root", "handle", "7e0:", "mq")
             for part in [one for one in read_qdiscs(device) if one.get("parent", "").startswith("7e0:")]:
                 run("tc", "qdisc", "replace", "dev", device, "parent", part["parent"], kind)
@@ -87,7 +87,7 @@ class Settings:
         found = read_offloads(device)
         if unknown := sorted(set(wanted) - set(found)):
             raise Refused(
-                f"setting offloads of {device}: {', '.join(unknown)} are none of its; see `ethtool -k {device}`"
+                f"setting offloads of {device}: {', '.join(unknown)} are not among its features; see `ethtool -k {device}`"
             )
         different = {name: value for name, value in wanted.items() if found[name] != value}
         if not different or not self._begin("offloads", device, found, different):
@@ -99,7 +99,7 @@ class Settings:
             self._read_back(f"{name} of {device}", value, now.get(name))
 
     def _begin(self, kind: str, name: str, found: Any, now: Any) -> bool:
-        """Whether to go on with a change, which is then recorded."""
+        """Whether to make a change, which is then recorded."""
         self.done.append(f"{name}: {now}")
         if not self._check:
             self._record.note(kind, name, found, now)
@@ -108,17 +108,17 @@ class Settings:
     def _read_back(self, what: str, wanted: str, found: str | None) -> None:
         if found != wanted:
             raise Refused(
-                f"setting {what} to {wanted}: the kernel took it for {found}; leave it out, or give what it can"
+                f"setting {what} to {wanted}: the kernel set {found} instead; leave it out, or give a supported value"
             )
 
 
 def _word(value: Any) -> str:
-    # YAML reads on and off as truths.
+    # YAML reads on and off as booleans.
     return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
 def main() -> None:
-    """What Ansible calls."""
+    """The entry point for Ansible."""
     module = AnsibleModule(
         argument_spec={
             "sysctls": {"type": "dict", "default": {}},
@@ -134,7 +134,7 @@ def main() -> None:
         for name, value in asked["sysctls"].items():
             settings.sysctl(name, str(value))
         if (asked["qdisc"] or asked["offloads"]) and not (Path("/sys/class/net") / device).exists():
-            raise Refused(f"tuning the card of test traffic: this host has no {device or 'interface that is named'}")
+            raise Refused(f"tuning the card of test traffic: this host has no {device or 'interface of that name'}")
         if asked["qdisc"]:
             settings.qdisc(device, asked["qdisc"])
         if asked["offloads"]:

@@ -1,8 +1,8 @@
-"""What a host is like, and the record of what it was like before Longhaul changed anything. Standard library alone: it travels to hosts.
+"""The state of a host, and the record of its state before Longhaul changed anything. Standard library only, since it is copied to hosts.
 
 /var/lib/longhaul/before.json     written before the first change, added to before each further one, read by restore.yml
 
-python3 longhaul_host.py          prints how this host looks now, as JSON; before and after, it is to be the same
+python3 longhaul_host.py          prints the state of this host as JSON; before a deployment and after a restore it is the same
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any
 BEFORE = Path("/var/lib/longhaul/before.json")
 FORMAT = 1
 
-# Where Longhaul puts files, and where whoever configures a host does.
+# Folders of Longhaul's files, and of the host's configuration.
 _FOLDERS = (
     "/etc/longhaul", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/modprobe.d", "/etc/systemd/system", "/etc/sudoers.d",
     "/usr/local/bin", "/usr/local/sbin", "/usr/local/etc", "/usr/local/libexec",
     "/var/lib/longhaul", "/run/longhaul",
 )  # fmt: skip
 _SYSCTLS = ("net/core", "net/ipv4")
-# They say something new each time they are read, or are counts.
+# They change at every read, or are counters.
 _FICKLE = {"net.ipv4.tcp_fastopen_key"}
 
 
 class Refused(Exception):
-    """A host did not take what it was given; one sentence."""
+    """A host rejected a change; one sentence."""
 
 
 def run(*words: str) -> str:
-    """What a program says on its standard output; Refused in its own words where it does not end well."""
+    """The standard output of a program; Refused with its message if it fails."""
     try:
         done = subprocess.run(list(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -46,7 +46,7 @@ def run(*words: str) -> str:
 
 
 def answer(*words: str) -> str:
-    """The same where silence is an answer."""
+    """The same, with empty output if the program fails."""
     try:
         return run(*words)
     except Refused:
@@ -54,12 +54,12 @@ def answer(*words: str) -> str:
 
 
 def sysctl_file(name: str) -> Path:
-    """Where a kernel has a setting."""
+    """The file of a kernel setting."""
     return Path("/proc/sys") / name.replace(".", "/")
 
 
 def read_sysctl(name: str) -> str | None:
-    """Its value with single blanks; None where this kernel has none of that name."""
+    """Its value with single spaces; None if this kernel does not have it."""
     try:
         return " ".join(sysctl_file(name).read_text().split())
     except OSError:
@@ -67,28 +67,28 @@ def read_sysctl(name: str) -> str | None:
 
 
 def read_offloads(device: str) -> dict[str, str]:
-    """Feature -> on or off, as `ethtool -k` has them; without ethtool none are known."""
+    """Feature -> on or off, from `ethtool -k`; empty without ethtool."""
     return dict(re.findall(r"^\s*([a-z0-9-]+): (on|off)", answer("ethtool", "-k", device), re.MULTILINE))
 
 
 def read_qdiscs(device: str = "") -> list[dict[str, Any]]:
-    """As `tc -j` has them, without what counts; the kernel's own have the handle 0."""
+    """The queues from `tc -j` without counters; the kernel's defaults have the handle 0."""
     listed = answer("tc", "-j", "qdisc", "show", *(("dev", device) if device else ()))
     return [{key: one[key] for key in sorted(one) if key != "refcnt"} for one in json.loads(listed or "[]")]
 
 
 def loaded_modules() -> list[str]:
-    """The names of the modules that the kernel has."""
+    """The names of the loaded modules."""
     return sorted(line.split()[0] for line in Path("/proc/modules").read_text().splitlines())
 
 
 def boot_id() -> str:
-    """What tells this boot from others."""
+    """The id of this boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def snapshot() -> dict[str, Any]:
-    """How this host looks: all that a deployment could leave behind."""
+    """The state of this host: everything that a deployment could leave behind."""
     devices = sorted(path.name for path in Path("/sys/class/net").iterdir())
     release = os.uname().release
     return {
@@ -152,7 +152,7 @@ def _listening() -> list[str]:
 
 
 def _programs() -> list[str]:
-    """Processes of Longhaul's own program, each by its words."""
+    """Processes of Longhaul's program, as command lines."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -164,7 +164,7 @@ def _programs() -> list[str]:
 
 
 class Record:
-    """before.json. What is noted is on the disk before the change that it speaks of is made."""
+    """before.json. An entry is on the disk before its change is made."""
 
     def __init__(self, file: Path = BEFORE) -> None:
         self.file = file
@@ -176,27 +176,25 @@ class Record:
         return bool(self.data)
 
     def begin(self) -> None:
-        """Write down the host as it is, for the first time."""
+        """Record the state of the host for the first time."""
         self.data = {"format": FORMAT, "boot": boot_id(), "found": snapshot(), "changed": {}}
         self._save()
 
     def changed(self, kind: str) -> dict[str, Any]:
-        """What of this kind was changed: name -> what was found, and what is there in its place."""
+        """The changes of a kind: name -> the original and the new value."""
         found: dict[str, Any] = self.data.get("changed", {}).get(kind, {})
         return found
 
     def note(self, kind: str, name: str, found: Any, now: Any, *, lasting: bool = False) -> None:
-        """What is about to be changed. What was found first stays; but what does not last over a boot is found anew after one."""
+        """Record a change before it is made. The first original value stays, unless it is not `lasting` and the host has rebooted."""
         if not self.exists:
-            raise Refused(
-                f"{self.file} is missing, so nothing may be changed: the role `record` comes before the others"
-            )
+            raise Refused(f"{self.file} is missing, so nothing may be changed; run the role `record` before the others")
         of_kind = self.data["changed"].setdefault(kind, {})
         entry = of_kind.get(name)
         if entry is None or (entry["boot"] != boot_id() and not lasting):
             of_kind[name] = {"found": found, "now": now, "boot": boot_id()}
         else:
-            # Of several things by name, what this change leaves as it is was changed before.
+            # Among several named items, those that this change leaves alone were changed before.
             entry["now"] = entry["now"] | now if isinstance(now, dict) else now
         self._save()
 
@@ -207,7 +205,7 @@ class Record:
             file.flush()
             os.fsync(file.fileno())
         self.new.replace(self.file)
-        # The new name too is to outlive a power cut.
+        # The new name too must survive a power cut.
         folder = os.open(self.file.parent, os.O_RDONLY | os.O_DIRECTORY)
         os.fsync(folder)
         os.close(folder)

@@ -76,8 +76,8 @@ def test_what_somebody_else_put_there_stays(bench: Bench) -> None:
         bench.lab.run("alpha", "rm -r /etc/longhaul")
         bench.lab.run("beta", "tc qdisc delete dev vec1 root")
     assert said.code == 4
-    _says(said, "alpha", "/etc/longhaul/limits.json is there already, and no deployment put it there; move it away")
-    _says(said, "beta", "setting the queue of vec1 to fq: somebody configured pfifo there, which stays")
+    _says(said, "alpha", "/etc/longhaul/limits.json already exists and is not from a deployment; move it away")
+    _says(said, "beta", "setting the queue of vec1 to fq: pfifo is configured there and stays")
 
 
 def test_a_host_that_the_policy_does_not_name_is_not_touched(bench: Bench, tmp_path: Path) -> None:
