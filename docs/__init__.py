@@ -1,1 +1,1 @@
-"""What is written about the project by the project itself: pages from its code, and what it is made of."""
+"""Generators of reference pages and of the bill of materials."""

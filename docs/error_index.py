@@ -1,4 +1,4 @@
-"""The index of errors: every kind with its exit code and status, every death of a guest, and sentences that were really said."""
+"""The index of errors: every kind with its exit code and status, every death of a guest, and real error messages."""
 
 from __future__ import annotations
 
@@ -23,41 +23,38 @@ Table = Callable[[Sequence[str], Sequence[Sequence[object]]], Iterator[str]]
 def error_index(table: Table) -> Iterator[str]:
     """The page."""
     yield "# Errors\n"
-    yield "Every error is one sentence: what was attempted, on which thing, what happened, what to do. The command line prints it to standard error and ends with"
-    yield "the exit code; with `--json` it is `error` of the document. The service answers with a problem document (RFC 9457) of that status, whose `type` is `/problems/` and the kind.\n"
+    yield "Every error is one sentence: what was attempted, on what, what happened, what to do. The command line prints it to standard error and ends with"
+    yield "the exit code; with `--json` it is the field `error` of the document. The service responds with a problem document (RFC 9457) of that status, whose `type` is `/problems/` plus the kind.\n"
     rows = [
         (f"`{one.kind()}`", (one.__doc__ or "").strip().splitlines()[0], one.exit_code, one.http_status)
         for one in error_tree()
         if one is not LonghaulError
     ]
     yield from table(("kind", "what it means", "exit code", "status"), rows)
-    yield "\nExit code 1 is no error: something expected, claimed or gated was measured, and does not hold ([the command line](command-line.md)).\n"
-    yield "## As they are said\n"
+    yield "\nExit code 1 is not an error: a measured expectation, claim or gate failed ([the command line](command-line.md)).\n"
+    yield "## Examples\n"
     yield "```text"
-    for error in _said():
+    for error in _examples():
         yield f"longhaul: {error}".replace(f"{_REPOSITORY}/", "")
     yield "```\n"
     yield "## When a guest dies\n"
-    yield "A run whose guest ended before its work failed (`guest-died`, exit code 4), and its log stays in `LONGHAUL_HOME/logs`. The cause is found in the end of the log:\n"
+    yield "A run whose guest ends before its work fails (`guest-died`, exit code 4), and its log is kept in `LONGHAUL_HOME/logs`. The end of the log shows the cause:\n"
     deaths = [
         (f"`{cause}`", f"{hint}{'; it says nothing about the experiment' if cause in RETRYABLE else ''}")
         for cause, _, hint in CAUSES
     ]
     deaths += [
-        (
-            "`killed`",
-            "another program, or the kernel for lack of memory, ended it: run it again if that was not intended",
-        ),
-        ("`cancelled`", "it was asked to end"),
+        ("`killed`", "a user, or the kernel because of low memory, ended it: run it again if that was not intended"),
+        ("`cancelled`", "it was cancelled"),
         ("`endless_log`", "let its modules print less: a log has at most 64 MB"),
-        ("`no_status`", "none of these: its last line is in the sentence; please report the experiment and its log"),
+        ("`no_status`", "none of these: its last line is in the message; please report the experiment and its log"),
     ]
     yield from table(("cause", "what to do"), deaths)
-    yield "\nWhat a machine lacks is said before anything is tried: `longhaul doctor`."
+    yield "\n`longhaul doctor` lists what a machine lacks before anything is tried."
 
 
-def _said() -> Iterator[LonghaulError]:
-    """Raised by what raises them."""
+def _examples() -> Iterator[LonghaulError]:
+    """Errors raised by the code that raises them."""
     with tempfile.TemporaryDirectory() as folder:
         empty = replace(load_settings(), home=Path(folder), cache=Path("cache"), database="", agent=Path("agent"))
         run = compile_plan(load_experiment("quick")).runs[0]

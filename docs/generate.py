@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that list things, from the code that knows them: `make docs`. A test holds the two equal."""
+"""Generates the reference pages of docs/ from the code: `make docs`. A test checks that they are current."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DOCS = Path(__file__).parent
 
 
 def _part(field: FieldInfo) -> type[model.Part] | None:
-    """The part of the format that a field holds, where it holds one."""
+    """The part of the format in a field, if any."""
     found = (one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, model.Part))
     return next(found, None)
 
@@ -59,12 +59,15 @@ EXIT_CODES = (
     (0, "done, and every expectation is met"),
     (
         1,
-        "an expectation is missed, a compared measure that gates is worse, a rerun or a published claim that gates differs, a claim breaks, or tuning is not confirmed",
+        "an expectation is missed, a gated measure is worse, a rerun or a gating published claim differs, a claim breaks, or tuning is not confirmed",
     ),
-    (2, "bad input: one line a mistake, with the field's name"),
-    (3, "a backend lacks something or a service does not answer: the message says what, and what to do about it"),
+    (2, "bad input: one line for each mistake, with the field's name"),
+    (
+        3,
+        "a backend lacks something or a service does not respond: the message states what is missing and how to fix it",
+    ),
     (4, "a run failed"),
-    (130, "cancelled by Ctrl-C, on a service too; what was finished is kept"),
+    (130, "cancelled by Ctrl-C, on a service too; finished runs are kept"),
 )
 
 
@@ -121,7 +124,7 @@ def _front_page() -> str:
 
 
 def _reference() -> dict[str, Any]:
-    """What the service says of itself; made of its code alone, so any home will do."""
+    """The OpenAPI document of the service, which does not depend on the home."""
     with tempfile.TemporaryDirectory() as home:
         return create_app(replace(settings.load_settings(), home=Path(home), database="")).openapi()
 
@@ -141,10 +144,10 @@ def _grafana() -> Iterator[str]:
 
 def _metrics() -> Iterator[str]:
     yield "# Metrics\n"
-    yield "Every name that Prometheus gets from Longhaul. How they get there: [live.md](live.md); rules and alerts on them are in `dashboards/rules`.\n"
+    yield "Every metric that Longhaul sends to Prometheus. [live.md](live.md) explains how; rules and alerts on them are in `dashboards/rules`.\n"
     for title, table in (
-        ("Of a run, by remote write, each sample with its own time", RUN_METRICS),
-        ("Of the service, from its /metrics", SERVICE_METRICS),
+        ("Metrics of runs, by remote write, each sample with its own time", RUN_METRICS),
+        ("Metrics of the service, from its /metrics", SERVICE_METRICS),
     ):
         yield f"## {title}\n"
         rows = [
@@ -231,9 +234,9 @@ def _command_line() -> Iterator[str]:
     yield from _table(("code", "meaning"), EXIT_CODES)
     yield "\nResults go to standard output, everything else to standard error; with `--json` standard output is one document.\n"
     yield "## Completion and the manual\n"
-    yield "Tab completes verbs and options, in bash as here, in zsh and fish with their names; `longhaul --install-completion` does it for every shell to come:\n"
+    yield "Tab completes verbs and options, in bash with the command below, in zsh and fish with their names in it; `longhaul --install-completion` installs it for all later shells:\n"
     yield '    eval "$(_LONGHAUL_COMPLETE=source_bash longhaul)"\n'
-    yield "`man docs/longhaul.1` shows this page in a terminal; where manual pages are kept, as in `/usr/local/share/man/man1`, `man longhaul` finds it.\n"
+    yield "`man docs/longhaul.1` shows this page in a terminal; copied to a folder of manual pages, such as `/usr/local/share/man/man1`, it is `man longhaul`.\n"
     yield "## Settings\n"
     yield "Environment variables, read once at the start:\n"
     yield "```"
@@ -247,7 +250,7 @@ def _manual() -> Iterator[str]:
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Every verb, with the words that call it; typer brings its own kind of command."""
+    """Every verb with its full name; typer has its own class of commands."""
     if isinstance(command, TyperGroup):
         for verb in command.commands:
             yield from _commands(command.commands[verb], f"{name} {verb}")
@@ -256,8 +259,8 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _catalogues() -> Iterator[str]:
-    yield "# What an experiment may name\n"
-    yield "## Experiments that come with the project\n"
+    yield "# Names for experiments\n"
+    yield "## Shipped experiments\n"
     yield from _rows(CATALOGUES["experiments"]())
     yield "\n## Topologies\n"
     yield from _rows([{name: row[name] for name in ("topology", "about")} for row in CATALOGUES["topologies"]()])
@@ -279,7 +282,7 @@ def _catalogues() -> Iterator[str]:
     ]
     yield from _table(("preset", "fields", "what runs"), presets)
     yield "\n## Defaults of older kernels\n"
-    yield "`cc_era` at the top of an experiment. What a flow or its preset says wins.\n"
+    yield "`cc_era` at the top of an experiment. A flow or its preset overrides it.\n"
     yield from _table(
         ("cc_era", "fields", "about"), [(f'`"{name}"`', _fields(era.fields), era.about) for name, era in ERAS.items()]
     )
@@ -298,7 +301,7 @@ def _catalogues() -> Iterator[str]:
     ]
     yield from _table(("measure", "key", "of", "in", "formula"), measures)
     yield "\n## Series\n"
-    yield "What can be drawn of a kept run over time ([results.md](results.md)). A series that a trace does not have, as the window of UDP, is empty.\n"
+    yield "The series of a kept run over time ([results.md](results.md)). A series that a trace does not have, such as the window of UDP, is empty.\n"
     yield from _rows(CATALOGUES["series"]())
 
 
@@ -324,7 +327,7 @@ def _drawn(name: str) -> Graph:
 
 
 def _fields(fields: Mapping[str, Any]) -> str:
-    """Fields as one writes them in YAML, on one line."""
+    """Fields in YAML, on one line."""
     return ", ".join(f"`{name}: {_flow_style(value)}`" for name, value in fields.items())
 
 

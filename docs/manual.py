@@ -10,7 +10,7 @@ from typing import Any
 def manual_page(
     version: str, commands: Sequence[tuple[str, Any]], exit_codes: Sequence[tuple[int, str]], settings: str
 ) -> Iterator[str]:
-    """Its lines, for groff's man macros."""
+    """The lines of the page, for groff's man macros."""
     yield f'.TH LONGHAUL 1 "" "Longhaul {version}" "User Commands"'
     yield ".SH NAME"
     yield "longhaul \\- a congestion-control laboratory: real Linux TCP over long fast paths, in virtual time"
@@ -22,7 +22,7 @@ def manual_page(
     yield "Runs experiments, which describe a path and flows, on real Linux TCP with real congestion-control modules, in a guest kernel with a clock of its own,"
     yield "in Mininet or on physical hosts. It needs neither root nor KVM."
     yield ".B longhaul doctor"
-    yield "says what a machine lacks."
+    yield "lists what a machine lacks."
     yield ".SH COMMANDS"
     for name, command in commands:
         context = command.context_class(command, info_name=name)
@@ -45,9 +45,9 @@ def manual_page(
     yield ".fi"
     yield ".SH EXAMPLES"
     for words, meaning in (
-        ("longhaul run quick", "the smallest experiment that comes with it"),
+        ("longhaul run quick", "the smallest shipped experiment"),
         ("longhaul plan FILE.yaml", "every number that a file resolves to"),
-        ("longhaul new-module mine", "a congestion control to begin with, and its test"),
+        ("longhaul new-module mine", "a template of a congestion control, and its test"),
     ):
         yield ".TP"
         yield f".B {_plain(words)}"
@@ -55,7 +55,7 @@ def manual_page(
 
 
 def _plain(text: str) -> str:
-    """Text that groff takes for nothing else."""
+    """Text escaped for groff."""
     escaped = (
         re.sub(r"\s+\Z", "", text).replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     )

@@ -1,4 +1,4 @@
-"""docs/api.md: the reference for readers, made of the OpenAPI document."""
+"""docs/api.md: the reference, generated from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ Json = dict[str, Any]
 
 _INTRODUCTION = """# The REST API
 
-Made of [openapi.json](openapi.json), which the service serves at `/api/v1/openapi.json`; [service.md](service.md) says how it is run.
-Every example below is executed against the service by a test. A field, parameter or operation that is here stays here: what
-would take one away or narrow it is refused by a test (`tests/contract/test_openapi.py`) unless it comes under another major path.
+Generated from [openapi.json](openapi.json), which the service serves at `/api/v1/openapi.json`; [service.md](service.md) explains how to run it.
+A test executes every example below against the service. Fields, parameters and operations are stable: another test
+(`tests/contract/test_openapi.py`) refuses to remove or narrow one, except under another major path.
 
-- **Who asks.** `Authorization: Bearer TOKEN`, or the cookie of `POST /api/v1/session` and, where something changes, its CSRF token
+- **Authentication.** `Authorization: Bearer TOKEN`, or the cookie of `POST /api/v1/session` and, for changes, its CSRF token
   as `X-CSRF-Token`. Each operation names the scope that it needs; `admin` includes `gate`, `gate` includes `run`, `run` includes `read`.
-- **Bodies** are JSON in the narrow sense: UTF-8, no NaN, no name twice, at most 40 levels, no control characters; at most 1 MiB. Where an
-  experiment is taken, its file may be sent as it is, as `application/yaml` of at most 256 KiB.
-- **Answers.** HEAD is answered wherever GET is. An `Accept` that no form of the answer meets is 406. What will not change any more has an
-  `ETag`; `If-None-Match` is answered with 304. Answers are compressed where that is accepted (zstd, br, gzip).
+- **Bodies** are strict JSON: UTF-8, no NaN, no duplicate names, at most 40 levels, no control characters; at most 1 MiB. Where an
+  experiment is expected, its file can be sent as `application/yaml` of at most 256 KiB.
+- **Responses.** HEAD works wherever GET does. An `Accept` without an available media type gives 406. Content that no longer changes has an
+  `ETag`; a matching `If-None-Match` gives 304. Responses are compressed if the client accepts it (zstd, br, gzip).
 - **Problems** are RFC 9457 documents (`application/problem+json`) with `title`, `detail`, `attempting`, `subject`, `hint`, `request_id`, and `problems`,
-  a line each, where a body was not understood. 429 and a 503 that passes carry `Retry-After`.
-- **Lists** come in pages: `next` of one is the `cursor` of the one after it.
+  a line for each mistake, if a body is not valid. 429 and a temporary 503 have `Retry-After`.
+- **Lists** have pages: the `next` of a page is the `cursor` of the following one.
 """
 
 

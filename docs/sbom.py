@@ -1,4 +1,4 @@
-"""`make sbom`: what the program and its images are made of, as CycloneDX 1.6, from the files that pin it or name it.
+"""`make sbom`: the bill of materials of the program and its images, as CycloneDX 1.6, from the files that pin or name the parts.
 
     requirements*.lock       --> Python's packages: required; optional for `hosts`; excluded where only who works on it has them
     package-lock.json        --> npm's: in the page, or excluded where they only build or test it; with the hash of each
@@ -30,7 +30,7 @@ _DPKG = Path("/var/lib/dpkg/status")
 
 @dataclass(slots=True)
 class Part:
-    """One thing that somebody else made; `needs` are the references of others."""
+    """One third-party part; `needs` are references to other parts."""
 
     reference: str
     name: str
@@ -85,7 +85,7 @@ def python(itself: Part) -> list[Part]:
 
 
 def _rows(lock: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Name, version, and who asked for it."""
+    """Name, version, and the packages that need it."""
     for row in re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE):
         if match := re.match(r"([A-Za-z0-9._-]+)==([^ ;\\]+)", row):
             _, _, told = row.partition("# via")

@@ -130,7 +130,7 @@ class Experiments:
             row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one_or_none()
         if row is None:
             raise NotFound(
-                "looking for experiment", experiment, "there is no experiment with that id", "see GET /experiments"
+                "looking for experiment", experiment, "there is no experiment with this id", "see GET /experiments"
             )
         return _experiment(row)
 
