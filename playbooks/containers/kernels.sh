@@ -1,9 +1,9 @@
 #!/bin/bash
-# Guest kernels and the project's modules for an image, without what only compilers need of them.
+# Guest kernels and the project's modules for an image, without the files that only compilers need.
 #
-#	kernels.sh FOUND OUT VERSION...		FOUND/<hash>/ are kernels that somebody has built already; LONGHAUL_CACHE is where the rest is built
+#	kernels.sh FOUND OUT VERSION...		FOUND/<hash>/ are built kernels; the others are built in LONGHAUL_CACHE
 #
-# Which kernel is wanted, whether it is there and how it is made is build.sh's to say, as everywhere else.
+# build.sh selects, finds and builds kernels, as everywhere else.
 set -euo pipefail
 
 found=$1 out=$2

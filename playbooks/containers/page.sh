@@ -1,5 +1,5 @@
 #!/bin/bash
-# The web page for an image: as it was built before where a folder has it, otherwise built here, with Debian's Node and npm's packages.
+# The web page for an image: from a folder with a built one, or built here with Debian's Node and npm's packages.
 #
 #	page.sh FOUND MADE
 set -euo pipefail

@@ -1,8 +1,8 @@
 #!/bin/bash
 # PostgreSQL for one lab, as the only process of a container; at the first start it makes its database.
 #
-# It listens on a socket in a folder that the service's container shares, and on no port: the kernel says who is at the other end
-# (peer), so there is no password to keep, to leak or to forget.
+# It listens on a socket in a folder that the service's container shares, and on no port: the kernel identifies the client
+# (peer), so there is no password.
 set -euo pipefail
 
 binaries=$(echo /usr/lib/postgresql/*/bin)

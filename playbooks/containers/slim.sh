@@ -1,5 +1,5 @@
 #!/bin/bash
-# Takes out of a Python environment what no program of it imports: its installer, and of libraries tests, headers and what Longhaul has no use for.
+# Removes unused parts of a Python environment: its installer, and tests, headers and unused parts of libraries.
 #
 #	slim.sh FOLDER
 set -euo pipefail
@@ -9,10 +9,10 @@ rm -rf "$packages"/pip "$packages"/pip-* "$packages"/setuptools "$packages"/setu
 	"$packages"/distutils-precedence.pth "$packages"/pkg_resources "$1"/bin/pip*
 find "$packages" -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
 rm -rf "$packages"/pyarrow/{include,src} "$packages"/numpy/*/include
-# Arrow's ways to other people's services.
+# Arrow's clients of cloud services.
 rm -f "$packages"/pyarrow/{libarrow_flight,libarrow_python_flight,libarrow_s3}.* "$packages"/pyarrow/_{flight,s3fs}.*
 find "$packages" \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pyi' \) -delete
 # Too much would be noticed here.
 "$1"/bin/python -c 'import longhaul.api.app, matplotlib.pyplot, optuna, pyarrow.csv, pyarrow.parquet, longhaul.cli.main, longhaul.orchestrator.execution.cluster.executor, psycopg'
-# The root file system is read-only: what is not compiled now is compiled at every start.
+# The root file system is read-only: modules not compiled now would be compiled at every start.
 "$1"/bin/python -m compileall -q "$packages" "$1"/../{longhaul,api,orchestrator,topologies} >/dev/null
