@@ -140,7 +140,7 @@ def test_a_package_index_out_of_reach_gets_a_sentence(tmp_path: Path) -> None:
     )
     assert said.returncode == 2
     assert "setup: pip could not install the Python packages into .venv" in said.stderr
-    assert "see to the network or set PIP_INDEX_URL" in said.stderr
+    assert "check the network or set PIP_INDEX_URL" in said.stderr
     assert not (tmp_path / ".venv" / ".stamp-run").exists()
 
 
