@@ -73,8 +73,8 @@ def install(app: FastAPI) -> None:
 async def _longhaul_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LonghaulError)
     if error.http_status >= 500:
-        told = {"request_id": getattr(request.state, "request_id", ""), "problem": error.kind()}
-        _LOG.error("%s", error, extra=told)
+        labels = {"request_id": getattr(request.state, "request_id", ""), "problem": error.kind()}
+        _LOG.error("%s", error, extra=labels)
     outward: Outward = request.app.state.outward
     error = outward.error(error)
     more: dict[str, Any] = {

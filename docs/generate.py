@@ -245,8 +245,10 @@ def _command_line() -> Iterator[str]:
 
 
 def _manual() -> Iterator[str]:
-    told = (settings.__doc__ or "").partition("\n\n")[2].rstrip()
-    return manual_page(version("longhaul"), list(_commands(typer.main.get_command(app), "longhaul")), EXIT_CODES, told)
+    environment = (settings.__doc__ or "").partition("\n\n")[2].rstrip()
+    return manual_page(
+        version("longhaul"), list(_commands(typer.main.get_command(app), "longhaul")), EXIT_CODES, environment
+    )
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -88,8 +88,8 @@ def _rows(lock: str) -> Iterator[tuple[str, str, list[str]]]:
     """Name, version, and the packages that need it."""
     for row in re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE):
         if match := re.match(r"([A-Za-z0-9._-]+)==([^ ;\\]+)", row):
-            _, _, told = row.partition("# via")
-            by = (line.strip("# ").partition("[")[0] for line in told.splitlines())
+            _, _, origins = row.partition("# via")
+            by = (line.strip("# ").partition("[")[0] for line in origins.splitlines())
             yield match[1], match[2], [name for name in by if name]
 
 
@@ -159,7 +159,7 @@ def debian(itself: Part) -> list[Part]:
 
 
 def _named(script: str) -> set[str]:
-    """The packages of words as `gcc:gcc`, what provides what; a kernel's source is told by kernel.lock."""
+    """The packages of words as `gcc:gcc`, what provides what; kernel.lock names a kernel's source."""
     lists = re.findall(r"needs\+?=\(((?:[^()]|\n)*)\)", script)
     packages = {word.strip("'").rpartition(":")[2] for words in lists for word in words.split()}
     return {name for name in packages if not name.startswith("linux-source-")}

@@ -75,9 +75,9 @@ for file in *.h *.c; do
 	done | paste -sd,)
 	# The tree's headers tell it which names in mixed case are the kernel's own.
 	perl "$scripts/checkpatch.pl" --strict --no-tree --root="$tree" --file --terse --no-summary --show-types \
-		--max-line-length=120 --ignore "$types" "$file" >"$work/said" 2>&1 || failed=yes
-	if [ -s "$work/said" ]; then
-		sed 's#^#kmod/#' "$work/said" >&2
+		--max-line-length=120 --ignore "$types" "$file" >"$work/messages" 2>&1 || failed=yes
+	if [ -s "$work/messages" ]; then
+		sed 's#^#kmod/#' "$work/messages" >&2
 		failed=yes
 	fi
 done

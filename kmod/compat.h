@@ -23,7 +23,7 @@
 #define tcp_snd_cwnd_set(tp, val) ((tp)->snd_cwnd = (val))
 #endif
 
-/* cong_control() is told the ACK and its flags since 6.10. */
+/* cong_control() receives the ACK and its flags since 6.10. */
 #ifdef LH_CONG_CONTROL_HAS_ACK
 #define LH_CONG_CONTROL(name) name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 #else

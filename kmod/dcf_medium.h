@@ -34,7 +34,7 @@
 #define NEVER U64_MAX
 
 enum phase {
-	MEDIUM_IDLE,	/* someone counts slots, or nobody wants to send */
+	MEDIUM_IDLE,	/* a station counts slots, or none has a frame */
 	MEDIUM_SENDING, /* up to the end of the data */
 	MEDIUM_CLOSING	/* up to the end of the ACK, or of a collision */
 };
@@ -68,7 +68,7 @@ struct medium {
 	enum phase phase;
 	u64 event_ns; /* what the timer waits for */
 	u64 idle_ns; /* since when the channel is idle, or from when it will be */
-	u64 slot; /* at which somebody transmits, when idle */
+	u64 slot; /* at which a station transmits, when idle */
 	u64 exchange_ns; /* of the frame in the air */
 	u64 exchanges, collisions, busy_ns;
 };
@@ -240,7 +240,7 @@ static void transmit(struct medium *medium)
 		}
 	}
 	if (!count) {
-		/* Whoever was first is gone. */
+		/* The first station is gone. */
 		wait_for_first(medium);
 		return;
 	}
@@ -282,7 +282,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 
 	spin_lock(&medium->lock);
 	if (ktime_get_ns() < medium->event_ns)
-		goto out; /* it was set anew while this waited for the lock, or nobody waits any more */
+		goto out; /* it was set anew while this waited for the lock, or no station waits any more */
 	switch (medium->phase) {
 	case MEDIUM_IDLE:
 		transmit(medium);

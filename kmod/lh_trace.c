@@ -172,7 +172,7 @@ static void on_rcv_space_adjust(void *unused, struct sock *sk)
 
 /* ---- senders ---- */
 
-/* What `ss -i` would show; said again only when it has changed. */
+/* What `ss -i` would show; written again only when it has changed. */
 static void write_state(struct sock *sk, struct flow *flow, u16 id, u64 now)
 {
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;

@@ -68,7 +68,7 @@ struct compound {
 	u32 round_window;	/* window at its beginning */
 	u32 round_delivered;	/* tp->delivered at its beginning */
 	u32 gamma;		/* segments */
-	u32 reno_diff;		/* what of diff is Reno's, segments, in the last round that told */
+	u32 reno_diff;		/* Reno's part of diff, segments, in the last round with a valid diff */
 	bool reno_diff_valid;
 };
 

@@ -2,7 +2,7 @@
 /*
  * lhfixed: a window that never changes.
  *
- * Not a congestion control anybody should use on a network: a measuring instrument. With W segments always in flight
+ * A measuring instrument, not a congestion control for a network. With W segments always in flight
  * the answers are known in closed form, and a laboratory that misses them cannot be believed on anything else:
  *
  *	goodput = W * MSS / RTT        while W <= bandwidth * base RTT

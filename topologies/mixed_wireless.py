@@ -2,7 +2,7 @@
 
 w1 ---.                      .- - - m1
        base ~ ~ ~ ~ ~ ~ ~ air           `air` is the channel: one frame at a time, from the base station or from any station,
-w2 ---'                      '- - - m2   whoever wins the contention; each sender has a queue of its own
+w2 ---'                      '- - - m2   the sender that wins the contention; each sender has its own queue
 
 Mininet knows no such medium and takes `bw`, the same rate for each direction by itself.
 """

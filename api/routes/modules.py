@@ -38,10 +38,12 @@ Source = Annotated[
 @router.get("", summary="List modules", operation_id="list_modules")
 def list_modules(lab: TheLab, caller: Reader) -> list[Module]:
     """Every congestion control with its parameters, the kernels that it is built for, and its last trial here."""
-    told = {row["cc"]: row for row in modules()}
-    tried = lab.experiments.newest_named([trial_name(name) for name in told])
+    by_control = {row["cc"]: row for row in modules()}
+    tried = lab.experiments.newest_named([trial_name(name) for name in by_control])
     return [
-        Module(**told[row["cc"]], **{name: row[name] for name in row if name != "cc"}, trial=_trial(tried, row["cc"]))
+        Module(
+            **by_control[row["cc"]], **{name: row[name] for name in row if name != "cc"}, trial=_trial(tried, row["cc"])
+        )
         for row in built_modules(lab.settings)
     ]
 

@@ -152,5 +152,5 @@ def _count(count: Any) -> dict[str, Any]:
 
 
 def _claim(verdict: Verdict, experiment: str) -> Claim:
-    told = verdict.as_dict()
-    return Claim(**{name: told[name] for name in told if name != "figure"}, experiment=experiment)
+    fields = verdict.as_dict()
+    return Claim(**{name: fields[name] for name in fields if name != "figure"}, experiment=experiment)

@@ -133,8 +133,8 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     wanted_by = lab.experiments.wanting(key)
     damage, has_log = _damage(lab, row), lab.store.has_failed_log(key)
     may_change = (row["measured_by"] or "", row["finished_at"] or "", str(row["pinned"]), *wanted_by)
-    told = _rows(lab, [row])[0]
-    may_change += (_placed(row), grafana or "", damage or "", str(has_log), *told["other_programs"])
+    columns = _rows(lab, [row])[0]
+    may_change += (_placed(row), grafana or "", damage or "", str(has_log), *columns["other_programs"])
     known = tag("run", key, *may_change)
     not_changed(known if ended else None, if_none_match, response)
     href = f"{ROOT}/runs/{key}"
@@ -143,7 +143,7 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
         links["grafana"] = grafana
     if has_log:
         links["log"] = f"{href}/files/{LOG}"
-    return Run(**told, document=row["document"], experiments=wanted_by, links=links, damage=damage)
+    return Run(**columns, document=row["document"], experiments=wanted_by, links=links, damage=damage)
 
 
 @router.get("/{id}/verification", summary="Verify a run", operation_id="verify_run")
@@ -315,7 +315,7 @@ def _rows(lab: Lab, rows: Sequence[Row]) -> list[Row]:
 
 
 def _row(lab: Lab, row: Row, other_programs: list[str]) -> Row:
-    told = {
+    shown = {
         **row,
         "other_programs": other_programs,
         "controls": row["controls"].split(),
@@ -324,5 +324,5 @@ def _row(lab: Lab, row: Row, other_programs: list[str]) -> Row:
         "partial": row["status"] == "cancelled" and lab.store.is_partial(row["id"]),
     }
     for name in _UNTOLD:
-        told.pop(name, None)
-    return told
+        shown.pop(name, None)
+    return shown

@@ -24,7 +24,7 @@ from starlette.concurrency import run_in_threadpool
 from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import LIVE
 from longhaul.orchestrator.database.outcomes import KEPT
-from longhaul.orchestrator.live.live_series import LINK_SERIES, SAME_AGAIN, Step, Told, cell_of
+from longhaul.orchestrator.live.live_series import LINK_SERIES, SAME_AGAIN, SettledSamples, Step, cell_of
 from longhaul.orchestrator.live.stream import calm
 from longhaul.orchestrator.live.watching import GrowingRun, growing_run
 from longhaul.orchestrator.plan.run import Run
@@ -50,7 +50,7 @@ class Watch:
     def __init__(self, lab: Lab, run_id: str) -> None:
         self.run_id = run_id
         self.state = ""
-        self.samples = Told()
+        self.samples = SettledSamples()
         self.followers = 0
         self.left_s = 0.0
         # Which attempt is being read.
@@ -209,8 +209,8 @@ async def stream(
 ) -> AsyncIterator[bytes]:
     """The text of a stream, from after the event `last` on."""
     yield b"retry: 1000\n\n"
-    attempt, said, *_ = [*last.split("."), "", ""]
-    position_ms, begun, state = int(said or 0), False, ""
+    attempt, position, *_ = [*last.split("."), "", ""]
+    position_ms, begun, state = int(position or 0), False, ""
     asked_s = spoke_s = repeats_s = time.monotonic()
     repeated = (0, 0)
     # Every event has its own id, since clients take equal ids for a repetition.

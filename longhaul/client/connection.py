@@ -21,7 +21,7 @@ from longhaul.orchestrator.system.errors import (
     PlanError,
     RecordUnreachable,
     ServiceUnavailable,
-    told,
+    error_of_parts,
 )
 
 PATIENCE_S = 60.0
@@ -145,7 +145,7 @@ class Connection:
         what, hint = str(body.get("what") or detail), str(body.get("hint") or "")
         attempting, subject = str(body.get("attempting") or "asking"), str(body.get("subject") or "")
         listed = [str(line) for line in body.get("problems", [])]
-        return told(kind, attempting, subject, what, hint, listed) or _of_status(response.status_code)(
+        return error_of_parts(kind, attempting, subject, what, hint, listed) or _of_status(response.status_code)(
             attempting, subject or self.url, what, hint
         )
 

@@ -87,9 +87,9 @@ def value_of(document: RunNumbers, measure: str, flow: str | None, phase: str | 
 
 def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     """The numbers of a run's document: flows, path, and the measures between flows."""
-    told = {fact["id"]: fact for fact in facts["flows"]}
+    fact_of = {fact["id"]: fact for fact in facts["flows"]}
     window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
-    whole = _measured(run, trace, told, window)
+    whole = _measured(run, trace, fact_of, window)
     times_s = [measured["completion_s"] for flow, measured in zip(run.flows, whole["flows"], strict=True) if flow.bytes]
     numbers: RunNumbers = {
         **whole,
@@ -97,7 +97,7 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
         "recovery_ratio": recovery_ratio(run, trace, window.begin_s, window.end_s),
         **_completion(times_s),
         "phases": {
-            phase.name: _measured(run, trace, told, Span(phase.begin_us / 1e6, phase.end_us / 1e6))
+            phase.name: _measured(run, trace, fact_of, Span(phase.begin_us / 1e6, phase.end_us / 1e6))
             for phase in run.phases
         },
     }
@@ -106,9 +106,9 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     return numbers
 
 
-def _measured(run: Run, trace: Trace, told: Mapping[int, Facts], window: Span) -> PartNumbers:
+def _measured(run: Run, trace: Trace, fact_of: Mapping[int, Facts], window: Span) -> PartNumbers:
     """The measures of a part of the run."""
-    flows = [_flow(run, flow, trace, told[flow.id], window) for flow in run.flows]
+    flows = [_flow(run, flow, trace, fact_of[flow.id], window) for flow in run.flows]
     total = sum(flow["goodput_bps"] for flow in flows)
     for flow in flows:
         flow["share"] = flow["goodput_bps"] / total if total else None
@@ -120,14 +120,14 @@ def _measured(run: Run, trace: Trace, told: Mapping[int, Facts], window: Span) -
         "path": links[0],
         "links": [{"name": link.name, **measured} for link, measured in zip(run.links, links, strict=True)],
         "jain": jain_index(run, trace, window.begin_s, window.end_s),
-        "goodput_total": _goodput_total(run, flows, told, window),
+        "goodput_total": _goodput_total(run, flows, fact_of, window),
     }
 
 
-def _goodput_total(run: Run, measured: Sequence[FlowNumbers], told: Mapping[int, Facts], window: Span) -> float:
+def _goodput_total(run: Run, measured: Sequence[FlowNumbers], fact_of: Mapping[int, Facts], window: Span) -> float:
     """Rates of flows that were active at different times do not add up; their bytes do."""
     carried = sum(
-        one["goodput_bps"] * active(flow, told[flow.id], window).length_s
+        one["goodput_bps"] * active(flow, fact_of[flow.id], window).length_s
         for flow, one in zip(run.flows, measured, strict=True)
     )
     return float(carried / window.length_s) if window.length_s else 0.0

@@ -44,7 +44,7 @@ class Span:
         }
 
     @classmethod
-    def told(cls, written: Mapping[str, Any]) -> Self | None:
+    def of_document(cls, written: Mapping[str, Any]) -> Self | None:
         """The span in a document, if it has one."""
         if "begin_ms" not in written:
             return None

@@ -84,7 +84,7 @@ def stop_in_record(store: Store, policy: Policy, who: str, names: Sequence[str] 
 
 
 def stop_on_hosts(policy: Policy, names: Sequence[str]) -> list[Row]:
-    """Stop all runs on each host directly, whoever started them; all hosts at the same time."""
+    """Stop all runs on each host directly, no matter which process started them; all hosts at the same time."""
     with ThreadPoolExecutor(max(1, len(names)), "stop") as threads:
         return list(threads.map(lambda name: _halt(policy, name), names))
 

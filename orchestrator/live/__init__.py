@@ -3,7 +3,7 @@
     trace.bin, as it grows --following--.                       .-> spool -> exporter -> Prometheus      live
     Parquet of a kept run -------replay-+-> downsampling ------+-> Prometheus                           `longhaul export --to prometheus`
                                                |               '-> a file of OpenMetrics                 `longhaul export --to openmetrics`
-                                               '---> Told -> pages that show a run (api/streams/live_run.py)
+                                               '---> SettledSamples -> pages that show a run (api/streams/live_run.py)
 
 The export never affects a run: its errors are only reported.
 """

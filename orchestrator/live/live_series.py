@@ -3,7 +3,7 @@
     settled ... settled | held back             everything before the front is settled, and never changes
                          front
 
-A page that has all samples before some time requests the following ones, and gets every sample once, whoever read the trace, in how many pieces,
+A page that has all samples before some time requests the following ones, and gets every sample once, no matter which process read the trace, in how many pieces,
 and how often: a trace in virtual time that is read again, or made again by a restarted guest, gives the same samples. In real time
 a second attempt is another run, and has its own name.
 """
@@ -73,7 +73,7 @@ class Step:
         return Step(begin_ms, end_ms, {key: some for key, some in kept.items() if len(some[0])})
 
 
-class Told:
+class SettledSamples:
     """The settled samples of one run. One thread adds them, any number read them."""
 
     def __init__(self, attempt: str = SAME_AGAIN) -> None:
@@ -91,7 +91,7 @@ class Told:
         with self._lock:
             self.attempt, self.front_ms, self._steps = attempt, 0, []
 
-    def tell(self, settled: Sequence[Samples], front_ms: int) -> None:
+    def add(self, settled: Sequence[Samples], front_ms: int) -> None:
         """Add samples, which are complete before this time."""
         for one in settled:
             metric, number = one.series

@@ -65,7 +65,7 @@ def place_of(store: Store, run: Run, document: RunDocument, server: Prometheus |
     """The time span of a kept run: its recorded one, else a free one."""
     run_id = document["run"]
     spans = Spans(store.database)
-    if (known := Span.told(document.get("prometheus", {}))) is not None:
+    if (known := Span.of_document(document.get("prometheus", {}))) is not None:
         return known
     cell_ms = server.resolution_ms if server else CELL_MS
     window_s = server.window_s if server else Prometheus("").window_s

@@ -225,5 +225,5 @@ def note(store: Store, run_id: str, outcome: PrometheusExport) -> None:
 
 def write_down(store: Store, run_id: str, outcome: PrometheusExport) -> None:
     """Record a run's real time span in the database."""
-    if (span := Span.told(outcome)) is not None:
+    if (span := Span.of_document(outcome)) is not None:
         Spans(store.database).put(run_id, span)

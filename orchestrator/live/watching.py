@@ -1,6 +1,6 @@
 """Reads a running run for its viewers: from its staging folder, as its trace grows.
 
-    staging/*/<run>-*/      found -- GrowingTrace -- Downsampler --> Told (live_series.py)
+    staging/*/<run>-*/      found -- GrowingTrace -- Downsampler --> SettledSamples (live_series.py)
                             gone     moved to the kept runs, or its process died and it is made again elsewhere
 
 It only reads, and only while a viewer is connected: a run without viewers costs nothing more. Runs of other machines have no
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.live.downsampling import Downsampler
-from longhaul.orchestrator.live.live_series import SAME_AGAIN, Told, cell_of
+from longhaul.orchestrator.live.live_series import SAME_AGAIN, SettledSamples, cell_of
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.tail import GrowingTrace
@@ -37,8 +37,8 @@ def folder_of(home: Path, run_id: str) -> Path | None:
 class GrowingRun:
     """One attempt at a run, in its folder. `look` is called repeatedly, by one thread."""
 
-    def __init__(self, run: Run, run_id: str, folder: Path, places: Sequence[Path], told: Told) -> None:
-        self._run, self._run_id, self._told = run, run_id, told
+    def __init__(self, run: Run, run_id: str, folder: Path, places: Sequence[Path], settled: SettledSamples) -> None:
+        self._run, self._run_id, self._settled = run, run_id, settled
         self._folder = folder
         self.cell_ms = cell_of(run)
         self._trace = GrowingTrace(places)
@@ -55,7 +55,7 @@ class GrowingRun:
         there = self._folder.is_dir()
         self._trace.find()
         for piece in self._trace.read():
-            self._told.tell(self._downsampler.feed(piece), self._front_ms())
+            self._settled.add(self._downsampler.feed(piece), self._front_ms())
         if there and self._trace.replaced():
             self._tries += 1
             self._begin()
@@ -68,12 +68,12 @@ class GrowingRun:
 
     def finish(self, *, whole: bool) -> None:
         """Add the rest: the run has ended, at its end or before."""
-        self._told.tell(self._downsampler.finish(at_the_end=whole), self._run.duration_us // 1000 + 1)
+        self._settled.add(self._downsampler.finish(at_the_end=whole), self._run.duration_us // 1000 + 1)
 
     def _begin(self) -> None:
         self._downsampler = Downsampler(self._run, self._run_id, self.cell_ms, _SLACK_NS[self._run.clock])
         attempt = f"{self._folder.name.rpartition('-')[2]}-{self._tries}"
-        self._told.begin_again(SAME_AGAIN if self._run.clock == "virtual" else attempt)
+        self._settled.begin_again(SAME_AGAIN if self._run.clock == "virtual" else attempt)
 
     def _front_ms(self) -> int:
         """Cells before it are complete, and the rates at their ends known: ticks are slightly late."""
@@ -82,10 +82,10 @@ class GrowingRun:
         return max(0, settled_ns) // (self.cell_ms * 1_000_000) * self.cell_ms
 
 
-def growing_run(settings: Settings, run: Run, run_id: str, made_as: str, told: Told) -> GrowingRun | None:
+def growing_run(settings: Settings, run: Run, run_id: str, made_as: str, settled: SettledSamples) -> GrowingRun | None:
     """The run with this id in progress on this machine; None if there is none."""
     folder = folder_of(settings.home, made_as)
     if folder is None or not (folder / "run.json").exists():
         return None
     places = open_backend(run.backend, settings).growing_traces(run, folder)
-    return GrowingRun(run, run_id, folder, places, told)
+    return GrowingRun(run, run_id, folder, places, settled)

@@ -6,7 +6,7 @@
              `- prlimit   memory, processor time, files, processes
                  `- the command
 
-Whoever starts the command also ends it: all of it dies with the first of these processes. It guarantees that the command reads
+The process that starts the command also ends it: all of it dies with the first of these processes. It guarantees that the command reads
 only the system's programs and libraries and the files of its view, and writes only where the view allows it. A machine
 on which this does not work is refused with BackendUnavailable; untrusted code never starts without it.
 """

@@ -319,7 +319,7 @@ def visible(text: str) -> str:
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
-def told(
+def error_of_parts(
     kind: str, attempting: str, subject: str, what: str, hint: str = "", problems: Sequence[str] = ()
 ) -> LonghaulError | None:
     """The error of another process, from its kind and parts; None if no error is of that kind."""

@@ -64,11 +64,11 @@ def load(name: str) -> None:
     try:
         run("modprobe", name)
     except Refused as error:
-        said = str(error)
+        message = str(error)
         why = [line for line in answer("dmesg").splitlines() if f"{name}:" in line][-1:]
-        hint = next((hint for word, hint in _HINTS.items() if word in said), "see the kernel's log")
+        hint = next((hint for word, hint in _HINTS.items() if word in message), "see the kernel's log")
         about = f" (the kernel: {why[0].split('] ', 1)[-1]})" if why else ""
-        raise Refused(f"loading module {name}: {said}{about}; {hint}") from None
+        raise Refused(f"loading module {name}: {message}{about}; {hint}") from None
     read_back(name)
 
 

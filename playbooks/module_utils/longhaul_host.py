@@ -40,8 +40,8 @@ def run(*words: str) -> str:
     except OSError as error:
         raise Refused(f"`{' '.join(words)}`: {error.strerror}") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise Refused(f"`{' '.join(words)}`: {said[-1] if said else f'it ended with {done.returncode}'}")
+        output = (done.stderr or done.stdout).strip().splitlines()
+        raise Refused(f"`{' '.join(words)}`: {output[-1] if output else f'it ended with {done.returncode}'}")
     return done.stdout
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from longhaul.orchestrator.analysis.fidelity.cpu_budget import over_budget, told
+from longhaul.orchestrator.analysis.fidelity.cpu_budget import lateness, over_budget
 from longhaul.orchestrator.analysis.fidelity.devices import judge_devices, listed
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
@@ -84,25 +84,25 @@ def broken_text(checks: Sequence[Check]) -> str:
 def _complete(trace: Trace, facts: Facts) -> Iterator[Check]:
     records = sum(len(part) for part in trace.kinds().values())
     ended = bool((trace.events["what"] == EVENT_END).any())
-    said = facts["trace"]["records"]
+    written = facts["trace"]["records"]
     yield Check(
         "trace complete",
-        ended and records == said,
-        f"{records} records, {said} written, {'with' if ended else 'without'} its end",
+        ended and records == written,
+        f"{records} records, {written} written, {'with' if ended else 'without'} its end",
     )
 
 
 def _budget(facts: Facts) -> Iterator[Check]:
     if (machine := facts.get("machine")) is not None:
         broken = list(over_budget(machine))
-        yield Check("cpu budget", not broken, "; ".join(broken) or told(machine))
+        yield Check("cpu budget", not broken, "; ".join(broken) or lateness(machine))
 
 
 def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
-    told = {fact["id"]: fact for fact in facts["flows"]}
+    fact_of = {fact["id"]: fact for fact in facts["flows"]}
     made = _changes_made(trace)
     for flow in run.flows:
-        fact, asked = told[flow.id], flow.cc
+        fact, asked = fact_of[flow.id], flow.cc
         for index, change in enumerate(run.schedule):
             if isinstance(change, FlowChange) and change.flow == flow.id and index in made:
                 asked = change.cc or asked
@@ -130,9 +130,9 @@ def _asked_again(flow: Flow, fact: Facts) -> bool:
 def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
     """A connection has ECN exactly if its sender requests it: a receiver refuses it silently."""
     asks = {node.name: dict(node.sysctls).get("net/ipv4/tcp_ecn") == "1" for node in run.nodes}
-    told = {fact["id"]: fact for fact in facts["flows"]}
+    fact_of = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
-        fact, asked = told[flow.id], asks[flow.from_node]
+        fact, asked = fact_of[flow.id], asks[flow.from_node]
         # A dctcp connection has it regardless of the host's setting.
         if flow.kind != "tcp" or not answered(fact) or flow.options.both_ends or _asked_again(flow, fact):
             continue
@@ -156,8 +156,8 @@ def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
             moot += 1
         else:
             wrong.append(f"{_moment(change)} not made")
-    told = f"{len(run.schedule) - moot} made at their times, {moot} of flows that were over"
-    yield Check("scheduled changes", not wrong, listed(wrong) or told)
+    changed = f"{len(run.schedule) - moot} made at their times, {moot} of flows that were over"
+    yield Check("scheduled changes", not wrong, listed(wrong) or changed)
 
 
 def _moment(change: ScheduledChange) -> str:
@@ -245,42 +245,42 @@ def _path_rtt_us(run: Run, flow: Flow) -> tuple[float, float]:
 
 def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
     """iperf3 as a second measurement: it used the requested settings, and its counts equal the kernel's."""
-    told = {fact["id"]: fact for fact in facts["flows"]}
+    fact_of = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
-        fact = told[flow.id]
+        fact = fact_of[flow.id]
         if flow.tool != IPERF3 or fact["error"] or not answered(fact):
             continue
-        said = fact["iperf3"]
+        report = fact["iperf3"]
         # A client that did not start before its end has counted nothing.
-        begun = said["bytes_given"] > 0
+        begun = report["bytes_given"] > 0
         wrong = [*_contradictions(run, flow, fact)] if begun else []
         told_bytes = (
-            f"{said['bytes_sent']} bytes sent, {said['bytes_received']} received, {said['retransmits']} sent again"
+            f"{report['bytes_sent']} bytes sent, {report['bytes_received']} received, {report['retransmits']} sent again"
             if begun
-            else "its server told it nothing before its end"
+            else "its server reported nothing before its end"
         )
         yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
 
 
 def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
-    said = fact["iperf3"]
-    if missing := [name for name, value in said.items() if value is None]:
+    report = fact["iperf3"]
+    if missing := [name for name, value in report.items() if value is None]:
         yield f"its JSON has no {', '.join(missing)}"
         return
-    if said["block_bytes"] != flow.block_bytes:
-        yield f"blocks of {said['block_bytes']} bytes, asked {flow.block_bytes}"
+    if report["block_bytes"] != flow.block_bytes:
+        yield f"blocks of {report['block_bytes']} bytes, asked {flow.block_bytes}"
     # It reads them when it opens its connection; a scheduled change may precede that.
     controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
     for end in ("sender_cc", "receiver_cc"):
-        if said[end] not in controls:
-            yield f"{end} {said[end]}, asked {flow.cc}"
-    if said["bytes_sent"] != said["bytes_given"]:
-        yield f"{said['bytes_sent']} bytes sent, its socket got {said['bytes_given']}"
+        if report[end] not in controls:
+            yield f"{end} {report[end]}, asked {flow.cc}"
+    if report["bytes_sent"] != report["bytes_given"]:
+        yield f"{report['bytes_sent']} bytes sent, its socket got {report['bytes_given']}"
     # Its server is notified of the end on another connection, and then stops reading.
-    lacking = fact["bytes_received"] - said["bytes_received"]
-    if abs(lacking) > said["bytes_under_way"]:
-        yield f"{said['bytes_received']} bytes received, {fact['bytes_received']} arrived, {said['bytes_under_way']} were under way at its end"
+    lacking = fact["bytes_received"] - report["bytes_received"]
+    if abs(lacking) > report["bytes_under_way"]:
+        yield f"{report['bytes_received']} bytes received, {fact['bytes_received']} arrived, {report['bytes_under_way']} were under way at its end"
     # It does not see losses after it has passed the last byte of a size to its socket.
     again = fact["retransmits"]
-    if said["retransmits"] > again or (flow.bytes is None and said["retransmits"] != again):
-        yield f"{said['retransmits']} segments sent again, the kernel counted {again}"
+    if report["retransmits"] > again or (flow.bytes is None and report["retransmits"] != again):
+        yield f"{report['retransmits']} segments sent again, the kernel counted {again}"

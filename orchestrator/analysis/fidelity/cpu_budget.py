@@ -35,8 +35,8 @@ def over_budget(machine: Mapping[str, Any]) -> Iterator[str]:
         yield f"{machine['softnet_dropped']} packets were dropped before any queue had room to take them"
 
 
-def told(machine: Mapping[str, Any]) -> str:
-    """The report in one line."""
+def lateness(machine: Mapping[str, Any]) -> str:
+    """How late timers were, in one line."""
     return (
         f"timers late by {machine['late_p50_us']} us in the middle, {machine['late_p99_us']} us at p99, "
         f"{machine['late_max_us']} us at most"

@@ -48,13 +48,13 @@ def listed(wrong: list[str]) -> str:
 
 def _settings(run: Run, facts: Facts) -> Verdict:
     """MTU and queueing disciplines, read back at the end, equal the plan's at that time."""
-    told = {(device["node"], device["dev"]): device for device in facts["devices"]}
-    wrong = [text for end in run.ends for text in _differences(run, end, told.get((end.node, end.dev)))]
+    read_back = {(device["node"], device["dev"]): device for device in facts["devices"]}
+    wrong = [text for end in run.ends for text in _differences(run, end, read_back.get((end.node, end.dev)))]
     count = sum(len(end.qdiscs) for end in run.ends)
     return (
         "devices as asked",
         not wrong,
-        listed(wrong) or f"{len(told)} devices, {count} queueing disciplines read back",
+        listed(wrong) or f"{len(read_back)} devices, {count} queueing disciplines read back",
     )
 
 
@@ -108,10 +108,10 @@ def _frames(run: Run, trace: Trace, facts: Facts, slack: float) -> Verdict:
     largest = max(seen, default=0)
     offloads = all(device["offloads_off"] for device in facts["devices"])
     wrong = [*_segments_without_a_frame(run, facts, slack)]
-    told = (
+    largest_text = (
         f"largest {f'{largest} bytes' if seen else 'not seen'}, {most} allowed, offloads {'off' if offloads else 'ON'}"
     )
-    return "no frame above the MTU", largest <= most and offloads and not wrong, "; ".join([told, *wrong])
+    return "no frame above the MTU", largest <= most and offloads and not wrong, "; ".join([largest_text, *wrong])
 
 
 def _segments_without_a_frame(run: Run, facts: Facts, slack: float) -> Iterator[str]:
@@ -165,8 +165,8 @@ def _conservation(run: Run, facts: Facts, slack: float, corrupted: float) -> Ite
         dropped, waiting = sum(root["drops"] for root in roots), sum(root["qlen"] for root in roots)
         left = went + dropped + waiting
         ok = came <= left + slack + corrupted and (duplicates or left - came <= slack)
-        told = f"{node.name}: {came} in = {went} out + {dropped} dropped + {waiting} waiting"
-        yield "conservation", ok, told + (f", at most {corrupted:.0f} corrupted" if corrupted else "")
+        counted = f"{node.name}: {came} in = {went} out + {dropped} dropped + {waiting} waiting"
+        yield "conservation", ok, counted + (f", at most {corrupted:.0f} corrupted" if corrupted else "")
 
 
 def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:
@@ -192,8 +192,8 @@ def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:
             wrong.append(f"{node['node']} udp_rcvbuf_errors: {node['udp_rcvbuf_errors']}")
     if spoiled > corrupted:
         wrong += refused
-    told = f"{spoiled} frames that hosts refused, of at most {corrupted:.0f} corrupted" if spoiled else ""
-    return "no drop elsewhere", not wrong, listed(wrong) or told or "none but where the plan has it"
+    refusals = f"{spoiled} frames that hosts refused, of at most {corrupted:.0f} corrupted" if spoiled else ""
+    return "no drop elsewhere", not wrong, listed(wrong) or refusals or "none but where the plan has it"
 
 
 def _may_drop(qdisc: Qdisc) -> bool:

@@ -58,15 +58,15 @@ def _machine(endpoint: Facts) -> Verdict:
         wrong.append(f"its processors were busy for {busy:.0%} of the time")
     if machine["softnet_dropped"]:
         wrong.append(f"it dropped {machine['softnet_dropped']} packets before any queue")
-    told = f"processors busy for {busy:.0%}, timers late by {machine['late_p99_us']} us at p99"
-    return "host kept up", not wrong, f"{name}: {'; '.join(wrong) or told}"
+    busy_text = f"processors busy for {busy:.0%}, timers late by {machine['late_p99_us']} us at p99"
+    return "host kept up", not wrong, f"{name}: {'; '.join(wrong) or busy_text}"
 
 
 def _cap(run: Run, endpoint: Facts) -> Verdict:
     governor = endpoint["governor"] or {"cap_bps": 0, "peak_bps": 0, "sent_bytes": 0}
     mean_bps = governor["sent_bytes"] * 8e6 / run.duration_us
-    told = f"{format_rate(mean_bps)} sent in the mean, {format_rate(governor['cap_bps'])} allowed"
-    return "within its cap", mean_bps <= governor["cap_bps"] * _CAP_SLACK, f"{endpoint['name']}: {told}"
+    sent = f"{format_rate(mean_bps)} sent in the mean, {format_rate(governor['cap_bps'])} allowed"
+    return "within its cap", mean_bps <= governor["cap_bps"] * _CAP_SLACK, f"{endpoint['name']}: {sent}"
 
 
 def _clocks(endpoint: Facts) -> Verdict:
@@ -75,10 +75,10 @@ def _clocks(endpoint: Facts) -> Verdict:
     drift, unsure = clocks["drift_ppm"], clocks["drift_unsure_ppm"]
     moved_us = abs(after["wall_us"] - before["wall_us"])
     jumped = moved_us > _JUMP_US + before["error_us"] + after["error_us"]
-    told = f"wall clock {before['wall_us'] / 1000:+.1f} ms, start known to {before['error_us'] / 1000:.1f} ms, drift {drift:+.0f} ppm +-{unsure:.0f}"
+    text = f"wall clock {before['wall_us'] / 1000:+.1f} ms, start known to {before['error_us'] / 1000:.1f} ms, drift {drift:+.0f} ppm +-{unsure:.0f}"
     if jumped:
-        told += f", wall clock moved by {moved_us / 1000:.0f} ms meanwhile"
-    return "clocks", abs(drift) - unsure <= _MOST_DRIFT_PPM, f"{endpoint['name']}: {told}"
+        text += f", wall clock moved by {moved_us / 1000:.0f} ms meanwhile"
+    return "clocks", abs(drift) - unsure <= _MOST_DRIFT_PPM, f"{endpoint['name']}: {text}"
 
 
 def judge_emulation(run: Run, facts: Facts) -> Verdict:
@@ -91,19 +91,19 @@ def judge_emulation(run: Run, facts: Facts) -> Verdict:
     # Parent queues also count the drops of their children.
     drops = [f"{count} dropped on {end['dev']}" for end in box["ends"] if (count := end["queues"][0]["drops"])]
     least = f"fastest probe {min(probes) / 1000:.1f} ms" if probes else "no probe came back"
-    told = f"{box['name']}: {format_duration(asked_us)} and {format_rate(run.meaning.bandwidth_bps)} asked for, {least}"
+    text = f"{box['name']}: {format_duration(asked_us)} and {format_rate(run.meaning.bandwidth_bps)} asked for, {least}"
     through = passed > 0 and (not probes or min(probes) >= asked_us * _LEAST_EMULATED)
     if not through:
-        told += "; traffic does not go through it: route the test addresses through its devices"
-    return "emulated path", through, f"{'; '.join([told, *drops])}"
+        text += "; traffic does not go through it: route the test addresses through its devices"
+    return "emulated path", through, f"{'; '.join([text, *drops])}"
 
 
 def _others(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
     """Traffic on a sender's device besides the run's own, which may be its samples sent to this machine."""
-    told = {endpoint["name"]: endpoint for endpoint in facts["endpoints"]}
+    endpoints = {endpoint["name"]: endpoint for endpoint in facts["endpoints"]}
     for link in run.links:
         records = of_flow(trace.links, link.id)
-        governor = told[link.node]["governor"]
+        governor = endpoints[link.node]["governor"]
         if not len(records) or not governor:
             continue
         others = max(0, int(records["tx_bytes"][-1]) - governor["sent_bytes"])
@@ -131,8 +131,8 @@ def _buffers(run: Run, facts: Facts) -> Iterator[Verdict]:
             continue
         limited_us = fact["rwnd_limited_us"] + fact["sndbuf_limited_us"]
         allowed_us = fact["busy_us"] * _LIMITED_SHARE + _OPENING_ROUND_TRIPS * run.meaning.rtt_us
-        told = f"{flow.name}: {limited_us / fact['busy_us']:.1%} of its time"
-        yield "not limited by buffers", limited_us <= allowed_us, told
+        text = f"{flow.name}: {limited_us / fact['busy_us']:.1%} of its time"
+        yield "not limited by buffers", limited_us <= allowed_us, text
 
 
 def _round_trips(run: Run, trace: Trace) -> Iterator[Verdict]:

@@ -24,11 +24,11 @@ _FIELD_BITS = 16
 
 def judge_windows(run: Run, trace: Trace, facts: Facts) -> Iterator[tuple[bool, str]]:
     """Whether the sender was offered each capped window in the end, with never more bytes in flight."""
-    told = {fact["id"]: fact for fact in facts["flows"]}
+    fact_of = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
         cap, mss = flow.options.window_clamp_bytes, run.meaning.mss_bytes
         # Runs kept before it was read back have none.
-        if (found := told[flow.id].get("window_clamp_bytes", cap)) != cap:
+        if (found := fact_of[flow.id].get("window_clamp_bytes", cap)) != cap:
             yield False, f"{flow.name}: {cap or 'no'} bytes asked, {found or 'none'} read back"
         acks = of_flow(trace.acks, flow.id)
         if not cap or not len(acks):

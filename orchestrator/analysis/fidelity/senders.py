@@ -64,11 +64,11 @@ class Held:
 
 def judge_senders(run: Run, trace: Trace, facts: dict[str, Any]) -> Iterator[Verdict]:
     """The checks of each sender of one connection; web users open many, of sizes that the trace does not contain."""
-    told = {fact["id"]: fact for fact in facts["flows"]}
+    fact_of = {fact["id"]: fact for fact in facts["flows"]}
     order = np.argsort(trace.acks["id"], kind="stable")
     ids = trace.acks["id"][order]
     for flow in run.flows:
-        fact = told[flow.id]
+        fact = fact_of[flow.id]
         if flow.kind != "tcp" or not fact["busy_us"]:
             continue
         mine = order[np.searchsorted(ids, flow.id, "left") : np.searchsorted(ids, flow.id, "right")]

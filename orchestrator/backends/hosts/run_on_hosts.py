@@ -272,9 +272,9 @@ class Conduct:
         for channel in self._channels.values():
             channel.send("end")
         for name, channel in self._channels.items():
-            said = read_json(name, channel.wait_for("GONE", _END_S, "restoring the settings of"))
-            if said.get("left"):
-                what = f"{said['left']} settings could not be restored"
+            restored = read_json(name, channel.wait_for("GONE", _END_S, "restoring the settings of"))
+            if restored.get("left"):
+                what = f"{restored['left']} settings could not be restored"
                 raise BackendError(
                     "restoring the settings of", name, what, "see its log, or restart the host, which restores them"
                 )

@@ -21,7 +21,7 @@ from longhaul.orchestrator.system.errors import (
     PlanError,
     ServiceUnavailable,
     SpecError,
-    told,
+    error_of_parts,
 )
 
 TOKEN = "lh_000000000000_" + "x" * 43
@@ -195,11 +195,11 @@ def test_every_kind_of_error_travels() -> None:
             yield from kinds(branch)
 
     for kind in kinds(LonghaulError):
-        error = told(kind.kind(), "doing", "this", "it broke", "do that")
+        error = error_of_parts(kind.kind(), "doing", "this", "it broke", "do that")
         assert type(error) is kind
         assert "it broke" in str(error)
-    assert told("no-such-error", "doing", "this", "it broke") is None
-    assert isinstance(told(GuestDied.kind(), "", "g", "w"), GuestDied)
+    assert error_of_parts("no-such-error", "doing", "this", "it broke") is None
+    assert isinstance(error_of_parts(GuestDied.kind(), "", "g", "w"), GuestDied)
 
 
 def test_who_never_answers_is_given_up_soon_and_who_did_is_waited_for() -> None:

@@ -17,7 +17,7 @@ from longhaul.api.lab import Lab
 from longhaul.api.streams.live_run import Watchers
 from longhaul.orchestrator.live.downsampling import Downsampler, Samples
 from longhaul.orchestrator.live.downsampling import joined as joined_samples
-from longhaul.orchestrator.live.live_series import LINK_SERIES, SHOWN, Key, Step, Told, cell_of
+from longhaul.orchestrator.live.live_series import LINK_SERIES, SHOWN, Key, SettledSamples, Step, cell_of
 from longhaul.orchestrator.live.watching import GrowingRun, folder_of
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.settings import load_settings
@@ -60,7 +60,7 @@ class Making:
         self.folder.mkdir(parents=True)
         (self.folder / "trace.bin").write_bytes(self.content[:HEADER_BYTES])
 
-    def watch(self, samples: Told) -> GrowingRun:
+    def watch(self, samples: SettledSamples) -> GrowingRun:
         return GrowingRun(self.run, RUN_ID, self.folder, [self.folder / "trace.bin"], samples)
 
     def grow_to(self, share: float) -> None:
@@ -77,7 +77,7 @@ def test_every_sample_is_delivered_once_in_any_pieces(
     tmp_path_factory: pytest.TempPathFactory, shares: list[float], lengths: list[int]
 ) -> None:
     making = Making(tmp_path_factory.mktemp("home"), "lossy_pair")
-    samples = Told()
+    samples = SettledSamples()
     growing = making.watch(samples)
     steps: list[Step] = []
     position_ms = 0
@@ -108,7 +108,7 @@ def test_every_sample_is_delivered_once_in_any_pieces(
 def test_another_reader_continues_exactly_where_the_first_one_was(tmp_path: Path) -> None:
     """The service is started again in the middle of it."""
     making = Making(tmp_path, "lossy_pair")
-    first, second = Told(), Told()
+    first, second = SettledSamples(), SettledSamples()
     growing = making.watch(first)
     making.grow_to(0.5)
     growing.look()
@@ -127,7 +127,7 @@ def test_another_reader_continues_exactly_where_the_first_one_was(tmp_path: Path
 
 def test_a_restarted_guest_delivers_no_sample_twice(tmp_path: Path) -> None:
     making = Making(tmp_path, "lossy_pair")
-    samples = Told()
+    samples = SettledSamples()
     growing = making.watch(samples)
     making.grow_to(0.6)
     growing.look()
@@ -150,7 +150,7 @@ def test_a_restarted_guest_delivers_no_sample_twice(tmp_path: Path) -> None:
 
 def test_in_real_time_a_second_attempt_has_another_name(tmp_path: Path) -> None:
     making = Making(tmp_path, "real_clock")
-    samples = Told()
+    samples = SettledSamples()
     growing = making.watch(samples)
     first = samples.attempt
     making.grow_to(0.9)
@@ -166,7 +166,7 @@ def test_in_real_time_a_second_attempt_has_another_name(tmp_path: Path) -> None:
 
 def test_the_samples_of_a_run_that_broke_off_are_delivered(tmp_path: Path) -> None:
     making = Making(tmp_path, "lossy_pair")
-    samples = Told()
+    samples = SettledSamples()
     growing = making.watch(samples)
     making.grow_to(0.5)
     growing.look()
@@ -202,9 +202,9 @@ def test_series_of_links_are_distinguished_from_series_of_flows() -> None:
 
 
 def test_samples_of_other_metrics_are_left_out() -> None:
-    samples = Told()
+    samples = SettledSamples()
     ms, bits = np.array([5]), np.array([1.0]).view(np.uint64)
-    samples.tell([Samples(("longhaul_run_info", 0), ms, bits)], 100)
+    samples.add([Samples(("longhaul_run_info", 0), ms, bits)], 100)
     step = samples.since(0, 1000)
     assert step is not None and not step.series
 

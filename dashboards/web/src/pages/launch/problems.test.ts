@@ -6,7 +6,7 @@ const DATA = { path: { rtt: "1 ms" }, flows: [{ name: "app", cc: "cubic" }], swe
 test.each([
   ["flows.app.sender", ["flows", 0, "sender"]],
   ["path.buffer", ["path", "buffer"]],
-  ["flows.nobody", ["flows"]],
+  ["flows.unknown", ["flows"]],
   ["two at path.rtt=1 ms", ["sweep"]],
   ["sandbox", []],
 ])("the subject %s stands at %s", (subject, location) => {
