@@ -157,8 +157,9 @@ test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus that 
 	@./setup.sh live
 	@$(PYTHON) -m pytest tests/live
 
-test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root); in real time, so it runs alone
-	@$(PYTHON) -m pytest tests/mininet
+test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root), in virtual and in real time
+	@$(PYTHON) -m pytest tests/mininet -m 'not real_time' --numprocesses 2
+	@$(PYTHON) -m pytest tests/mininet -m real_time
 
 test-packaging: .venv/.stamp agent kernel web ## the wheel, reproducible and installed alone; versions; the bill of materials
 	@$(PYTHON) -m pytest tests/packaging

@@ -12,7 +12,7 @@ SANDBOX = {"backend": "sandbox"}
 VIRTUAL = {"backend": "mininet", "where": "guest"}
 REAL = {"backend": "mininet", "where": "guest", "clock": "real"}
 
-RERUNS = 20
+RERUNS = 6
 # A neighbour on this machine may break a run's budget; a run that is void says nothing either way.
 REAL_TRIES = 8
 
@@ -61,6 +61,7 @@ def test_mininet_does_all_that_an_experiment_asks_for(carry: Carry) -> None:
     assert mininet["path"]["utilisation"] == pytest.approx(sandbox["path"]["utilisation"], rel=0.15)
 
 
+@pytest.mark.real_time
 def test_in_real_time_mininet_is_near_the_sandbox(carry: Carry) -> None:
     path = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}
     sandbox = only(carry(SANDBOX, path=path))["flows"][0]
@@ -79,6 +80,7 @@ def test_in_real_time_mininet_is_near_the_sandbox(carry: Carry) -> None:
     assert document["path"]["drops"] > 0
 
 
+@pytest.mark.real_time
 def test_a_guest_that_cannot_keep_up_gives_no_numbers(carry: Carry) -> None:
     """413 thousand packets a second are more than any guest forwards in real time. UDP sends them at once; TCP may take longer than the run."""
     flows = [{"name": "one", "udp": "5 Gbit/s"}]

@@ -23,6 +23,9 @@ from tests.support.command import longhaul
 from tests.support.guests import experiment
 from tests.support.waiting import wait_for
 
+# They run on this machine's kernel, and the last of them clears its namespaces.
+pytestmark = pytest.mark.real_time
+
 
 def ip(*words: str) -> str:
     return subprocess.run(["ip", *words], check=True, capture_output=True, text=True).stdout

@@ -17,7 +17,7 @@ from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.topologies import CATALOG
 
-RERUNS = 20
+RERUNS = 6
 
 SCRIPT = """
 import random, sys, time
