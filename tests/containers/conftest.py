@@ -1,4 +1,4 @@
-"""Images that are built once, and a lab of them that is brought up once; what was measured on the way is told at the end."""
+"""Images are built once and a lab of them is started once; the numbers measured on the way are printed at the end."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MEASURED: list[str] = []
 
 
 @dataclass(frozen=True)
-class Brought:
-    """A lab that runs, and what its first run came to."""
+class Started:
+    """A running lab, and the document of its first run."""
 
     lab: Lab
     document: dict[str, Any]
 
 
 def measured(what: str) -> None:
-    """A number for whoever reads the tests' output; none of them is asserted, since this machine has other work."""
+    """Keep a number for the tests' output; none is asserted, since this machine has other work."""
     _MEASURED.append(what)
 
 
@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def images() -> dict[str, dict[str, Any]]:
-    """What podman knows of each image."""
+    """podman's description of each image."""
     begun_s = time.monotonic()
     make_base()
     for target in TARGETS:
@@ -48,28 +48,28 @@ def images() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def brought(images: dict[str, dict[str, Any]]) -> Iterator[Brought]:
-    """The profile `lab` but Grafana, which no package of Debian has, and its first run."""
+def started(images: dict[str, dict[str, Any]]) -> Iterator[Started]:
+    """The profile `lab` without Grafana, which is not a Debian package, and its first run."""
     lab = Lab("lab", "api")
     lab.down(volumes=True)
     try:
         begun_s = time.monotonic()
         lab.up("postgres", "scheduler", "prometheus", "worker", "api")
-        lab.greeted()
+        lab.read_token()
         lab.ready()
         ready_s = time.monotonic() - begun_s
-        document = lab.carry_out(shipped="quick")
+        document = lab.run_experiment(shipped="quick")
         measured(
             f"profile lab, first start: ready after {ready_s:.1f} s, first result after {time.monotonic() - begun_s:.1f} s"
         )
-        yield Brought(lab, document)
+        yield Started(lab, document)
     finally:
         lab.down(volumes=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Everything of these tests ends with them."""
+    """Remove everything that these tests started."""
     yield
     names = start("podman", "ps", "--all", "--format", "{{.Names}}").stdout.split()
     assert [name for name in names if name.startswith("lhtest-")] == []

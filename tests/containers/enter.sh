@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs a command where containers can be tried and leave nothing on this machine: mounts and a network of its own, images in a folder of the cache.
+# Runs a command in an environment for container tests that leaves nothing on this machine: its own mounts and network, images in a folder of the cache.
 #
 #	enter.sh COMMAND...
 #
-# What podman needs on machines that are containers or small virtual machines themselves is done here: cgroups of one version, and
-# no limits above this shell's. Limits on cgroups are therefore not tried. $CONTAINERS_OUTSIDE is the network that builds use.
+# It prepares machines that are containers or small virtual machines themselves for podman: cgroups of one version, and no limits
+# above this shell's. Limits on cgroups are therefore not tested. $CONTAINERS_OUTSIDE is the network that builds use.
 set -euo pipefail
 
 [ "$(id -u)" = 0 ] || { echo "trying containers: it takes root, for mounts and a network of their own; run \`sudo make test-containers\`" >&2 && exit 3; }
@@ -36,7 +36,7 @@ EOF
 export CONTAINERS_CONF=$CONTAINERS_STATE/containers.conf CONTAINERS_STORAGE_CONF=$CONTAINERS_STATE/storage.conf
 export TMPDIR=$CONTAINERS_STATE/tmp CONTAINERS_OUTSIDE=/proc/$$/ns/net
 
-# The kernel's overlay does not lie on another one, as in the container of a CI job.
+# The kernel's overlay cannot be mounted on another overlay, as in the container of a CI job.
 if [ "$(stat -f -c %T "$CONTAINERS_STATE")" = overlayfs ]; then
 	printf '[storage.options.overlay]\nmount_program = "/usr/bin/fuse-overlayfs"\n' >>"$CONTAINERS_STATE/storage.conf"
 fi
@@ -49,7 +49,7 @@ unshare --mount --net --propagation private bash -c '
 		umount -R /sys/fs/cgroup
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	fi
-	# What podman remembers of containers that run ends with them, as at a start of the machine.
+	# The state that podman keeps of running containers is removed with them, as at a start of the machine.
 	for folder in /run/libpod /run/containers /run/netns "$CONTAINERS_STATE/run"; do
 		mkdir -p "$folder"
 		mount -t tmpfs tmpfs "$folder"

@@ -1,4 +1,4 @@
-"""A lab of docker-compose.yml, as somebody would start it: its containers, its API, what its Prometheus has."""
+"""A lab of docker-compose.yml, started as a user starts it: its containers, its API, its Prometheus."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ IMAGES = {
 }
 
 
-def wait_for(what: Callable[[], _Found | None], name: str, said: Callable[[], str] = str) -> _Found:
-    """What it gives as soon as it gives something; a service that does not answer yet gives nothing."""
+def wait_for(what: Callable[[], _Found | None], name: str, log: Callable[[], str] = str) -> _Found:
+    """The first result other than None; a service that does not answer yet counts as None."""
     until_s = time.monotonic() + _PATIENCE_S
     while True:
         with contextlib.suppress(httpx.TransportError):
             if (found := what()) is not None:
                 return found
-        assert time.monotonic() < until_s, f"{name} did not come in {_PATIENCE_S:.0f} s: {said()[-3000:]}"
+        assert time.monotonic() < until_s, f"{name} did not come in {_PATIENCE_S:.0f} s: {log()[-3000:]}"
         time.sleep(0.1)
 
 
@@ -61,7 +61,7 @@ class Lab:
         self.compose("up", "-d", "--no-build", *more, *services)
 
     def down(self, *, volumes: bool) -> None:
-        # podman-compose knows neither of containers that a scale made, nor of volumes that no container has yet.
+        # podman-compose ignores containers that `--scale` made and volumes that no container has yet.
         mine = podman("ps", "--all", "--quiet", "--filter", f"label=io.podman.compose.project={self.project}").split()
         if mine:
             podman("rm", "--force", "--depend", "--time", "30", *mine)
@@ -74,16 +74,16 @@ class Lab:
     def container(self, service: str, number: int = 1) -> str:
         return f"{self.project}_{service}_{number}"
 
-    def said(self, service: str = "") -> str:
+    def log(self, service: str = "") -> str:
         done = start("podman", "logs", self.container(service or self.service), check=False)
         return done.stdout + done.stderr
 
     def inside(self, service: str, *words: str, check: bool = True) -> str:
         return podman("exec", self.container(service), *words, check=check)
 
-    def greeted(self) -> str:
-        """The token of the first start."""
-        found = wait_for(lambda: re.search(r"shown only once: (lh_\S+)", self.said()), "the first token", self.said)
+    def read_token(self) -> str:
+        """Read the token of the first start."""
+        found = wait_for(lambda: re.search(r"shown only once: (lh_\S+)", self.log()), "the first token", self.log)
         self.token = found[1]
         return self.token
 
@@ -91,21 +91,21 @@ class Lab:
         return httpx.Client(headers={"Authorization": f"Bearer {self.token}"}, timeout=60)
 
     def ready(self) -> None:
-        wait_for(lambda: httpx.get(f"{API}/readyz").is_success or None, "the service", self.said)
+        wait_for(lambda: httpx.get(f"{API}/readyz").is_success or None, "the service", self.log)
 
-    def well(self, service: str) -> None:
-        """Wait for its health check, which podman runs when it is told to."""
+    def wait_healthy(self, service: str) -> None:
+        """Wait until its health check passes; podman runs it only on request."""
         words = ("podman", "healthcheck", "run", self.container(service))
         wait_for(
             lambda: start(*words, check=False).returncode == 0 or None,
             f"health of {service}",
-            lambda: self.said(service),
+            lambda: self.log(service),
         )
 
-    def carry_out(self, **asked: Any) -> dict[str, Any]:
-        """The document of an experiment's only run, when it has ended."""
+    def run_experiment(self, **submission: Any) -> dict[str, Any]:
+        """Run an experiment and return the document of its only run."""
         with self.client() as client:
-            answer = client.post(f"{ROOT}/experiments", json=asked)
+            answer = client.post(f"{ROOT}/experiments", json=submission)
             assert answer.status_code == 201, answer.text
             experiment = answer.json()["id"]
 
@@ -113,7 +113,7 @@ class Lab:
                 found: dict[str, Any] = client.get(f"{ROOT}/experiments/{experiment}").json()
                 return None if found["status"] in ("queued", "running") else found
 
-            wait_for(ended, f"the end of {asked}", self.said)
+            wait_for(ended, f"the end of {submission}", self.log)
             (run,) = client.get(f"{ROOT}/runs", params={"experiment_id": experiment}).json()["items"]
             return self.run(run["id"])
 
@@ -127,7 +127,7 @@ class Lab:
 
 
 def query(expression: str, at_s: float | None = None) -> list[dict[str, Any]]:
-    """What Prometheus answers through its published port."""
+    """The result of a query at Prometheus's published port."""
     parameters = {"query": expression} | ({} if at_s is None else {"time": f"{at_s:.3f}"})
     answer = httpx.get(f"{PROMETHEUS}/api/v1/query", params=parameters, timeout=30).json()
     assert answer["status"] == "success", answer

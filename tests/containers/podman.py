@@ -1,4 +1,4 @@
-"""podman, and the images of the Dockerfile as it builds them; on the network of the machine where something has to be fetched."""
+"""podman, and the images that it builds from the Dockerfile; downloads use the machine's own network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "dashboards/web/dist"
 BASE = "debian:bookworm-slim"
 TARGETS = ("runtime", "postgres", "prometheus")
-# Nobody's index needs it; it must be in no image.
+# No package index needs it; it must be in no image.
 MARKER = f"longhaul-secret-{os.urandom(8).hex()}"
 
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -27,7 +27,7 @@ _LEFT_OUT = ("man", "doc", "info", "locale", "groff", "lintian", "linda")
 
 
 def state() -> Path:
-    """Where images lie between tests, and what they were made of."""
+    """Where images are kept between tests, and what they were made of."""
     named = os.environ.get("CONTAINERS_STATE")
     if not named:
         pytest.fail("these tests need mounts and a network of their own: run `make test-containers`", pytrace=False)
@@ -35,7 +35,7 @@ def state() -> Path:
 
 
 def start(*words: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
-    """A finished command; where it had to end well and did not, its last words."""
+    """Run a command; if it fails and `check` is set, fail with the end of its output."""
     done = subprocess.run(list(words), capture_output=True, text=True, check=False, **more)
     if check and done.returncode:
         pytest.fail(
@@ -46,7 +46,7 @@ def start(*words: str, check: bool = True, **more: Any) -> subprocess.CompletedP
 
 
 def podman(*words: str, check: bool = True) -> str:
-    """What podman says."""
+    """podman's output."""
     return start("podman", *words, check=check).stdout
 
 
@@ -56,7 +56,7 @@ def outside(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
 
 
 def inspect(kind: str, name: str) -> dict[str, Any]:
-    """What podman knows of an image or a container."""
+    """podman's description of an image or a container."""
     found: dict[str, Any] = json.loads(podman(kind, "inspect", name))[0]
     return found
 
@@ -67,7 +67,7 @@ def image(target: str) -> str:
 
 
 def build(target: str) -> None:
-    """An image of the Dockerfile, with the page of `make web`, and with the kernels of this machine's cache where they are the ones that are wanted."""
+    """Build an image of the Dockerfile, with the page of `make web` and with the kernels of this machine's cache where they match."""
     certificates = f"{_CERTIFICATES}:{_CERTIFICATES}:ro"
     secret = state() / "pip.conf"
     secret.write_text(_pip_configuration())
@@ -81,7 +81,7 @@ def build(target: str) -> None:
 
 
 def make_base() -> None:
-    """Debian's slim image from its packages: a registry is not needed, and nobody else's image is believed."""
+    """Build Debian's slim image from its packages, so that no registry and no third-party image is needed."""
     if not start("podman", "image", "exists", BASE, check=False).returncode:
         return
     if shutil.which("mmdebstrap") is None:

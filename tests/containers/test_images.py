@@ -15,9 +15,9 @@ from tests.containers.podman import MARKER, REPOSITORY, TARGETS, image, podman
 
 _MOST_BYTES = 900_000_000
 _TOKEN = re.compile(rb"lh_[0-9a-f]{12}_[\w-]{43}")
-# Of the API's reference.
+# Examples in the API's reference.
 _EXAMPLES = {b"lh_0123456789ab_" + b"x" * 43}
-# Files that programs keep secrets in, and keys in what is not Debian's: its libraries hold well-known ones, to test themselves.
+# Files in which programs keep secrets, and keys in files that are not Debian's: its libraries contain well-known keys for their own tests.
 _FIND = r"find / -xdev \( -name .netrc -o -name .pgpass -o -name .npmrc -o -name pip.conf -o -name 'id_rsa*' -o -name 'id_ed25519*' -o -name 'id_ecdsa*' -o -name .git-credentials -o -name '*.key' \) -type f"
 _GREP = "grep -rlsE -e '-----BEGIN [A-Z ]*PRIVATE KEY-----' /opt /etc /home /root /var /tmp || true"
 _PROFILE = REPOSITORY / "playbooks" / "containers" / "seccomp.json"
@@ -45,21 +45,21 @@ def test_an_ordinary_user_runs_it_and_something_looks_after_its_health(images: I
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_there_are_no_secrets_inside(images: Images, target: str) -> None:
-    """Neither in what was told to make it nor in any layer: no token, and nothing of how the build's pip finds packages."""
-    told = podman("history", "--no-trunc", "--format", "{{.CreatedBy}}", image(target)) + json.dumps(images[target])
-    assert MARKER not in told
+    """Neither its history nor its layers contain a token or the configuration of the build's pip."""
+    history = podman("history", "--no-trunc", "--format", "{{.CreatedBy}}", image(target)) + json.dumps(images[target])
+    assert MARKER not in history
     assert not re.search(
-        "password|token|secret", told.replace("--mount=type=secret,id=pip,target=/etc/pip.conf", ""), re.IGNORECASE
+        "password|token|secret", history.replace("--mount=type=secret,id=pip,target=/etc/pip.conf", ""), re.IGNORECASE
     )
     found = set()
     with subprocess.Popen(["podman", "save", image(target)], stdout=subprocess.PIPE) as saving:
         assert saving.stdout is not None
         before = b""
         while chunk := saving.stdout.read(2**24):
-            held = before + chunk
-            found |= {match[0] for match in _TOKEN.finditer(held)} - _EXAMPLES
-            assert MARKER.encode() not in held
-            before = held[-256:]
+            window = before + chunk
+            found |= {match[0] for match in _TOKEN.finditer(window)} - _EXAMPLES
+            assert MARKER.encode() not in window
+            before = window[-256:]
     assert saving.returncode == 0
     assert found == set()
 
@@ -90,15 +90,15 @@ def test_kernels_are_the_ones_that_their_folders_name() -> None:
 @pytest.mark.usefixtures("images")
 def test_doctor_finds_what_guests_need() -> None:
     allowed = f"--security-opt=seccomp={_PROFILE}"
-    said = podman("run", "--rm", "--network=none", allowed, image("runtime"), "longhaul", "doctor").splitlines()
-    assert {"sandbox: ready", "mininet --in guest: ready"} <= set(said)
+    output = podman("run", "--rm", "--network=none", allowed, image("runtime"), "longhaul", "doctor").splitlines()
+    assert {"sandbox: ready", "mininet --in guest: ready"} <= set(output)
 
 
 @pytest.mark.usefixtures("images")
-def test_doctor_says_that_an_engine_s_own_profile_is_too_narrow() -> None:
-    said = run("bash", "-c", "longhaul doctor || true")
-    assert "sandbox: not ready" in said
-    assert "the seccomp profile playbooks/containers/seccomp.json (docs/containers.md)" in said
+def test_doctor_reports_that_an_engine_s_own_profile_is_too_narrow() -> None:
+    output = run("bash", "-c", "longhaul doctor || true")
+    assert "sandbox: not ready" in output
+    assert "the seccomp profile playbooks/containers/seccomp.json (docs/containers.md)" in output
 
 
 @pytest.mark.usefixtures("images")
@@ -107,7 +107,7 @@ def test_it_has_neither_compiler_nor_installer() -> None:
 
 
 def test_the_profile_allows_what_engines_allow_and_one_call_more() -> None:
-    """Compared with the one that podman's package brings: what that gives a process without capabilities."""
+    """Compared with the profile of podman's package for a process without capabilities."""
     engines: set[str] = set()
     for rule in json.loads(_ENGINES.read_text())["syscalls"]:
         if rule["action"] == "SCMP_ACT_ALLOW" and "caps" not in rule["includes"]:
@@ -119,7 +119,7 @@ def test_the_profile_allows_what_engines_allow_and_one_call_more() -> None:
         ours |= set(rule["names"])
         if rule["names"] == ["personality"]:
             numbers.add(rule["args"][0]["value"])
-    # The last was not there when that package was made.
+    # The last call did not exist when that package was made.
     assert ours - engines <= {
         "personality",
         "socket",

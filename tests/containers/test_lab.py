@@ -1,4 +1,4 @@
-"""The profile `lab`: a run goes through the API to a worker without rights, its series to Prometheus, its record to PostgreSQL."""
+"""The profile `lab`: the API hands a run to a worker without rights; its series go to Prometheus, its rows to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.containers.conftest import Brought
+from tests.containers.conftest import Started
 from tests.containers.lab import API, PROMETHEUS, ROOT, Lab, query, wait_for
 from tests.containers.podman import PAGE, inspect, podman, start
 from tests.support.command import longhaul
 
 SERVICES = ("api", "worker", "scheduler", "postgres", "prometheus")
-# Where each may write; nothing else of its file system.
+# The only places of its file system where each service may write.
 _OWN = {
     "api": "/var/longhaul/home",
     "worker": "/var/longhaul/home",
@@ -25,15 +25,15 @@ _OWN = {
 }
 
 
-def test_a_run_has_the_bytes_that_it_has_on_this_machine(brought: Brought, tmp_path: Path) -> None:
+def test_a_run_has_the_bytes_that_it_has_on_this_machine(started: Started, tmp_path: Path) -> None:
     here = longhaul("run", "quick", "--json", home=tmp_path)
     assert here.returncode == 0, here.stderr
     (run,) = json.loads(here.stdout)["runs"]
-    assert brought.document["trace_sha256"] == run["trace_sha256"]
+    assert started.document["trace_sha256"] == run["trace_sha256"]
 
 
-def test_the_page_is_served_as_it_was_built(brought: Brought) -> None:
-    assert brought.lab.token
+def test_the_page_is_served_as_it_was_built(started: Started) -> None:
+    assert started.lab.token
     page = httpx.get(f"{API}/")
     assert page.text == (PAGE / "index.html").read_text()
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
@@ -41,37 +41,37 @@ def test_the_page_is_served_as_it_was_built(brought: Brought) -> None:
         assert httpx.get(f"{API}/assets/{file.name}").content == file.read_bytes(), file.name
 
 
-def test_its_series_are_in_prometheus(brought: Brought) -> None:
-    run = brought.document["run"]
+def test_its_series_are_in_prometheus(started: Started) -> None:
+    run = started.document["run"]
 
     def placed() -> dict[str, int] | None:
-        found: dict[str, int] | None = brought.lab.run(run).get("prometheus")
+        found: dict[str, int] | None = started.lab.run(run).get("prometheus")
         return found if found and found["samples"] and not found["waiting"] else None
 
-    place = wait_for(placed, "the end of its samples", brought.lab.said)
+    place = wait_for(placed, "the end of its samples", started.lab.log)
     assert place["refused"] == 0
     at_s, span_ms = place["end_ms"] / 1000 + 1, place["end_ms"] - place["begin_ms"] + 2000
-    (flow,) = brought.document["flows"]
+    (flow,) = started.document["flows"]
     (highest,) = query(f'max_over_time(longhaul_flow_cwnd_packets{{run="{run}"}}[{span_ms}ms])', at_s)
     assert highest["metric"]["flow"] == flow["name"]
-    # Of the whole run, while the document's is of its window.
+    # This is the maximum of the whole run; the document's is that of its window.
     assert float(highest["value"][1]) >= flow["cwnd_packets"]["max"]
     stored = query(f'{{__name__=~"longhaul_.+",run="{run}"}}[{span_ms}ms]', at_s)
-    # And one at the end of each series, which says that it ends; Prometheus does not show it.
+    # One more sample marks the end of each series; Prometheus does not show it.
     assert sum(len(series["values"]) + 1 for series in stored) == place["samples"]
 
 
-def test_prometheus_scrapes_the_service(brought: Brought) -> None:
-    up = wait_for(lambda: query('up{job="longhaul"} == 1') or None, "a scrape", brought.lab.said)
+def test_prometheus_scrapes_the_service(started: Started) -> None:
+    up = wait_for(lambda: query('up{job="longhaul"} == 1') or None, "a scrape", started.lab.log)
     assert [one["metric"]["instance"] for one in up] == ["api:8080"]
     assert wait_for(lambda: query("longhaul_runs") or None, "a number of the service's")
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_container_has_no_rights(brought: Brought, service: str) -> None:
+def test_a_container_has_no_rights(started: Started, service: str) -> None:
     status = dict(
         line.split(":\t", 1)
-        for line in brought.lab.inside(service, "cat", "/proc/1/status").splitlines()
+        for line in started.lab.inside(service, "cat", "/proc/1/status").splitlines()
         if ":\t" in line
     )
     assert "0" not in status["Uid"].split()
@@ -81,94 +81,94 @@ def test_a_container_has_no_rights(brought: Brought, service: str) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_container_writes_where_it_keeps_things_and_nowhere_else(brought: Brought, service: str) -> None:
-    brought.lab.inside(service, "bash", "-c", f'touch "{_OWN[service]}/written" && rm "{_OWN[service]}/written"')
+def test_a_container_writes_where_it_keeps_things_and_nowhere_else(started: Started, service: str) -> None:
+    started.lab.inside(service, "bash", "-c", f'touch "{_OWN[service]}/written" && rm "{_OWN[service]}/written"')
     for place in ("/", "/etc", "/usr/bin", "/opt", "/var/lib", "/home"):
-        assert "Read-only file system" in podman_error(brought.lab, service, "touch", f"{place}/written")
+        assert "Read-only file system" in podman_error(started.lab, service, "touch", f"{place}/written")
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_container_says_that_it_is_well(brought: Brought, service: str) -> None:
-    brought.lab.well(service)
-    assert inspect("container", brought.lab.container(service))["State"]["Health"]["Status"] == "healthy"
+def test_a_container_reports_that_it_is_healthy(started: Started, service: str) -> None:
+    started.lab.wait_healthy(service)
+    assert inspect("container", started.lab.container(service))["State"]["Health"]["Status"] == "healthy"
 
 
-def test_ports_are_open_on_this_machine_alone(brought: Brought) -> None:
+def test_ports_are_open_on_this_machine_alone(started: Started) -> None:
     opened: dict[str, list[str]] = {}
     for service in SERVICES:
-        ports = inspect("container", brought.lab.container(service))["NetworkSettings"]["Ports"] or {}
+        ports = inspect("container", started.lab.container(service))["NetworkSettings"]["Ports"] or {}
         opened |= {port: [one["HostIp"] for one in hosts] for port, hosts in ports.items() if hosts}
     assert opened == {"8080/tcp": ["127.0.0.1"], "9090/tcp": ["127.0.0.1"]}
 
 
-def test_nobody_reaches_postgres_by_a_network(brought: Brought) -> None:
-    tables = [brought.lab.inside("postgres", "cat", f"/proc/net/{name}") for name in ("tcp", "tcp6", "udp", "udp6")]
+def test_postgres_listens_on_no_network(started: Started) -> None:
+    tables = [started.lab.inside("postgres", "cat", f"/proc/net/{name}") for name in ("tcp", "tcp6", "udp", "udp6")]
     assert [line for table in tables for line in table.splitlines()[1:]] == []
-    assert brought.lab.inside("postgres", "ls", "/sys/class/net").split() == ["lo"]
+    assert started.lab.inside("postgres", "ls", "/sys/class/net").split() == ["lo"]
 
 
-def test_the_first_start_says_where_it_is_and_shows_a_token_once(brought: Brought) -> None:
-    lab = brought.lab
-    assert f"Longhaul at {API}, " in lab.said()
+def test_the_first_start_prints_the_address_and_shows_a_token_once(started: Started) -> None:
+    lab = started.lab
+    assert f"Longhaul at {API}, " in lab.log()
     podman("restart", lab.container("api"))
     lab.ready()
-    assert len(re.findall(r"Longhaul at ", lab.said())) >= 2
-    assert lab.said().count("shown only once") == 1
-    assert lab.run(brought.document["run"])["trace_sha256"] == brought.document["trace_sha256"]
+    assert len(re.findall(r"Longhaul at ", lab.log())) >= 2
+    assert lab.log().count("shown only once") == 1
+    assert lab.run(started.document["run"])["trace_sha256"] == started.document["trace_sha256"]
 
 
-def test_a_worker_that_is_killed_comes_back_and_goes_on(brought: Brought) -> None:
-    lab = brought.lab
+def test_a_restarted_worker_runs_experiments_again_after_a_kill(started: Started) -> None:
+    lab = started.lab
     podman("kill", lab.container("worker"))
     podman("start", lab.container("worker"))
-    document = lab.carry_out(shipped="quick", set=["seed=7"])
-    assert document["run"] != brought.document["run"]
+    document = lab.run_experiment(shipped="quick", set=["seed=7"])
+    assert document["run"] != started.document["run"]
 
 
-def test_programs_of_the_image_run_in_guests(brought: Brought) -> None:
-    """iperf3 and Mininet are the worker's own: the same Debian packages as the dispatcher's, since it is the same image."""
-    lab = brought.lab
-    assert lab.carry_out(shipped="quick", set=["flows.app.tool=iperf3", "duration=4 s"])["status"] == "done"
+def test_programs_of_the_image_run_in_guests(started: Started) -> None:
+    """Worker and dispatcher have the same iperf3 and Mininet packages, since they use the same image."""
+    lab = started.lab
+    assert lab.run_experiment(shipped="quick", set=["flows.app.tool=iperf3", "duration=4 s"])["status"] == "done"
 
 
-def test_no_dead_process_is_left(brought: Brought) -> None:
-    """The first process of each reaps its own, so that none of them needs an init before it."""
+def test_no_dead_process_is_left(started: Started) -> None:
+    """The first process of each container reaps its children, so that none needs an init."""
     for service in ("api", "worker"):
         script = "for one in /proc/[0-9]*/stat; do cat $one 2>/dev/null; done"
-        rows = brought.lab.inside(service, "bash", "-c", script).splitlines()
+        rows = started.lab.inside(service, "bash", "-c", script).splitlines()
         assert [row for row in rows if row.rpartition(")")[2].split()[0] == "Z"] == []
 
 
-def test_workers_are_scaled(brought: Brought) -> None:
-    lab = brought.lab
+def test_workers_are_scaled(started: Started) -> None:
+    lab = started.lab
     lab.up("worker", more=("--scale", "worker=2", "--no-recreate"))
     count = "from distributed import Client; print(len(Client('tcp://scheduler:8786').scheduler_info(n_workers=-1)['workers']))"
 
     def both() -> bool | None:
         return lab.inside("scheduler", "python", "-W", "ignore", "-c", count).strip() == "2" or None
 
-    assert wait_for(both, "the second worker", lambda: lab.said("worker"))
+    assert wait_for(both, "the second worker", lambda: lab.log("worker"))
 
 
-def test_code_of_ones_own_is_refused_where_it_cannot_be_confined(brought: Brought) -> None:
-    """A worker may make no namespaces, so there is no fence; docs/containers.md says how to give it one."""
+def test_user_supplied_code_is_refused_where_it_cannot_be_confined(started: Started) -> None:
+    """A worker may not make namespaces, so nothing confines the code; docs/containers.md describes how to allow it."""
     script = (
         "mkdir -p /tmp/own && cd /tmp/own && printf 'from mininet.topo import Topo\\nclass Lab(Topo):\\n    pass\\n' >lab.py"
         " && printf 'experiment: own\\ntopology: ./lab.py:Lab\\nduration: 3 s\\nflows: [{name: one, cc: cubic}]\\n' >own.yaml && longhaul plan own.yaml"
     )
-    said = podman_error(brought.lab, "worker", "bash", "-c", script)
-    assert "the kernel's permission to run user code confined" in said
-    assert "Creating new namespace failed" in said
+    error = podman_error(started.lab, "worker", "bash", "-c", script)
+    assert "the kernel's permission to run user code confined" in error
+    assert "Creating new namespace failed" in error
 
 
-def test_a_stranger_is_told_nothing(brought: Brought) -> None:
-    assert brought.lab.token
+def test_a_request_without_a_token_is_refused(started: Started) -> None:
+    assert started.lab.token
     assert httpx.get(f"{ROOT}/runs").status_code == 401
     assert httpx.get(f"{PROMETHEUS}/-/ready").status_code == 200
 
 
 def podman_error(lab: Lab, service: str, *words: str) -> str:
-    """What a command says that has to fail."""
+    """Standard error of a command that has to fail."""
     done = start("podman", "exec", lab.container(service), *words, check=False)
     assert done.returncode != 0
     return done.stderr

@@ -1,4 +1,4 @@
-"""The profile `minimal`, from an older version's volume to a newer image, and from there with everything into the profile `lab`."""
+"""The profile `minimal`: an older version's volume in a newer image, and its backup restored into the profile `lab`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.containers.podman import image, podman, start
 
 NEWER = "longhaul-test-newer"
 _OLD_RUN = "a" * 20
-# A record of the first version that kept one, with a run in it.
+# A database of the first version that had one, with a run in it.
 _OLD_RECORD = f"""
 import longhaul.orchestrator.database
 from alembic import command
@@ -37,7 +37,7 @@ with create_engine("sqlite:////var/longhaul/home/catalogue.sqlite").begin() as c
 
 @pytest.fixture(scope="module")
 def old(images: dict[str, dict[str, Any]]) -> Iterator[Lab]:
-    """A lab on its own, whose volume an older version has left."""
+    """A single lab whose volume comes from an older version."""
     lab = Lab("minimal", "minimal")
     lab.down(volumes=True)
     volume = f"{lab.project}_minimal"
@@ -65,12 +65,12 @@ def runs(lab: Lab) -> set[str]:
         return {row["id"] for row in client.get(f"{ROOT}/runs").json()["items"]}
 
 
-def test_an_older_volume_is_brought_to_today_and_outlives_the_next_image(old: Lab) -> None:
+def test_an_older_volume_is_upgraded_and_survives_the_next_image(old: Lab) -> None:
     begun_s = time.monotonic()
     old.up("minimal")
-    old.greeted()
+    old.read_token()
     old.ready()
-    document = old.carry_out(shipped="quick")
+    document = old.run_experiment(shipped="quick")
     measured(f"profile minimal, first result after {time.monotonic() - begun_s:.1f} s")
     assert runs(old) == {_OLD_RUN, document["run"]}
     old.down(volumes=False)
@@ -79,15 +79,15 @@ def test_an_older_volume_is_brought_to_today_and_outlives_the_next_image(old: La
     newer = Lab("minimal", "minimal", {**IMAGES, "LONGHAUL_IMAGE": NEWER}, token=old.token)
     newer.up("minimal")
     newer.ready()
-    assert "shown only once" not in newer.said()
+    assert "shown only once" not in newer.log()
     assert (
         podman("container", "inspect", "--format", "{{.ImageName}}", newer.container("minimal"))
         .strip()
         .endswith(f"{NEWER}:latest")
     )
     assert runs(newer) == {_OLD_RUN, document["run"]}
-    # Answered from what is kept.
-    assert newer.carry_out(shipped="quick")["run"] == document["run"]
+    # Answered by the kept run.
+    assert newer.run_experiment(shipped="quick")["run"] == document["run"]
 
 
 def test_a_backup_becomes_a_lab_with_postgresql(old: Lab, restored: Lab, tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_backup_becomes_a_lab_with_postgresql(old: Lab, restored: Lab, tmp_pat
     old.down(volumes=False)
 
     restored.up("postgres")
-    restored.well("postgres")
-    said = restored.compose(
+    restored.wait_healthy("postgres")
+    output = restored.compose(
         "run",
         "--rm",
         "--no-deps",
@@ -112,11 +112,11 @@ def test_a_backup_becomes_a_lab_with_postgresql(old: Lab, restored: Lab, tmp_pat
         "restore",
         "/lab.tar",
     )
-    assert "runs restored into /var/longhaul/home" in said
+    assert "runs restored into /var/longhaul/home" in output
     restored.up("postgres", "scheduler", "prometheus", "worker", "api")
-    # Tokens are part of the record.
+    # Tokens are part of the database.
     restored.token = old.token
     restored.ready()
     assert runs(restored) == before
     assert httpx.get(f"{ROOT}/runs").status_code == 401
-    assert restored.carry_out(shipped="quick")["run"] in before
+    assert restored.run_experiment(shipped="quick")["run"] in before

@@ -1,4 +1,4 @@
-"""Stand-ins as a person meets them: deployments by the command line, what was found on a host before anything was done, and what is there now."""
+"""Stand-ins as a user sees them: deployments by the command line, and snapshots of each host before and after."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tests.hosts.files import KERNEL
 from tests.hosts.standins import REPOSITORY, Lab
 
 MEASURED: list[str] = []
-# Ansible in a stand-in takes what processors there are, and a run that is to be believed needs some: plays go beside one another, and
-# such a run beside nothing, also where several pairs of stand-ins are tested at once. What only waits does so beside either.
+# Ansible in a stand-in takes all processors, and a run with valid numbers needs some: plays may overlap, such a run has the machine
+# to itself, also where several pairs of stand-ins are tested at once. Tests that only wait may overlap with both.
 QUIET = Path(tempfile.gettempdir()) / "longhaul-standins.quiet"
 _LONGHAUL = Path(sys.executable).parent / "longhaul"
 
 
 def measured(what: str) -> None:
-    """A number for whoever reads the tests' output; none of them is asserted, since this machine has other work."""
+    """Keep a number for the tests' output; none is asserted, since this machine has other work."""
     MEASURED.append(what)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What `longhaul hosts` came to."""
+class Outcome:
+    """Exit code and output of `longhaul hosts`."""
 
     code: int
     hosts: dict[str, dict[str, Any]]
@@ -39,7 +39,7 @@ class Said:
 
 
 class Bench:
-    """Stand-ins, and the verbs that are tried on them."""
+    """Stand-ins, and the `longhaul hosts` verbs that tests run on them."""
 
     def __init__(self, lab: Lab, home: Path, modules: Path) -> None:
         self.lab = lab
@@ -50,10 +50,10 @@ class Bench:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of a person who is the operator of this lab."""
+        """The environment of this lab's operator."""
         return {**os.environ, "LONGHAUL_HOSTS": str(self.lab.policy), "LONGHAUL_HOME": str(self._home)}
 
-    def hosts(self, verb: str, *words: str, inventory: Path | None = None) -> Said:
+    def hosts(self, verb: str, *words: str, inventory: Path | None = None) -> Outcome:
         """`longhaul hosts VERB INVENTORY --json`."""
         if verb in ("deploy", "check"):
             words = (*words, "--modules", str(self.modules))
@@ -69,16 +69,16 @@ class Bench:
             measured(f"hosts {verb}: {time.monotonic() - begun_s:.0f} s")
         self.is_deployed = verb == "deploy" or (self.is_deployed and verb != "restore")
         found = {one["host"]: one for one in json.loads(done.stdout).get("hosts", [])}
-        return Said(done.returncode, found, done.stderr)
+        return Outcome(done.returncode, found, done.stderr)
 
-    def deployed(self, *words: str, inventory: Path | None = None) -> Said:
-        said = self.hosts("deploy", *words, inventory=inventory)
-        assert said.code == 0, said.messages
-        return said
+    def deployed(self, *words: str, inventory: Path | None = None) -> Outcome:
+        outcome = self.hosts("deploy", *words, inventory=inventory)
+        assert outcome.code == 0, outcome.messages
+        return outcome
 
     def restored(self, inventory: Path | None = None) -> None:
-        said = self.hosts("restore", inventory=inventory)
-        assert said.code == 0, said.messages
+        outcome = self.hosts("restore", inventory=inventory)
+        assert outcome.code == 0, outcome.messages
         self.assert_as_found("alpha", "beta")
 
     def inventory(self, folder: Path, **more: dict[str, str]) -> Path:
@@ -91,9 +91,9 @@ class Bench:
         return file
 
     def snapshot(self, name: str) -> dict[str, Any]:
-        """How a stand-in looks: by a program of its own, not by what a deployment believes."""
+        """The state of a stand-in, read by a separate program and not from the deployment's report."""
         program = (REPOSITORY / "playbooks/module_utils/longhaul_host.py").read_text()
-        found: dict[str, Any] = json.loads(self.lab.run(name, "python3 -", told=program))
+        found: dict[str, Any] = json.loads(self.lab.run(name, "python3 -", stdin=program))
         return found
 
     def assert_as_found(self, *names: str) -> None:
@@ -103,7 +103,7 @@ class Bench:
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """A line each: what was, and what is."""
+    """One line for each difference: the former and the present value."""
     lines = []
     for part, found in now.items():
         was = before[part]

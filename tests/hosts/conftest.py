@@ -1,4 +1,4 @@
-"""Two stand-ins and a router, started once; deployed once for all runs; what was measured, told at the end."""
+"""Two stand-ins and a router, started once and deployed once for all runs; the numbers measured are printed at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """What a worker of xdist measured."""
+    """Keep the numbers that a worker of xdist measured."""
     MEASURED.extend(getattr(node, "workeroutput", {}).get("measured", []))
 
 
@@ -31,7 +31,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """Two stand-ins, of which beta could build modules; the lab's inventory gives both what was built elsewhere. In the end they are as found."""
+    """Two stand-ins; the lab's inventory gives both prebuilt modules, and beta could build its own. In the end they are as found."""
     begun_s = time.monotonic()
     with start(["alpha", "beta"], compilers=["beta"]) as lab:
         measured(f"two endpoints and a router started in {time.monotonic() - begun_s:.1f} s")
@@ -51,7 +51,7 @@ def as_found(bench: Bench) -> None:
 
 @pytest.fixture(scope="module")
 def runner(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    """Deployed once for all runs that follow one another."""
+    """One deployment for all runs."""
     if not bench.is_deployed:
         bench.deployed()
     bench.lab.set_path(PATH)

@@ -1,4 +1,4 @@
-"""The files a stand-in is started with: its disk, the script that makes it a machine of its own, and how ssh finds it."""
+"""The files a stand-in is started with: its disk, its setup script and its ssh configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_disk(file: Path) -> None:
 
 
 def host_keys(tree: Path) -> str:
-    """The key by which sshd of every stand-in proves itself, as known_hosts has it."""
+    """The host key that the sshd of every stand-in uses, in the format of known_hosts."""
     kind, key, *_ = (tree / "root/etc/ssh/ssh_host_ed25519_key.pub").read_text().split()
     return f"{kind} {key}"
 
@@ -51,7 +51,7 @@ def ssh_config(machines: Sequence[tuple[str, str]], key: Path, known_hosts: Path
 def setup_script(
     name: str, addresses: Sequence[str], *, gateway: str, key: str, release: str, headers: Path | None
 ) -> str:
-    """What init does before the first program: name, keys, cards, modules; `headers` are for those who compile."""
+    """The commands that init runs before the first program: name, keys, cards, modules; stand-ins that compile get `headers`."""
     router = name == _ROUTER
     lines = [
         f"first={'sshd' if router else _SYSTEMD}",
@@ -64,7 +64,7 @@ def setup_script(
         "ip link set lo up",
     ]
     for i, address in enumerate(addresses):
-        # A packet is a packet: with offloads on, queues of the path would count heaps of them.
+        # With offloads on, the path's queues would count several packets as one.
         lines += [
             f"ip link set vec{i} up; ip address add {address} dev vec{i}",
             f"ethtool -K vec{i} tso off gso off gro off",
@@ -87,7 +87,7 @@ def setup_script(
 
 
 def _headers(tree: Path, release: str) -> list[str]:
-    """As a package of headers has it: a folder in /usr/src that knows its architecture."""
+    """Commands that make a folder in /usr/src like that of a headers package, for this architecture."""
     source, below = f"/usr/src/linux-headers-{release}", "/usr/src/linux-standin"
     return [
         f"mkdir -p {source} {below}; mount -t hostfs -o ro,{tree} none {below}",

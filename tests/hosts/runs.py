@@ -1,4 +1,4 @@
-"""What tests of runs on stand-ins share: experiments as files, runs as a person starts them, what is left on a host."""
+"""Shared by tests of runs on stand-ins: experiments as files, runs as a user starts them, checks for leftovers on a host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TWENTY: Mapping[str, Any] = {"bandwidth": "20 Mbit/s", "rtt": "40 ms", "buffer":
 PATH = Conditions(RATE_BPS, ONE_WAY_US, BUFFER_BYTES)
 
 _PATIENCE_S = 60.0
-# A run that its own checks refuse because this machine was busy says nothing of the product: it is run again.
+# A run that its own checks refuse because this machine was busy shows nothing about Longhaul: it is run again.
 TRIES = 4
 _TRAFFIC = "( sport >= :10000 and sport <= :10099 ) or ( dport >= :10000 and dport <= :10099 )"
 
@@ -41,7 +41,7 @@ def experiment(name: str, flows: list[dict[str, Any]], **more: Any) -> dict[str,
 
 @dataclass
 class Runner:
-    """Somebody who runs experiments on the stand-ins."""
+    """A user who runs experiments on the stand-ins."""
 
     bench: Bench
     folder: Path
@@ -50,7 +50,7 @@ class Runner:
         return {**self.bench.environment, **more}
 
     def settings(self) -> Settings:
-        """As a process of that environment has them."""
+        """The settings of a process in that environment."""
         kept = dict(os.environ)
         os.environ.update(self.environment())
         try:
@@ -60,7 +60,7 @@ class Runner:
             os.environ.update(kept)
 
     def start(self, spec: Mapping[str, Any], *words: str, **environment: str) -> subprocess.Popen[str]:
-        """`longhaul run`, which goes on."""
+        """Start `longhaul run` and do not wait for it."""
         file = self.folder / f"{spec['experiment']}-{time.monotonic_ns()}.json"
         file.write_text(json.dumps(spec))
         where = ("--backend", "hosts", "--hosts", "alpha,beta") if "--backend" not in words else ()
@@ -73,7 +73,7 @@ class Runner:
         )
 
     def run(self, spec: Mapping[str, Any], *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
-        """The exit code, the document, and the messages; nothing heavy runs meanwhile."""
+        """The exit code, the document, and the messages; no other heavy test runs meanwhile."""
         for _ in range(TRIES):
             with locked(QUIET):
                 ended = self.end(self.start(spec, *words, **environment))
@@ -89,7 +89,7 @@ class Runner:
 
     @contextlib.contextmanager
     def under(self, *, each: Mapping[str, str] | None = None, **whole: str) -> Iterator[None]:
-        """As an operator would: another policy for a while, `each` of its hosts or the `whole`, and what concerns each host brought there."""
+        """Use another policy for a while, as an operator would: changes to `each` host or to the `whole`, with the limits copied to each host."""
         policy = json.loads(self.bench.lab.policy.read_text())
         policy.update(whole)
         for host in policy["hosts"].values():
@@ -99,27 +99,27 @@ class Runner:
         try:
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(self.bench.lab, "policy", file)
-                self._bring_limits()
+                self._copy_limits()
                 yield
         finally:
-            self._bring_limits()
+            self._copy_limits()
 
-    def _bring_limits(self) -> None:
+    def _copy_limits(self) -> None:
         policy = read_policy(self.bench.lab.policy)
         for name in self.bench.lab.hosts:
             limits = json.dumps(limits_of(policy, name), indent=1)
-            self.bench.lab.run(name, "cat >/etc/longhaul/limits.json", told=limits)
+            self.bench.lab.run(name, "cat >/etc/longhaul/limits.json", stdin=limits)
 
     def traffic(self, name: str) -> bool:
-        """Whether an agent carries a run out there."""
+        """Whether an agent runs a run on this host."""
         return bool(self.bench.lab.run(name, "ls /run/longhaul 2>/dev/null || true").strip())
 
     def connected(self, name: str) -> bool:
-        """Whether a flow of a run is connected there."""
+        """Whether a flow of a run is connected on this host."""
         return "ESTAB" in self.bench.lab.run(name, f"ss -Htn '{_TRAFFIC}'")
 
     def wait_for_traffic(self, name: str = "alpha") -> None:
-        """Until a flow of a run is connected there."""
+        """Wait until a flow of a run is connected on this host."""
         wait_until(lambda: self.connected(name), f"traffic on {name}")
 
     def assert_clean(self, *names: str) -> None:
@@ -131,7 +131,7 @@ class Runner:
             assert not self.connected(name)
 
     def wait_until_clean(self, name: str, longest_s: float = _PATIENCE_S) -> float:
-        """How long that took."""
+        """Wait until a host is clean, and return the seconds that this took."""
         begun = time.monotonic()
         wait_until(lambda: not self.traffic(name), f"the end of the run on {name}", longest_s)
         self.assert_clean(name)
@@ -139,15 +139,15 @@ class Runner:
 
 
 def wait_until(there: Callable[[], bool], what: str, longest_s: float = _PATIENCE_S) -> None:
-    """Look again and again."""
+    """Poll until the condition is true."""
     until = time.monotonic() + longest_s
     while not there():
-        assert time.monotonic() < until, f"{what} did not come within {longest_s:g} s"
+        assert time.monotonic() < until, f"{what} did not happen within {longest_s:g} s"
         time.sleep(0.2)
 
 
 def refused_as_busy(document: Mapping[str, Any]) -> bool:
-    """Whether a run was refused because the machine of a host did not keep up."""
+    """Whether a run was refused because a host did not keep up."""
     errors = [run["error"] for run in document.get("runs", []) if "error" in run]
     return any(error["error"] == "FidelityBroken" and "host kept up: " in error["what"] for error in errors)
 

@@ -1,11 +1,11 @@
-"""Machines that stand in for physical hosts: User-Mode-Linux guests by the real clock, each with a kernel, a disk, sshd and systemd of
-its own, and a router among them that emulates a path.
+"""Machines that stand in for physical hosts: User-Mode-Linux guests in real time, each with its own kernel, disk, sshd and systemd,
+and a router between them that emulates a path.
 
     alpha vec1 10.1.0.2 --- 10.1.0.1 router 10.2.0.1 --- 10.2.0.2 vec1 beta         test traffic, through the path
       vec0 10.77.0.11           10.77.0.10                 10.77.0.12 vec0          ssh, from this process (10.77.0.1)
 
-They promise to be what a deployment meets: real SSH, real systemd, modules loaded by a real kernel, a disk that outlives a power cut.
-They are not for numbers: their kernels get what the machine has left. Whatever way this process ends, they end.
+They have what a deployment finds on a host: real SSH, real systemd, modules loaded by a real kernel, a disk that survives a power cut.
+They are not for numbers: their kernels get the processor time that the machine has left. They end with this process, however it ends.
 
     python -m tests.hosts.standins alpha beta -- COMMAND...     in their network, while they live; a shell by default
 """
@@ -132,7 +132,7 @@ class Lab:
         self._write_policy()
 
     def _write_policy(self) -> None:
-        """Everybody may exchange traffic with everybody; a provisioned path for the first two."""
+        """All hosts may exchange traffic with one another; the path between the first two is provisioned."""
         hosts = {
             name: {
                 "ssh": {"address": machine.address, "user": "root"},
@@ -151,13 +151,13 @@ class Lab:
             for i, one in enumerate(names)
             for other in names[i + 1 :]
         ]
-        # Nobody keeps their clocks right.
+        # Their clocks are not synchronised.
         whole = {"clock_limit": "1 s", "ssh_config": str(self.ssh_config), "hosts": hosts, "paths": paths}
         self.policy.write_text(json.dumps(whole, indent=1))
 
     def _write_inventory(self) -> None:
         hosts: dict[str, dict[str, Any]] = {name: {} for name in self.hosts}
-        # A compiler in a stand-in takes a minute for what is built beside it in seconds.
+        # A compiler in a stand-in takes a minute for a build that takes this machine seconds.
         reach = {
             "ansible_ssh_common_args": f"-F {self.ssh_config}",
             "ansible_python_interpreter": "/usr/bin/python3",
@@ -207,12 +207,12 @@ class Lab:
         self._guards[name] = start_guard([str(AGENT), *guard, *words], own / "log.txt", environment)
 
     def power_off(self, name: str) -> None:
-        """As if the cable were pulled; the disk stays as it is."""
+        """End it as a power cut does; the disk stays as it is."""
         if guard := self._guards.pop(name, None):
             guard.close()
 
     def wait(self, *names: str) -> None:
-        """Until sshd of each of them answers."""
+        """Wait until sshd of each stand-in answers."""
         with concurrent.futures.ThreadPoolExecutor(len(names)) as at_once:
             list(at_once.map(self._wait, names))
 
@@ -221,25 +221,25 @@ class Lab:
         greeting = f"timeout 0.5 bash -c 'exec 3<>/dev/tcp/{machine.address}/22 && head -c 4 <&3'"
         until = time.monotonic() + _BOOT_S
         while subprocess.run(greeting, shell=True, capture_output=True, check=False).stdout != b"SSH-":
-            said = (self.folder / name / "log.txt").read_text(errors="replace")[-2000:]
-            assert self._guards[name].wait(0) is None, f"{name} ended while it started: {said}"
-            assert time.monotonic() < until, f"{name} did not answer in {_BOOT_S:.0f} s: {said}"
+            log = (self.folder / name / "log.txt").read_text(errors="replace")[-2000:]
+            assert self._guards[name].wait(0) is None, f"{name} ended while it started: {log}"
+            assert time.monotonic() < until, f"{name} did not answer in {_BOOT_S:.0f} s: {log}"
             time.sleep(0.1)
 
-    def run(self, name: str, command: str, *, told: str = "", check: bool = True, timeout_s: float = 120.0) -> str:
-        """What a command of a shell says there, on a connection that is kept; `told` is its standard input."""
+    def run(self, name: str, command: str, *, stdin: str = "", check: bool = True, timeout_s: float = 120.0) -> str:
+        """The output of a shell command on a stand-in, over a connection that stays open; `stdin` is its standard input."""
         words = ["ssh", "-F", str(self.ssh_config), name, command]
-        done = subprocess.run(words, input=told, capture_output=True, text=True, check=False, timeout=timeout_s)
+        done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False, timeout=timeout_s)
         assert not check or done.returncode == 0, f"{name}: {command}: {done.returncode}: {done.stderr[-2000:]}"
         return done.stdout
 
     def cut(self, name: str) -> None:
-        """Nothing reaches its ssh card any more, nor leaves it."""
-        # A card that is down would not come back: its kernel gives a device up that refuses a packet.
+        """Disconnect its ssh card in both directions."""
+        # A card that is down would not come back: its kernel abandons a device that refuses a packet.
         wires.ip("link", "set", f"m-{name}", "nomaster")
 
     def mend(self, name: str) -> None:
-        """The opposite."""
+        """Reconnect its ssh card."""
         wires.ip("link", "set", f"m-{name}", "master", "manage")
 
     def set_path(self, path: Conditions) -> None:
@@ -261,7 +261,7 @@ class Lab:
 
 @contextlib.contextmanager
 def start(names: Sequence[str], *, compilers: Collection[str] = ()) -> Iterator[Lab]:
-    """Stand-ins of these names and a router, in a folder of their own that goes with them; `compilers` can build modules."""
+    """Stand-ins of these names and a router, in a folder that is removed with them; `compilers` can build modules."""
     _sweep()
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         lock = take(Path(folder) / _LOCK)
@@ -273,7 +273,7 @@ def start(names: Sequence[str], *, compilers: Collection[str] = ()) -> Iterator[
 
 
 def _sweep() -> None:
-    """Remove what processes left that were killed; their stand-ins ended with them."""
+    """Remove the folders of killed processes; their stand-ins ended with them."""
     for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         with contextlib.suppress(OSError), locked(lock, wait=False):
             shutil.rmtree(lock.parent)

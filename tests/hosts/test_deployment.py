@@ -1,4 +1,4 @@
-"""A deployment from the first look to the last trace: what it promises is there, twice is once, and afterwards nothing is left."""
+"""A deployment from the first check to the restoration: it does what it promises, a second one changes nothing, and nothing is left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.hosts.bench import Bench
 pytestmark = pytest.mark.usefixtures("as_found")
 
 CONTROLS = {"agilesd", "apptcp", "ccp", "ccpd", "compound", "htcp_be", "lhfixed"}
-# What a boot gives anew, as against what lies on the disk.
+# The state that a boot resets, unlike the files on the disk.
 OF_A_BOOT = ("sysctls", "qdiscs", "offloads", "modules", "listening", "programs", "units")
 
 
@@ -23,16 +23,16 @@ def inventory(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bench.inventory(tmp_path_factory.mktemp("inventory"), beta={"kmod_method": "dkms"})
 
 
-def test_a_check_changes_nothing_and_says_that_something_is_to_do(bench: Bench, inventory: Path) -> None:
-    said = bench.hosts("check", inventory=inventory)
-    assert said.code == 1, said.messages
-    assert {one["status"] for one in said.hosts.values()} == {"changed"}
+def test_a_check_changes_nothing_and_reports_pending_changes(bench: Bench, inventory: Path) -> None:
+    outcome = bench.hosts("check", inventory=inventory)
+    assert outcome.code == 1, outcome.messages
+    assert {one["status"] for one in outcome.hosts.values()} == {"changed"}
     bench.assert_as_found("alpha", "beta")
 
 
-def test_a_deployment_brings_what_it_promises(bench: Bench, inventory: Path) -> None:
-    said = bench.deployed(inventory=inventory)
-    assert {one["status"] for one in said.hosts.values()} == {"changed"}
+def test_a_deployment_sets_up_what_it_promises(bench: Bench, inventory: Path) -> None:
+    outcome = bench.deployed(inventory=inventory)
+    assert {one["status"] for one in outcome.hosts.values()} == {"changed"}
     policy = read_policy(bench.lab.policy)
     for name in bench.lab.hosts:
         now = bench.snapshot(name)
@@ -56,9 +56,9 @@ def test_a_second_one_changes_nothing_and_an_inventory_cannot_widen_the_policy(
         "agent_binary": "/bin/true",
     }
     (tmp_path / "inventory.yml").write_text(json.dumps(hostile))
-    said = bench.hosts("deploy", inventory=tmp_path / "inventory.yml")
-    assert said.code == 0, said.messages
-    assert {name: one["changed"] for name, one in said.hosts.items()} == {"alpha": [], "beta": []}
+    outcome = bench.hosts("deploy", inventory=tmp_path / "inventory.yml")
+    assert outcome.code == 0, outcome.messages
+    assert {name: one["changed"] for name, one in outcome.hosts.items()} == {"alpha": [], "beta": []}
 
 
 def test_after_a_power_cut_settings_are_as_found_and_the_rest_is_there(bench: Bench, inventory: Path) -> None:
@@ -67,19 +67,19 @@ def test_after_a_power_cut_settings_are_as_found_and_the_rest_is_there(bench: Be
     bench.lab.wait("alpha")
     after = bench.snapshot("alpha")
     assert {part: after[part] for part in OF_A_BOOT} == {part: bench.before["alpha"][part] for part in OF_A_BOOT}
-    said = bench.hosts("check", inventory=inventory)
-    assert said.code == 1, said.messages
-    assert said.hosts["alpha"]["changed"] == [
+    outcome = bench.hosts("check", inventory=inventory)
+    assert outcome.code == 1, outcome.messages
+    assert outcome.hosts["alpha"]["changed"] == [
         "Set buffers, queue and offloads, and read them back",
         "Load the modules, and read them back",
     ]
-    assert said.hosts["beta"]["changed"] == []
+    assert outcome.hosts["beta"]["changed"] == []
 
 
-def test_a_restoration_leaves_nothing_but_what_somebody_changed_since(bench: Bench, inventory: Path) -> None:
+def test_a_restoration_keeps_only_later_changes_by_users(bench: Bench, inventory: Path) -> None:
     bench.lab.run("beta", "sysctl -q -w net.core.rmem_max=1000000")
-    said = bench.hosts("restore", inventory=inventory)
-    assert said.code == 0, said.messages
+    outcome = bench.hosts("restore", inventory=inventory)
+    assert outcome.code == 0, outcome.messages
     assert bench.lab.run("beta", "sysctl -n net.core.rmem_max").strip() == "1000000"
     bench.lab.run("beta", f"sysctl -q -w net.core.rmem_max={bench.before['beta']['sysctls']['net.core.rmem_max']}")
     bench.assert_as_found("alpha", "beta")

@@ -1,4 +1,4 @@
-"""Runs between two stand-ins: numbers that agree with the sandbox, samples that arrive while they run, caps that nothing passes."""
+"""Runs between two stand-ins: their numbers agree with the sandbox, samples arrive while they run, no run exceeds a cap."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_goodput_agrees_with_the_sandbox(runner: Runner) -> None:
     )
 
 
-def test_apptcp_gets_what_it_asks_for(runner: Runner) -> None:
+def test_apptcp_gets_its_configured_rate(runner: Runner) -> None:
     real_bps = _near(runner, APPTCP, 10e6)
     measured(f"apptcp at 10 Mbit/s: {real_bps / 1e6:.2f} Mbit/s")
 
@@ -126,7 +126,7 @@ def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None
 
 
 def _lags_of(runner: Runner, prometheus: PrometheusServer) -> tuple[dict[str, list[float]], dict[str, Any]]:
-    """How old the newest sample was at each look, and the document of the run."""
+    """The age of the newest sample at each look, and the document of the run."""
     home = runner.settings().home
     process = runner.start(CUBIC, LONGHAUL_PROMETHEUS=prometheus.url)
     lags: dict[str, list[float]] = {"store": [], "prometheus": []}
@@ -162,8 +162,8 @@ def test_samples_arrive_while_it_runs(runner: Runner, prometheus: PrometheusServ
     assert statistics.median(lags["prometheus"]) < _LIVE_WITHIN_S
 
 
-def test_the_service_carries_it_out(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Handed in as by the API; somebody else has a host at first, and the run waits for it."""
+def test_the_service_runs_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Submitted as by the API; another user has a host at first, and the run waits for it."""
     for name, value in runner.environment().items():
         monkeypatch.setenv(name, value)
     settings = runner.settings()
@@ -189,7 +189,7 @@ def test_the_service_carries_it_out(runner: Runner, monkeypatch: pytest.MonkeyPa
     assert store.get(key)["flows"][0]["goodput_bps"] > 5e6
 
 
-# ---- nothing passes the policy ----
+# ---- nothing exceeds the policy ----
 
 
 def test_a_spec_cannot_pass_the_policy(runner: Runner) -> None:
@@ -228,7 +228,7 @@ def test_a_path_that_is_not_provisioned(runner: Runner, tmp_path: Path, monkeypa
         code, _, messages = runner.run({**APPTCP, "flows": [flow]})
         assert code == 2, messages
         assert "does not give way to other flows, and the path from alpha to beta is not provisioned" in messages
-    # What is deployed is still wider: that is told, and nothing runs until both are the same.
+    # The deployed limits are still wider: this is reported, and nothing runs until both agree.
     code, document, _ = runner.run(CUBIC)
     assert code == 4
     assert "its limits are not those of the operator's policy" in only_run(document)["error"]["what"]
@@ -245,8 +245,8 @@ def _planned(runner: Runner) -> Run:
         return compile_plan(parse_experiment(APPTCP), backend="hosts", hosts=("alpha", "beta")).runs[0]
 
 
-def _agent_says(runner: Runner, run: Run, folder: Path, host: str = "alpha") -> str:
-    """What the agent of a host says to a plan that a controller without scruples sends."""
+def _agent_error(runner: Runner, run: Run, folder: Path, host: str = "alpha") -> str:
+    """The error of a host's agent about a plan that a hostile controller sends."""
     policy = read_policy(runner.bench.lab.policy)
     channel = Channel.open(policy, host, folder)
     try:
@@ -261,7 +261,7 @@ def _agent_says(runner: Runner, run: Run, folder: Path, host: str = "alpha") -> 
     return ""
 
 
-def test_an_agent_holds_a_hostile_controller_to_the_limits(runner: Runner, tmp_path: Path) -> None:
+def test_an_agent_enforces_the_limits_on_a_hostile_controller(runner: Runner, tmp_path: Path) -> None:
     run = _planned(runner)
     flow = run.flows[0]
     options = replace(flow.options, max_pacing_bps=10**9)
@@ -289,13 +289,13 @@ def test_an_agent_holds_a_hostile_controller_to_the_limits(runner: Runner, tmp_p
     ]
     for hostile, host, words in attempts:
         assert list(not_allowed(read_policy(runner.bench.lab.policy), hostile)) or words == "no congestion control's"
-        said = _agent_says(runner, hostile, tmp_path, host)
-        assert words in said, (words, said)
+        error = _agent_error(runner, hostile, tmp_path, host)
+        assert words in error, (words, error)
         runner.assert_clean(host)
 
 
 def test_a_cap_holds_for_all_flows_together(runner: Runner) -> None:
-    """On a path that has more to give: four flows, one of which has gone when the last one comes."""
+    """On a faster path: four flows, one of which has ended when the last one starts."""
     flows: list[dict[str, Any]] = [
         {"name": "a", "cc": "cubic", "count": 3, "stop": "6 s"},
         {"name": "b", "cc": "cubic", "start": "3 s"},
@@ -309,7 +309,7 @@ def test_a_cap_holds_for_all_flows_together(runner: Runner) -> None:
         one["text"] for one in run["fidelity"]["checks"] if one["name"] == "within its cap" and "alpha" in one["text"]
     ]
     measured(f"capped at 8 Mbit/s: goodputs {[round(one / 1e6, 2) for one in goodputs]}, {check}")
-    # While two or more are there they share it, and the last one alone gets all of it.
+    # Flows share the cap while two or more run; the last one alone gets all of it.
     assert goodputs[-1] > 1.5e6
 
 

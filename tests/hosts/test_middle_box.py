@@ -1,4 +1,4 @@
-"""A host between the two that emulates the path: what is asked for is what is measured, and its cards are as they were afterwards."""
+"""A host between the two emulates the path: measures agree with the configured path, and its cards are as before afterwards."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.hosts.standins import ROUTER
 THROUGH = ("--backend", "hosts", "--hosts", f"alpha,{ROUTER},beta")
 FLOW: dict[str, Any] = {"name": "app", "cc": "cubic"}
 CARDS = ("vec1", "vec2")
-# This machine has other work, and a host that did not keep up says so.
+# This machine has other work, and a host that did not keep up reports it.
 TRIES = 3
 
 
 @pytest.fixture(scope="module")
 def through(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    """The router is a host of the policy too, and deployed to with the others; it has the queues by which it stands in for a path."""
+    """The router is a host of the policy too, and deployed with the others; it has the queues that emulate a path for the stand-ins."""
     folder, lab = tmp_path_factory.mktemp("box"), bench.lab
     policy = json.loads(lab.policy.read_text())
     policy["hosts"][ROUTER] = {
@@ -47,12 +47,12 @@ def through(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def _kinds(runner: Runner) -> list[str]:
-    """The queues that somebody configured on the router's cards."""
+    """The queues that are configured on the router's cards."""
     shown = [json.loads(runner.bench.lab.run(ROUTER, f"tc -j qdisc show dev {card}")) for card in CARDS]
     return [one["kind"] for card in shown for one in card if one["handle"] != "0:"]
 
 
-def test_queues_that_somebody_configured_stay(through: Runner) -> None:
+def test_queues_that_a_user_configured_stay(through: Runner) -> None:
     code, document, messages = through.run(experiment("box-taken", [FLOW], duration="2 s"), *THROUGH)
     assert code == 4, messages
     error = only_run(document)["error"]
@@ -62,7 +62,7 @@ def test_queues_that_somebody_configured_stay(through: Runner) -> None:
         through.bench.lab.run(ROUTER, f"tc qdisc delete dev {card} root")
 
 
-def test_what_is_asked_for_is_what_is_measured(through: Runner) -> None:
+def test_the_configured_path_is_measured(through: Runner) -> None:
     spec = experiment("box-path", [FLOW], duration="8 s", warmup="3 s")
     code, document, messages = through.run(spec, *THROUGH)
     for _ in range(TRIES - 1):
@@ -98,7 +98,7 @@ def test_a_hostile_controller_gets_no_other_card(through: Runner, tmp_path: Path
 
 
 @pytest.mark.parametrize("victim", ["supervisor", "controller"])
-def test_whoever_is_killed_the_cards_are_as_they_were(through: Runner, victim: str) -> None:
+def test_cards_are_restored_after_a_kill(through: Runner, victim: str) -> None:
     process = through.start(experiment("box-long", [FLOW], duration="60 s"), *THROUGH)
     through.wait_for_traffic()
     assert set(_kinds(through)) == {"netem", "tbf", "pfifo"}

@@ -1,4 +1,4 @@
-"""Runs in which something goes wrong: one sentence says what, traffic ends, and the hosts are as they were."""
+"""Faults during runs: one sentence names the fault, traffic ends, and the hosts are as before."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from longhaul.orchestrator.results.store import Store
 from tests.hosts.bench import measured
 from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
 
-# Long enough to be interrupted; it changes a setting of the kernel's, which has to be put back.
+# Long enough to be interrupted; it changes a kernel setting, which has to be restored.
 LONG = experiment("hosts-long", [{"name": "app", "cc": "cubic", "hystart": False}], duration="120 s")
 SHORT = experiment("hosts-short", [{"name": "app", "cc": "cubic"}], duration="2 s")
-# What the issue allows; the dead-man's 30 s are part of it.
+# The longest time allowed; it includes the 30 s of the dead-man's switch.
 STOPPED_WITHIN_S = 45.0
 SILENCE_S, BEAT_S = 30.0, 3.0
 
 
 @pytest.fixture(autouse=True)
 def _left_clean(runner: Runner) -> Iterator[None]:
-    """After each fault hosts are clean and free: the next run works."""
+    """After each fault the hosts are clean and free for the next run."""
     yield
     for name in ("alpha", "beta"):
         runner.wait_until_clean(name)
@@ -49,13 +49,13 @@ def _started(runner: Runner) -> subprocess.Popen[str]:
 
 
 def _failed(runner: Runner, process: subprocess.Popen[str], *words: str) -> None:
-    """One message, with these words in it."""
+    """The run fails with one message that contains these words."""
     code, document, messages = runner.end(process)
     assert code == 4, messages
     error = only_run(document)["error"]
-    said = f"{error['attempting']} {error['subject']}: {error['what']}; {error['hint']}"
+    message = f"{error['attempting']} {error['subject']}: {error['what']}; {error['hint']}"
     for word in words:
-        assert word in said, said
+        assert word in message, message
     assert "Traceback" not in messages
 
 
@@ -65,12 +65,12 @@ def test_a_controller_that_is_killed(runner: Runner) -> None:
     process.communicate()
     took_s = max(runner.wait_until_clean(name, STOPPED_WITHIN_S) for name in ("alpha", "beta"))
     measured(f"controller killed: endpoints stopped and put back after {took_s:.1f} s")
-    # Nobody gives its leases back; they run out.
+    # No process gives its leases back; they expire.
     wait_until(lambda: _free(runner), "the leases of a dead controller to run out")
 
 
 def test_a_controller_that_hangs(runner: Runner) -> None:
-    """Connections stay, and nothing is said: the dead-man's case, with the time that he has by default."""
+    """Connections stay open and silent: the dead-man's switch acts, after its default time."""
     process = _started(runner)
     os.kill(process.pid, signal.SIGSTOP)
     begun_s = time.monotonic()
@@ -88,7 +88,7 @@ def test_a_controller_that_hangs(runner: Runner) -> None:
 
 
 def test_a_connection_that_is_cut(runner: Runner) -> None:
-    """Under an operator who waits for nobody longer than need be."""
+    """The operator's policy has a short limit on silence."""
     with runner.under(silence="10 s"):
         process = _started(runner)
         runner.bench.lab.cut("beta")
@@ -126,12 +126,12 @@ def test_a_clock_that_is_off_by_two_seconds(runner: Runner) -> None:
 def test_a_lease_that_is_stolen(runner: Runner) -> None:
     process = _started(runner)
     leases = Leases(Store(runner.settings()).database)
-    # Longer than any machine takes for what comes now; it is given back, whatever that comes to.
+    # Longer than any machine takes for the rest of this test; it is given back in every case.
     fence = leases.seize("beta", "a thief", 24 * 3600, "kernel tests")
     try:
         _failed(runner, process, "running on beta", "a thief has it for kernel tests")
-        held = leases.get("beta")
-        assert held is not None and (held["holder"], held["fence"]) == ("a thief", fence)
+        lease = leases.get("beta")
+        assert lease is not None and (lease["holder"], lease["fence"]) == ("a thief", fence)
         code, document, _ = runner.run(SHORT)
         assert code != 0
         assert "a thief has it for kernel tests" in json.dumps(document)
@@ -150,8 +150,8 @@ def test_everything_is_stopped(runner: Runner) -> None:
     assert {row["host"] for row in json.loads(stopped.stdout)["hosts"]} == {"alpha", "beta"}
     runner.assert_clean("alpha", "beta")
     assert runner.end(process)[0] == 4
-    # For a minute nobody gets them. That leases run out by themselves is seen where a controller is killed; these are given back.
-    # The rows are read as they are written: a machine may be so slow that the minute is over by now.
+    # For a minute no process gets them. Another test (a killed controller) covers expiry; these leases are given back.
+    # The rows are read from the table, since on a slow machine the minute may be over by now.
     database = Store(runner.settings()).database
     with database.read() as connection:
         rows = {row.name: row for row in connection.execute(select(LEASES))}

@@ -1,4 +1,4 @@
-"""A network of the tests' own: a namespace for this process and all that it starts, with taps and bridges in it. It goes when they go.
+"""A separate network for tests: a namespace for this process and all that it starts, with taps and bridges. It ends with them.
 
 this process --- manage (bridge, 10.77.0.1) ---+--- tap m-NAME --- vec0 of each stand-in: ssh
                  b-NAME (bridge, no address) --+--- tap t-NAME --- vec1 of an endpoint: test traffic
@@ -17,7 +17,7 @@ _CLONE_NEWNET = 0x40000000
 
 @functools.cache
 def enter() -> None:
-    """Leave the machine's network for one of our own, once; this thread, those it makes and processes they start."""
+    """Move this thread, threads it makes and processes they start to a separate network namespace, once."""
     library = ctypes.CDLL(None, use_errno=True)
     if library.unshare(_CLONE_NEWNET):
         why = os.strerror(ctypes.get_errno())
@@ -31,11 +31,11 @@ def ip(*words: str) -> None:
 
 
 def bridge(name: str, address: str = "") -> None:
-    # With no spanning tree and no delay a port forwards at once; nothing here has a second way.
+    # Without spanning tree and delay a port forwards at once; the network has no loops.
     ip("link", "add", name, "type", "bridge", "forward_delay", "0", "stp_state", "0")
     if address:
         ip("address", "add", address, "dev", name)
-    # A stand-in takes packets of its MTU and drops the heaps of them that a machine hands to its own devices.
+    # A stand-in takes packets of its MTU and drops the larger ones that a machine hands to its own devices.
     ip("link", "set", "dev", name, "gso_max_segs", "1")
     ip("link", "set", name, "up")
 

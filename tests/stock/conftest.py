@@ -1,4 +1,4 @@
-"""Each stock kernel is fetched once and booted once; what its modules did there is asked by many tests."""
+"""Each stock kernel is fetched once and booted once; many tests check what its modules did there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.stock.guest import KERNELS, Guest, Kernel, boot, build, fetch, initra
 
 @dataclass(frozen=True)
 class Built:
-    """The modules for one kernel, and what the build said."""
+    """The modules for one kernel, and the output of the build."""
 
     kernel: Kernel
     folder: Path

@@ -1,8 +1,8 @@
 """The stock kernel's guest: Debian's own kernels with modules built for them, booted in an emulated machine without KVM.
 
 Fetches a kernel (fetch.sh), builds the modules against its headers, packs what guest.sh needs into an initramfs, boots it
-under a hard timeout and reads what it said on its second serial port. What was not said did not hold: silence, a panic and a
-hang are all failures, and show the console's last lines. It installs nothing and opens no network.
+under a hard timeout and reads its reports from its second serial port. A check without a report has failed: silence, a panic and
+a hang are all failures, and show the console's last lines. It installs nothing and opens no network.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CONTROLS, QUEUES = _names("tcp_"), _names("sch_")
 MODULES = {*(f"tcp_{name}" for name in CONTROLS), *(f"sch_{name}" for name in QUEUES)}
 KERNELS = tuple(re.findall(r"^([0-9.]+)\s", (KMOD / "sandbox" / "kernel.lock").read_text(), re.MULTILINE))
 
-# What the guest says of each module, in the order it finds out.
-CHECKS = ("loads", "allowed", "named", "carries", "held", "carries-with-loss", "unloads", "quiet")
-QUEUE_CHECKS = ("loads", "shared", "held", "carries", "leaves", "unloads", "quiet")
+# The checks that the guest reports for each module, in order.
+CHECKS = ("loads", "allowed", "named", "carries", "in-use", "carries-with-loss", "unloads", "quiet")
+QUEUE_CHECKS = ("loads", "shared", "in-use", "carries", "leaves", "unloads", "quiet")
 IN_ORDER = (("path", "laid"), *product(CONTROLS, CHECKS), *product(QUEUES, QUEUE_CHECKS))
 
 # Parameters without which 10 MB would take too long: a window of 10 segments at 20 ms carries 6 Mbit/s.
@@ -64,8 +64,8 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the guest said about one check."""
+class Report:
+    """The guest's report of one check."""
 
     verdict: str
     detail: str
@@ -73,25 +73,25 @@ class Said:
 
 @dataclass(frozen=True)
 class Guest:
-    """A guest that is over, with all it said."""
+    """A guest that has ended, with all its reports."""
 
-    said: dict[tuple[str, str], Said]
+    reports: dict[tuple[str, str], Report]
     fate: str
     console: str
 
     def why(self, module: str, check: str) -> str:
-        """Why a check did not hold; nothing if it did."""
-        said = self.said.get((module, check))
-        if said is not None:
-            return "" if said.verdict == "ok" else f"{module}: {check}: {said.detail}"
-        silent = next(each for each in IN_ORDER if each not in self.said)
-        if (module, check) != silent:
-            return f"{module}: the guest did not say `{check}`; the first it did not say was `{' '.join(silent)}`"
-        return f"{module}: the guest did not say `{check}`; {self.fate}. Its console's last lines:\n{self.console}"
+        """Why a check failed; empty if it passed."""
+        report = self.reports.get((module, check))
+        if report is not None:
+            return "" if report.verdict == "ok" else f"{module}: {check}: {report.detail}"
+        missing = next(each for each in IN_ORDER if each not in self.reports)
+        if (module, check) != missing:
+            return f"{module}: the guest did not report `{check}`; the first missing report is `{' '.join(missing)}`"
+        return f"{module}: the guest did not report `{check}`; {self.fate}. Its console's last lines:\n{self.console}"
 
 
 def attempt(words: Iterable[object]) -> tuple[int, str]:
-    """A command's exit code and everything it said."""
+    """A command's exit code and its output."""
     command = [str(word) for word in words]
     pipe, same = subprocess.PIPE, subprocess.STDOUT
     done = subprocess.run(command, stdout=pipe, stderr=same, text=True, check=False, env=ENVIRONMENT)
@@ -99,20 +99,20 @@ def attempt(words: Iterable[object]) -> tuple[int, str]:
 
 
 def run(words: Iterable[object], what: str) -> str:
-    """Everything a command said that has to succeed."""
-    code, said = attempt(words)
+    """The output of a command that has to succeed."""
+    code, output = attempt(words)
     if code:
-        pytest.fail(f"{what}: exit code {code}; its last words:\n{said[-4000:]}", pytrace=False)
-    return said
+        pytest.fail(f"{what}: exit code {code}; the end of its output:\n{output[-4000:]}", pytrace=False)
+    return output
 
 
 def fetch(version: str) -> Kernel:
-    said = run([HERE / "fetch.sh", version], f"fetch the stock kernel {version}")
-    return Kernel(version, Path(said.splitlines()[-1]))
+    output = run([HERE / "fetch.sh", version], f"fetch the stock kernel {version}")
+    return Kernel(version, Path(output.splitlines()[-1]))
 
 
 def sources(folder: Path) -> Path:
-    """A copy of the modules' sources, since a build writes beside them."""
+    """A copy of the modules' sources, since a build writes next to them."""
     folder.mkdir()
     for file in (KMOD / "Makefile", KMOD / "Kbuild", *KMOD.glob("*.[ch]")):
         if not file.name.endswith(".mod.c"):
@@ -121,13 +121,13 @@ def sources(folder: Path) -> Path:
 
 
 def build(kernel: Kernel, folder: Path) -> tuple[int, str]:
-    """`make -C kmod` with the compiler's warnings and sparse: its exit code and everything it said."""
+    """`make -C kmod` with the compiler's warnings and sparse: its exit code and its output."""
     words = ["make", f"-j{os.cpu_count()}", "-C", sources(folder), f"KDIR={kernel.headers}"]
     return attempt([*words, "W=1", "C=1", "CHECK=sparse -Wsparse-error"])
 
 
 def libraries(programs: Iterable[Path]) -> set[Path]:
-    """What programs load when they start; nothing for static ones."""
+    """The libraries that programs load when they start; none for static programs."""
     found = (subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout for file in programs)
     return {Path(path) for text in found for path in re.findall(r"(/\S+) \(0x", text)}
 
@@ -167,13 +167,13 @@ def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
 
 
 def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
-    """Boot, wait for the end or the limit, and read what was said."""
-    console, said = folder / "console", folder / "said"
+    """Boot, wait for the end or the limit, and read the reports."""
+    console, reports = folder / "console", folder / "reports"
     limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * len(MODULES)
     words = [
         *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "512"),
-        *("-serial", f"file:{console}", "-serial", f"file:{said}"),
+        *("-serial", f"file:{console}", "-serial", f"file:{reports}"),
         *("-kernel", str(kernel.folder / "vmlinuz"), "-initrd", str(packed)),
         *("-append", "console=ttyS0 loglevel=5 panic=-1 random.trust_cpu=on"),
     ]
@@ -184,13 +184,13 @@ def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
         fate = "qemu-system-x86_64 is missing: run ./setup.sh stock"
     except subprocess.TimeoutExpired:
         fate = f"it was ended after {limit_s} s"
-    return Guest(_parse(_text(said)), fate, "\n".join(_text(console).splitlines()[-40:]))
+    return Guest(_parse(_text(reports)), fate, "\n".join(_text(console).splitlines()[-40:]))
 
 
 def _text(file: Path) -> str:
     return file.read_text(errors="replace") if file.exists() else ""
 
 
-def _parse(text: str) -> dict[tuple[str, str], Said]:
+def _parse(text: str) -> dict[tuple[str, str], Report]:
     lines = re.findall(r"^check (\S+) (\S+) (ok|failed) ?(.*?)\r?$", text, re.MULTILINE)
-    return {(module, check): Said(verdict, detail) for module, check, verdict, detail in lines}
+    return {(module, check): Report(verdict, detail) for module, check, verdict, detail in lines}

@@ -5,10 +5,10 @@
 #	sender 10.0.1.1 --- 10.0.1.2 router 10.0.2.2 --- 10.0.2.1 receiver
 #	                           <- 10 ms          10 ms, 100 Mbit/s, 500 kB of queue ->
 #
-# /modules/load-order lists the kernel's own modules that this needs; tcp_NAME.parameters beside a module are for insmod.
-# A line `check MODULE NAME ok|failed DETAIL` on the second serial port for each thing that was seen: what is not said there
-# did not hold. The first serial port is the kernel's console. Delay and rate are the router's, never on a sender's own
-# device, where TCP would feel the queue before the path does.
+# /modules/load-order lists the kernel's own modules that this needs; tcp_NAME.parameters next to a module are for insmod.
+# Each check writes a line `check MODULE NAME ok|failed DETAIL` to the second serial port: a check without a line has failed.
+# The first serial port is the kernel's console. Delay and rate are the router's, never on a sender's own device, where TCP
+# would feel the queue before the path does.
 
 export PATH=/sbin:/bin # iproute2 before busybox's applets of the same names
 /bin/busybox mkdir -p /proc /sys /dev /run /tmp
@@ -22,7 +22,7 @@ exec >/dev/ttyS0 2>&1 3>/dev/ttyS1
 bytes=10000000
 port=5001
 
-say() { # NAME ok|failed [DETAIL...]
+report() { # NAME ok|failed [DETAIL...]
 	name=$1 verdict=$2
 	shift 2
 	echo "check $module $name $verdict" $* >&3
@@ -70,13 +70,13 @@ start() {
 	done
 }
 
-# Waits for its end, and says the check NAME: what was received, and what the socket's congestion control was.
+# Waits for its end, and reports the check NAME: what was received, and what the socket's congestion control was.
 finish() {
 	wait $sender
 	if [ "$(cat /tmp/received)" = "$bytes intact" ] && [ "$(cat /tmp/sent)" = "$module" ]; then
-		say "$1" ok
+		report "$1" ok
 	else
-		say "$1" failed "received: $(cat /tmp/received); the sender said: $(cat /tmp/sent)"
+		report "$1" failed "received: $(cat /tmp/received); the sender printed: $(cat /tmp/sent)"
 	fi
 }
 
@@ -85,11 +85,11 @@ references() { cat "/sys/module/tcp_$module/refcnt"; }
 available() { grep -qw "$module" /proc/sys/net/ipv4/tcp_available_congestion_control; }
 
 load() {
-	said=$(insmod "/modules/tcp_$module.ko" $(cat "/modules/tcp_$module.parameters" 2>/dev/null) 2>&1)
+	output=$(insmod "/modules/tcp_$module.ko" $(cat "/modules/tcp_$module.parameters" 2>/dev/null) 2>&1)
 	if available; then
-		say loads ok
+		report loads ok
 	else
-		say loads failed "$said; available: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
+		report loads failed "$output; available: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
 		return 1
 	fi
 }
@@ -99,9 +99,9 @@ allow() {
 	sysctl -q -w net.ipv4.tcp_allowed_congestion_control="reno $module"
 	might=$(transfer may "$module")
 	if [ "$may $might" = "no yes" ]; then
-		say allowed ok
+		report allowed ok
 	else
-		say allowed failed "may a user without privileges choose it? before it was allowed: $may; after: $might"
+		report allowed failed "may a user without privileges choose it? before it was allowed: $may; after: $might"
 	fi
 }
 
@@ -109,7 +109,7 @@ allow() {
 carry() {
 	in_ns sender sysctl -q -w net.ipv4.tcp_congestion_control="$module"
 	start
-	[ -n "$seen" ] && say named ok || say named failed "ss did not name it while bytes flowed"
+	[ -n "$seen" ] && report named ok || report named failed "ss did not name it while bytes flowed"
 	finish carries
 	in_ns sender sysctl -q -w net.ipv4.tcp_congestion_control=reno
 }
@@ -117,12 +117,12 @@ carry() {
 carry_with_loss() {
 	lose 0.1%
 	start "$module"
-	held=$(references)
-	said=$(rmmod "tcp_$module" 2>&1) && said=removed
-	if [ -n "$seen" ] && [ "$held" = 1 ] && available && [ "$said" != removed ]; then
-		say held ok "$said"
+	count=$(references)
+	output=$(rmmod "tcp_$module" 2>&1) && output=removed
+	if [ -n "$seen" ] && [ "$count" = 1 ] && available && [ "$output" != removed ]; then
+		report in-use ok "$output"
 	else
-		say held failed "with an open socket it had $held references; rmmod said: $said; ss: $seen"
+		report in-use failed "with an open socket it had $count references; rmmod printed: $output; ss: $seen"
 	fi
 	finish carries-with-loss
 	lose 0%
@@ -132,11 +132,11 @@ unload() {
 	# The last reference goes when the kernel has destroyed the socket.
 	tries=0
 	while [ "$(references)" != 0 ] && [ $((tries += 1)) -lt 100 ]; do usleep 20000; done
-	said=$(rmmod "tcp_$module" 2>&1)
+	output=$(rmmod "tcp_$module" 2>&1)
 	if [ ! -d "/sys/module/tcp_$module" ] && ! available; then
-		say unloads ok
+		report unloads ok
 	else
-		say unloads failed "$said; references: $(references)"
+		report unloads failed "$output; references: $(references)"
 	fi
 }
 
@@ -145,11 +145,11 @@ unload() {
 queue_add() { in_ns "$1" tc qdisc add dev "$2" ${3:-root} "$module" 2>&1; }
 
 queue_load() {
-	said=$(insmod "/modules/sch_$module.ko" 2>&1)
+	output=$(insmod "/modules/sch_$module.ko" 2>&1)
 	if [ -d "/sys/module/sch_$module" ]; then
-		say loads ok
+		report loads ok
 	else
-		say loads failed "$said"
+		report loads failed "$output"
 		return 1
 	fi
 }
@@ -158,81 +158,81 @@ queue_references() { cat "/sys/module/sch_$module/refcnt"; }
 
 # One transmitter at the root of a device, one below netem.
 queue_share() {
-	said=$(queue_add sender out; in_ns router tc qdisc del dev to_sender root
+	output=$(queue_add sender out; in_ns router tc qdisc del dev to_sender root
 		in_ns router tc qdisc add dev to_sender root handle 1: netem delay 10ms limit 10000 &&
 			queue_add router to_sender 'parent 1:1')
 	if [ "$(queue_references)" = 2 ] && in_ns sender tc qdisc show dev out | grep -qw "$module"; then
-		say shared ok
+		report shared ok
 	else
-		say shared failed "$said; references: $(queue_references)"
+		report shared failed "$output; references: $(queue_references)"
 	fi
-	said=$(rmmod "sch_$module" 2>&1) && said=removed
-	[ "$said" != removed ] && say held ok "$said" || say held failed "rmmod succeeded with two in use"
+	output=$(rmmod "sch_$module" 2>&1) && output=removed
+	[ "$output" != removed ] && report in-use ok "$output" || report in-use failed "rmmod succeeded with two in use"
 }
 
-# What is sent arrives, at the channel's pace.
+# Everything sent arrives, at the channel's pace.
 queue_carry() {
 	in_ns receiver transfer receive $port >/tmp/received
 	begun=$(cut -d. -f1 /proc/uptime)
 	sent=$(in_ns sender transfer send 10.0.2.1 $port 200000 2>&1)
 	took=$(($(cut -d. -f1 /proc/uptime) - begun))
-	# 200 kB are 2 s at 0.8 Mbit/s, the most that is left of 1 Mbit/s.
+	# 200 kB take 2 s at 0.8 Mbit/s, the most that is left of 1 Mbit/s.
 	if [ "$(cat /tmp/received)" = "200000 intact" ] && [ $took -ge 1 ]; then
-		say carries ok "$took s"
+		report carries ok "$took s"
 	else
-		say carries failed "received: $(cat /tmp/received) after $took s; the sender said: $sent"
+		report carries failed "received: $(cat /tmp/received) after $took s; the sender printed: $sent"
 	fi
 }
 
-# The queues go while frames wait in them and one is in the air; the connection lives on without them.
+# The queues are removed while frames wait in them and one is in the air; the connection survives.
 queue_leave() {
 	in_ns receiver transfer receive $port >/tmp/received
 	in_ns sender transfer send 10.0.2.1 $port 1000000 >/tmp/sent 2>&1 &
 	sender=$!
 	usleep 1000000
-	held=$(in_ns sender tc -s qdisc show dev out | grep -o 'backlog [^ ]* [0-9]*p')
+	backlog=$(in_ns sender tc -s qdisc show dev out | grep -o 'backlog [^ ]* [0-9]*p')
 	in_ns sender tc qdisc del dev out root
 	in_ns router tc qdisc del dev to_sender root
 	in_ns router tc qdisc add dev to_sender root netem delay 10ms limit 10000
 	wait $sender
-	case $held in
-	*' 0p' | '') say leaves failed "nothing waited when it left: $held" ;;
-	*) [ "$(cat /tmp/received)" = "1000000 intact" ] && say leaves ok "$held" ||
-		say leaves failed "received: $(cat /tmp/received); the sender said: $(cat /tmp/sent)" ;;
+	case $backlog in
+	*' 0p' | '') report leaves failed "nothing waited when it was removed: $backlog" ;;
+	*) [ "$(cat /tmp/received)" = "1000000 intact" ] && report leaves ok "$backlog" ||
+		report leaves failed "received: $(cat /tmp/received); the sender printed: $(cat /tmp/sent)" ;;
 	esac
 }
 
-# The last reference goes some time after the last queue; afterwards nobody knows the kind.
+# The last reference disappears some time after the last queue; afterwards the kernel does not know the kind.
 queue_unload() {
 	tries=0
 	while [ "$(queue_references)" != 0 ] && [ $((tries += 1)) -lt 100 ]; do usleep 20000; done
-	said=$(rmmod "sch_$module" 2>&1)
+	output=$(rmmod "sch_$module" 2>&1)
 	if [ ! -d "/sys/module/sch_$module" ] && queue_add sender out | grep -q .; then
-		say unloads ok
+		report unloads ok
 	else
-		say unloads failed "$said; references: $(queue_references)"
+		report unloads failed "$output; references: $(queue_references)"
 	fi
 }
 
-# What the kernel is tainted by, but for modules out of its tree and unsigned.
+# The kernel's taints, except those of out-of-tree and unsigned modules.
 taints() { echo $(($(cat /proc/sys/kernel/tainted) & ~(1 << 12 | 1 << 13))); }
 
-# What the kernel's log and its taints have gained since this module's turn began.
+# New warnings in the kernel's log and new taints since this module's turn began.
 log() {
 	taint=$(($(taints) & ~tainted))
 	loud=$(dmesg | sed "1,/stock: turn of $module\$/d" | grep -vE \
 		'loading out-of-tree module taints kernel|module verification failed: signature and/or required key missing' |
 		grep -E 'WARNING|BUG|Oops|Call Trace|[Tt]aint|INFO:|refcount_t|UBSAN|general protection|unregister_netdevice' | head -n 3)
 	if [ $taint = 0 ] && [ -z "$loud" ]; then
-		say quiet ok
+		report quiet ok
 	else
-		say quiet failed "taints gained: $taint; $loud"
+		report quiet failed "taints gained: $taint; $loud"
 	fi
 }
 
 module=path
-if said=$(for needed in $(cat /modules/load-order); do insmod "/modules/kernel/$needed" || exit; done && path 2>&1); then
-	say laid ok "$(uname -r)"
+if output=$(for needed in $(cat /modules/load-order); do insmod "/modules/kernel/$needed" || exit; done && path 2>&1); then
+	report laid ok "$(uname -r)"
 	for file in /modules/tcp_*.ko; do
 		module=${file#/modules/tcp_}
 		module=${module%.ko}
@@ -250,7 +250,7 @@ if said=$(for needed in $(cat /modules/load-order); do insmod "/modules/kernel/$
 		log
 	done
 else
-	say laid failed "$said"
+	report laid failed "$output"
 fi
 sync
 poweroff -f

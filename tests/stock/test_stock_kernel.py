@@ -1,7 +1,7 @@
 """The congestion controls and kinds of queue on kernels that Longhaul did not make: Debian's own, unmodified, booted in an emulated machine.
 
-Builds without a warning, builds through DKMS, and what each module did in the guest, a case each, so that a failure names
-the kernel, the module and the check.
+They build without a warning and through DKMS. Each check of each module in the guest is a case, so that a failure names the
+kernel, the module and the check.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_dkms_builds_what_is_packaged(kernel: Kernel, tmp_path: Path) -> None:
 
 def test_the_guest_boots_and_lays_its_path(kernel: Kernel, guest: Guest) -> None:
     _holds(guest, "path", "laid")
-    assert guest.said["path", "laid"].detail == kernel.release
+    assert guest.reports["path", "laid"].detail == kernel.release
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -1,11 +1,11 @@
 /*
  * Moves bytes over TCP in the stock kernel's guest, and proves that they came: every eight of them are their own number.
  *
- *	transfer receive PORT                       returns when it listens; then says how many came, and whether in order
- *	transfer send ADDRESS PORT BYTES [CONTROL]  says which congestion control the socket had once all was received
- *	transfer may CONTROL                        says yes or no: may a user without privileges choose it
+ *	transfer receive PORT                       returns when it listens; then prints how many came, and whether in order
+ *	transfer send ADDRESS PORT BYTES [CONTROL]  prints which congestion control the socket had once all was received
+ *	transfer may CONTROL                        prints yes or no: may a user without privileges choose it
  *
- * It promises that the receiver has spoken before the sender ends, and ends within 30 s or by SIGALRM.
+ * The receiver has printed its result before the sender ends; each ends within 30 s or by SIGALRM.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
