@@ -1,9 +1,6 @@
-"""The pages of the documentation as tests read them: blocks, the commands in them, and a page's comments on running them.
+"""The pages of the documentation as tests read them: blocks, and the commands in them.
 
-A block of commands is carried out by tests/guest/commands/test_pages.py as it stands, unless a comment just before it says otherwise:
-
-    <!-- elsewhere: why -->          it needs another machine, rights or much time; its commands are parsed all the same
-    <!-- carried out by FILE -->     another test does it
+tests/guest/commands/test_pages.py runs every block of commands except those in pages_not_run.yaml.
 """
 
 from __future__ import annotations
@@ -15,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from tests.support.folders import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
@@ -23,7 +22,8 @@ PAGES = [
     *sorted(file for file in DOCS.rglob("*.md") if not file.name.endswith(".intro.md")),
 ]
 
-_MARK = re.compile(r"<!-- (elsewhere: .+|carried out by \S+) -->")
+# Of each page: how a block begins, and the test that runs it or the reason why none does.
+NOT_RUN: dict[str, dict[str, str]] = yaml.safe_load((Path(__file__).parent / "pages_not_run.yaml").read_text())
 _PROGRAMS = (
     "longhaul", "make", "docker", "curl", "export", "sudo", "git", "python3", "pip", "apt-get", "cp", "ansible", "ansible-playbook", "prometheus", "promtool",
     "modprobe", "sysctl", "rmmod", "tc", "mokutil", "reboot", "systemctl", "runuser", "rm", "mkdir", "createuser", "srun", "dkms", "eval", "cd", "man", "source"
@@ -35,13 +35,12 @@ _SHELLS = ("", "console", "bash", "sh")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced or indented block; `language` is empty for an indented one, `mark` what a comment before it says."""
+    """A fenced or indented block; `language` is empty for an indented one."""
 
     page: Path
     line: int
     language: str
     lines: tuple[str, ...]
-    mark: str
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(REPOSITORY)}:{self.line}"
@@ -69,32 +68,35 @@ class Block:
         return line if self.language else re.split(r"\s{2,}|\s+# ", line.strip())[0]
 
     @property
+    def not_run(self) -> str:
+        """The test that runs the block in place of test_pages.py, or the reason why none does; empty if test_pages.py runs it."""
+        first = self.lines[0] if self.lines else ""
+        listed = NOT_RUN.get(str(self.page.relative_to(REPOSITORY)), {})
+        return next((reason for beginning, reason in listed.items() if first.startswith(beginning)), "")
+
+    @property
     def done_by(self) -> str:
-        return self.mark.partition("carried out by ")[2]
+        return self.not_run if self.not_run.startswith("tests/") else ""
 
 
 def blocks(page: Path) -> Iterator[Block]:
     """Every block of a page, in order."""
     lines = page.read_text().splitlines()
-    number, mark = 0, ""
+    number = 0
     while number < len(lines):
         line = lines[number]
         begin = number + 1
         if line.startswith("```"):
             end = lines.index("```", begin)
-            yield Block(page, begin, line[3:].strip() or "text", tuple(lines[begin:end]), mark)
-            number, mark = end + 1, ""
+            yield Block(page, begin, line[3:].strip() or "text", tuple(lines[begin:end]))
+            number = end + 1
         elif line.startswith("    ") and not lines[number - 1].strip():
             end = number
             while end < len(lines) and (lines[end].startswith("    ") or not lines[end].strip()):
                 end += 1
-            yield Block(page, begin, "", tuple(one[4:] for one in lines[number:end]), mark)
-            number, mark = end, ""
+            yield Block(page, begin, "", tuple(one[4:] for one in lines[number:end]))
+            number = end
         else:
-            if found := _MARK.fullmatch(line.strip()):
-                mark = found[1]
-            elif line.strip():
-                mark = ""
             number += 1
 
 

@@ -29,7 +29,7 @@ _HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def of_pages() -> Iterator[tuple[Path, list[Block]]]:
     for page in PAGES:
-        told = [block for block in blocks(page) if not block.mark]
+        told = [block for block in blocks(page) if not block.not_run]
         if any(block.language == "python" or any(block.steps()) for block in told):
             yield page, told
 
