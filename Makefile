@@ -185,11 +185,12 @@ test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted i
 	@for kernel in $(KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
 	@$(PYTHON) -m pytest tests/stock
 
-check: .venv/.stamp check-kmod check-web ## format, lint, types, import contracts
+check: .venv/.stamp check-kmod check-web ## format, lint, types, import contracts, word list
 	@./setup.sh tests
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
+	@$(PYTHON) -m docs.word_list
 	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" LC_ALL=C.UTF-8 ansible-lint --offline -q --config-file ansible-lint.yml endpoints.yml restore.yml run.yml controller.yml
 	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
 	@clang-format --dry-run -Werror $(C_SOURCES)

@@ -272,7 +272,7 @@ static void ccp_set_pacing(struct sock *sk, const struct ccp_path *path)
 	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
-/* Whatever brought this about, the law goes on from the window as it is. */
+/* Whatever the cause, the law continues from the window as it is. */
 static u32 ccp_leave_start(struct sock *sk, struct ccp_path *path)
 {
 	u32 seen_us = max(path->round_max_us, path->last_max_us);

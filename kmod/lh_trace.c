@@ -42,7 +42,7 @@ extern int os_write_file(int fd, const void *buf, int len);
 #define LH_MAX_FLOWS 4096
 #define LH_MAX_LINKS 64
 #define LH_BUFFER_BYTES (256 * 1024)
-/* People watch a run while it goes on: no record waits longer than this, in virtual time. */
+/* Users watch a run while it is running: no record waits longer than this, in virtual time. */
 #define LH_FLUSH_NS (100 * NSEC_PER_MSEC)
 
 static int fd = 5;

@@ -108,7 +108,7 @@ static u32 agilesd_ssthresh(struct sock *sk)
 	return max(ca->degraded_cwnd, AGILESD_MIN_CWND);
 }
 
-/* The loss was none: lambda goes on from the epoch before. */
+/* The loss was none: lambda continues from the epoch before. */
 static u32 agilesd_undo_cwnd(struct sock *sk)
 {
 	struct agilesd *ca = inet_csk_ca(sk);

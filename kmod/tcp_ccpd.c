@@ -53,7 +53,7 @@ static u32 ccpd_spacing_us(const struct ccp_path *path)
 	return max3(CCPD_LEAST_SPACING_US, path->rtt_min_us / 4, settled_us);
 }
 
-/* |y' - y| < 2^32 and kd < 2^17: below 2^49. What a path of rate C can bring about bounds it, and half a window. */
+/* |y' - y| < 2^32 and kd < 2^17: below 2^49. It is bounded by the changes that a path of rate C can cause, and half a window. */
 static void ccpd_differentiate(struct ccpd *ca, const struct tcp_sock *tp, s32 now)
 {
 	u64 elapsed_us = tp->tcp_mstamp - ca->then_us;

@@ -228,7 +228,7 @@ static u32 htcp_be_ssthresh(struct sock *sk)
 	return window;
 }
 
-/* The loss was none: the epoch goes on where it was. */
+/* The loss was none: the epoch continues where it was. */
 static u32 htcp_be_undo_cwnd(struct sock *sk)
 {
 	struct htcp_be *ca = inet_csk_ca(sk);

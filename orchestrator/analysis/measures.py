@@ -149,7 +149,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
     delivered = _delivered(run, flow, trace, acks, span)
     frame = float(frame_bytes(run, _risen(acks, "delivered"), _risen(acks, "acked_bytes")))
     # A trace with less than one record a round trip does not have the window at a loss.
-    told_apart = run.trace.ack_us <= run.meaning.rtt_us
+    every_round_trip = run.trace.ack_us <= run.meaning.rtt_us
     pdr = _delivered_share(run, flow, trace, delivered, span)
     return {
         "name": flow.name,
@@ -169,8 +169,8 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
         "rtt_ms": _rtt_ms(acks),
         "cwnd_packets": window_packets(acks),
         "cwnd_peak_s": peak_s(acks, flow.start_us / 1e6),
-        "backoff": backoff(acks) if told_apart else None,
-        "regrowth_s": regrowth_s(acks) if told_apart else None,
+        "backoff": backoff(acks) if every_round_trip else None,
+        "regrowth_s": regrowth_s(acks) if every_round_trip else None,
         "retransmits": _risen(acks, "retrans"),
         "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,

@@ -35,7 +35,7 @@ _TOKEN = re.compile(r"lh_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 MOST_AUDITED = 1_000_000
 _AUDIT_SWEEP = 1000
 # What an unknown id is compared with, so that it takes as long as a known one.
-_NOBODY = hashlib.sha256(b"").hexdigest()
+_EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Access:
         key, secret = match.groups() if match else ("", "")
         with self._database.read() as connection:
             row = connection.execute(select(TOKENS).where(TOKENS.c.id == key)).one_or_none()
-        same = hmac.compare_digest(_digest(secret), row.digest if row else _NOBODY)
+        same = hmac.compare_digest(_digest(secret), row.digest if row else _EMPTY_DIGEST)
         return self._in_force(row if same and match else None)
 
     def open_session(self, caller: Caller) -> str:

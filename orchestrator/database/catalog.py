@@ -174,7 +174,7 @@ class Catalog:
             return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
 
     def speed(self, since: str) -> float:
-        """Virtual seconds per wall second over the runs that ended since then; 0 without any."""
+        """Virtual seconds per second of real time over the runs that ended since then; 0 without any."""
         query = select(func.sum(RUNS.c.virtual_s), func.sum(RUNS.c.wall_s)).where(
             RUNS.c.finished_at >= since, _KEPT_HERE
         )

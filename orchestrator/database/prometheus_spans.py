@@ -35,7 +35,7 @@ class Span:
     end_ms: int
     resolution_ms: int
 
-    def as_told(self) -> PrometheusSpan:
+    def as_document(self) -> PrometheusSpan:
         """The form in a run's document: until the run's end, which is a cell before its place's."""
         return {
             "begin_ms": self.begin_ms,

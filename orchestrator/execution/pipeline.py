@@ -3,7 +3,7 @@
 `execute` takes a Plan and gives one document a run (plan/run_document.py), in the plan's order, `jobs` at a time, the longest run
 first. With several jobs one more run is evaluated and kept meanwhile, so that no guest waits for that. An unchanged run is answered from
 the store (kept_answers.py), by today's formulas; every other one is run and kept by runner.py, in a staging folder that belongs to this
-process by a lock. A failed run becomes a document with `status: failed` and its error, never a number; the other runs go on.
+process by a lock. A failed run becomes a document with `status: failed` and its error, never a number; the other runs continue.
 """
 
 from __future__ import annotations

@@ -46,9 +46,7 @@ def _of_service(name: str, kind: str, unit: str, about: str, *labels: str) -> Me
 RUN_METRICS: tuple[Metric, ...] = (
     _of_flow("cwnd_packets", GAUGE, "packets", "Congestion window as ACKs found it."),
     _of_flow("ssthresh_packets", GAUGE, "packets", "Slow start threshold, from the first one on."),
-    _of_flow(
-        "rtt_seconds", GAUGE, "seconds", "Round trip that ACKs measured; smoothed by the real clock and without SACK."
-    ),
+    _of_flow("rtt_seconds", GAUGE, "seconds", "Round trip that ACKs measured; smoothed in real time and without SACK."),
     _of_flow("inflight_packets", GAUGE, "packets", "Packets sent and neither acknowledged nor taken for lost."),
     _of_flow("pacing_bps", GAUGE, "bit/s", "Rate that TCP paces itself to, where one limits it."),
     _of_flow("retransmits_total", COUNTER, "packets", "Segments sent again so far."),
@@ -87,8 +85,8 @@ RUN_METRICS: tuple[Metric, ...] = (
 
 SERVICE_METRICS: tuple[Metric, ...] = (
     _of_service("request_seconds", HISTOGRAM, "seconds", "Time to the first byte of an answer.", "operation", "status"),
-    _of_service("runs", GAUGE, "", "Runs in the record by state.", "state"),
-    _of_service("experiments", GAUGE, "", "Experiments in the record by state.", "state"),
+    _of_service("runs", GAUGE, "", "Runs in the database by state.", "state"),
+    _of_service("experiments", GAUGE, "", "Experiments in the database by state.", "state"),
     _of_service("queue_runs", GAUGE, "", "Runs that wait for a slot."),
     _of_service("queue_age_seconds", GAUGE, "seconds", "How long the first of them has waited."),
     _of_service("followers", GAUGE, "", "Open event streams."),

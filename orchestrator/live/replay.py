@@ -91,7 +91,7 @@ def send(store: Store, document: RunDocument, server: Prometheus | None) -> Prom
     finally:
         writer.close()
     counts: PrometheusExport = {"samples": samples, "waiting": 0, "refused": 0}
-    return {**span.as_told(), **counts}
+    return {**span.as_document(), **counts}
 
 
 def _check_age(run_id: str, span: Span, server: Prometheus) -> None:

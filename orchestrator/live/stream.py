@@ -131,7 +131,7 @@ class Stream:
         found: PrometheusExport = {"samples": tally.samples, "waiting": tally.waiting, "refused": tally.refused}
         if self.begin_ms is not None:
             length_ms = self._run.duration_us // 1000 + self._cell_ms
-            found = {**Span(self.begin_ms, self.begin_ms + length_ms, self._cell_ms).as_told(), **found}
+            found = {**Span(self.begin_ms, self.begin_ms + length_ms, self._cell_ms).as_document(), **found}
         if tally.why:
             found["why"] = tally.why
         return found

@@ -35,7 +35,7 @@ def data_packets(run: Run) -> int:
 
 
 def wall_estimate_s(run: Run) -> float:
-    """Wall seconds of one run on one core."""
+    """Seconds of real time for one run on one core."""
     factor = _DEBUG_FACTOR if run.kernel in DEBUG_KERNELS else 1.0
     programs = sum(flow.tool != "lh-flow" for flow in run.flows)
     net_us = _WALL_US_PER_NET[run.clock] if run.backend == "mininet" else 0.0

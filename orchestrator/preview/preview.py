@@ -56,7 +56,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class PointCost:
-    """A resolved point of the sweep, and the wall seconds of one of its runs."""
+    """A resolved point of the sweep, and the seconds of real time for one of its runs."""
 
     point: Mapping[str, str]
     bandwidth_bps: int

@@ -107,7 +107,7 @@ def check_possible(settings: Settings) -> None:
 def _words(command: Sequence[str], view: View, limits: Limits, settings: Settings) -> list[str]:
     _check_sources(chain(map(Path, _SYSTEM), view.reads.values(), view.writes.values()), command, settings)
     limited = [*limits.words(), *command]
-    before, view = _as_nobody(view) if os.geteuid() == 0 else ([], view)
+    before, view = _as_other_user(view) if os.geteuid() == 0 else ([], view)
     # The innermost bwrap reads its filter from descriptor 9, which all processes before it pass on.
     # The environment is cleared first of all: other processes can read the one that a process was started with.
     opened = ["/usr/bin/env", "-i", "/bin/sh", "-c", 'exec 9<"$0" && exec "$@"', str(_filter_file(settings.cache))]
@@ -123,7 +123,7 @@ def _check_sources(sources: Iterator[Path], command: Sequence[str], settings: Se
             )
 
 
-def _as_nobody(view: View) -> tuple[list[str], View]:
+def _as_other_user(view: View) -> tuple[list[str], View]:
     """For root: each source of the view at a path that the unprivileged user can reach, and the view with these sources."""
     words = [_BWRAP, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     words += ["--cap-add", "CAP_SETPCAP", "--ro-bind", "/usr", "/usr", *_links(), "--dir", "/tmp"]  # noqa: S108

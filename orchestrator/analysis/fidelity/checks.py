@@ -254,12 +254,12 @@ def _iperf3(run: Run, facts: Facts) -> Iterator[Check]:
         # A client that did not start before its end has counted nothing.
         begun = report["bytes_given"] > 0
         wrong = [*_contradictions(run, flow, fact)] if begun else []
-        told_bytes = (
+        counted = (
             f"{report['bytes_sent']} bytes sent, {report['bytes_received']} received, {report['retransmits']} sent again"
             if begun
             else "its server reported nothing before its end"
         )
-        yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or told_bytes}")
+        yield Check("iperf3 agrees", not wrong, f"{flow.name}: {'; '.join(wrong) or counted}")
 
 
 def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:

@@ -76,7 +76,7 @@ def _differences(run: Run, end: End, found: Facts | None) -> Iterator[str]:
             yield f"{place}: {'no ' if handle in asked else ''}queueing discipline {handle}"
             continue
         options: dict[str, Option] = have[handle]["options"]
-        for name, value in _told(asked[handle]).items():
+        for name, value in _expected_options(asked[handle]).items():
             if _plain(options.get(name)) != _plain(value):
                 yield f"{place} {asked[handle].kind}: {name} {value} asked, {options.get(name)} found"
 
@@ -90,7 +90,7 @@ def _on_its_channel(run: Run, qdisc: Qdisc) -> Qdisc:
     return replace(qdisc, options={**qdisc.options, **{name: last.options[name] for name in _OF_A_CHANNEL}})
 
 
-def _told(qdisc: Qdisc) -> dict[str, Option]:
+def _expected_options(qdisc: Qdisc) -> dict[str, Option]:
     return {name: value for name, value in qdisc.options.items() if name not in _UNREADABLE}
 
 

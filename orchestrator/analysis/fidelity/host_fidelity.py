@@ -65,7 +65,7 @@ def _machine(endpoint: Facts) -> Verdict:
 def _cap(run: Run, endpoint: Facts) -> Verdict:
     governor = endpoint["governor"] or {"cap_bps": 0, "peak_bps": 0, "sent_bytes": 0}
     mean_bps = governor["sent_bytes"] * 8e6 / run.duration_us
-    sent = f"{format_rate(mean_bps)} sent in the mean, {format_rate(governor['cap_bps'])} allowed"
+    sent = f"{format_rate(mean_bps)} sent on average, {format_rate(governor['cap_bps'])} allowed"
     return "within its cap", mean_bps <= governor["cap_bps"] * _CAP_SLACK, f"{endpoint['name']}: {sent}"
 
 

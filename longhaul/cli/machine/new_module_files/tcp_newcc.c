@@ -52,7 +52,7 @@ static void newcc_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
-/* A loss, once a round trip: the window to go on with. */
+/* A loss, once a round trip: the window to continue with. */
 static u32 newcc_ssthresh(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
