@@ -11,13 +11,13 @@ from tests.support.service import Service, served
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest, and mostly waits, begins first."""
+    """Start schemathesis first: it takes longest, and mostly waits."""
     items.sort(key=lambda item: "schemathesis" not in item.nodeid)
 
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    # With all that an operator may allow, so that there is all of it to be attacked.
+    # Everything that an operator may allow is on, so that the tests can attack all of it.
     with served(tmp_path_factory.mktemp("service") / "home", LONGHAUL_USER_CODE="on") as running:
         ended = running.wait(running.submit({"shipped": "quick"})["id"])
         assert ended["status"] == "done", ended
@@ -28,13 +28,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def admin(service: Service) -> Iterator[httpx.Client]:
-    """Who may do everything."""
+    """A client with the scope admin."""
     with service.client() as client:
         yield client
 
 
 @pytest.fixture
-def still_well(admin: httpx.Client) -> Iterator[None]:
-    """Whatever was sent, the service goes on."""
+def still_ready(admin: httpx.Client) -> Iterator[None]:
+    """Check after each test that the service is still ready."""
     yield
     assert admin.get("/readyz").status_code == 200

@@ -1,4 +1,4 @@
-"""What schemathesis leaves alone: the token that it asks with."""
+"""Requests that schemathesis does not send, such as the revocation of its own token."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import schemathesis
 
 @schemathesis.hook
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case[Any]) -> bool:
-    """Whether the request is made."""
+    """Return whether to send the request."""
     if case.method == "DELETE" and case.path.endswith("/tokens/{name}"):
         return (case.path_parameters or {}).get("name") != "first"
-    # Every client and every proxy sends headers that nobody told of.
+    # Any client or proxy may send undocumented headers.
     return "x-schemathesis-unknown-property" not in (case.headers or {})

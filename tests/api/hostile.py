@@ -1,4 +1,4 @@
-"""What the tests of strangers' requests start from: an experiment that would be taken, and how refusals come."""
+"""Shared by the tests of hostile requests: an experiment that is accepted, and the media type of refusals."""
 
 from __future__ import annotations
 

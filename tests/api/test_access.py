@@ -1,4 +1,4 @@
-"""Who may do what: every operation that the app has, by every scope and every way of not being known."""
+"""Access: every operation of the app, with every scope and with every kind of missing or invalid token."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.api.hostile import PROBLEM
 from tests.support.operations import Operation, ids_of, operations, the_app
 from tests.support.service import ROOT, SCOPES, Service, served
 
-# The web page, which holds nothing of the lab.
+# The web page, which contains no data of the lab.
 PAGE = {"GET /", "GET /assets/{name}"}
-# What anybody may do who reaches the port, and nothing else.
+# All that is allowed without a token.
 PUBLIC = PAGE | {"GET /healthz", "GET /readyz", "GET /metrics", f"GET {ROOT}/openapi.json", f"POST {ROOT}/session"}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 GUARDED = [one for one in operations() if one.name not in PUBLIC]
@@ -27,13 +27,13 @@ Clients = dict[str | None, httpx.Client]
 
 @pytest.fixture(scope="module")
 def ids(service: Service) -> dict[str, str]:
-    # Of things that are not there: nobody may find that out, and nothing is changed by a test that fails.
-    return ids_of(service) | {"experiments.id": "0" * 16, "runs.id": "0" * 20, "name": "nobody"}
+    # Ids that do not exist: a caller without a token must not learn that, and a failing test changes nothing.
+    return ids_of(service) | {"experiments.id": "0" * 16, "runs.id": "0" * 20, "name": "unknown"}
 
 
 @pytest.fixture(scope="module")
 def clients(service: Service) -> Iterator[Clients]:
-    """One of each scope, and one without a token."""
+    """A client of each scope, and one without a token."""
     with contextlib.ExitStack() as stack:
         yield {scope: stack.enter_context(service.client(scope)) for scope in (None, *SCOPES)}
 
@@ -41,18 +41,18 @@ def clients(service: Service) -> Iterator[Clients]:
 def test_every_operation_needs_a_scope_or_is_known_to_be_public() -> None:
     assert {one.name for one in operations() if one.scope is None} == PUBLIC
     assert len(operations()) > len(PUBLIC)
-    # `gate` is a right within an operation: on branches that gate.
+    # `gate` is a right within an operation: on gated branches.
     assert {one.scope for one in GUARDED} == set(SCOPES) - {"gate"}
 
 
-def test_every_operation_is_in_the_reference_and_looks_before_it_reads() -> None:
-    assert {one.name for one in operations() if not one.said} == PAGE | {f"GET {ROOT}/openapi.json"}
+def test_every_operation_is_in_the_reference_and_checks_access_before_it_reads_the_body() -> None:
+    assert {one.name for one in operations() if not one.openapi} == PAGE | {f"GET {ROOT}/openapi.json"}
     for route in iter_route_contexts(the_app().routes):
         if str(route.path).startswith(ROOT) and route.path != f"{ROOT}/openapi.json":
             assert isinstance(route.original_route, Reading), route.path
 
 
-def test_what_changes_something_needs_more_than_looking() -> None:
+def test_operations_that_change_something_need_more_than_read() -> None:
     changing = {one.name for one in GUARDED if one.method != "GET" and one.scope == "read"}
     assert changing == {f"POST {ROOT}/plans", f"POST {ROOT}/plans/preview", f"DELETE {ROOT}/session"}
 
@@ -75,7 +75,7 @@ def test_what_changes_something_needs_more_than_looking() -> None:
         "expired",
     ],
 )  # fmt: skip
-def test_nobody_gets_in_without_a_token_in_force(
+def test_requests_without_a_valid_token_are_401(
     operation: Operation,
     header: str | None,
     service: Service,
@@ -84,15 +84,15 @@ def test_nobody_gets_in_without_a_token_in_force(
     dead: dict[str, str],
 ) -> None:
     good = service.tokens["admin"]
-    said = {
+    authorization = {
         "known with a wrong secret": f"Bearer {good[:-43]}{'A' * 43}",
         "known without its end": f"Bearer {good[:-1]}",
         "known twice": f"Bearer {good} {good}",
         **{name: f"Bearer {token}" for name, token in dead.items()},
     }.get(str(header), header)
     request = operation.request(clients[None], ids)
-    if said is not None:
-        request.headers["Authorization"] = said
+    if authorization is not None:
+        request.headers["Authorization"] = authorization
     answer = clients[None].send(request)
     assert answer.status_code == 401, answer.text
     assert answer.headers["content-type"] == PROBLEM
@@ -102,7 +102,7 @@ def test_nobody_gets_in_without_a_token_in_force(
 
 @pytest.fixture(scope="module")
 def dead(service: Service) -> Iterator[dict[str, str]]:
-    """Tokens that were good once."""
+    """Tokens that were valid once."""
     tokens = {name: service.make_token(name, "admin") for name in ("revoked", "expired")}
     with service.client() as admin:
         assert admin.delete(f"{ROOT}/tokens/revoked").status_code == 200
@@ -118,13 +118,13 @@ def covers(scope: str, operation: Operation) -> bool:
     return SCOPES.index(scope) >= SCOPES.index(operation.scope)
 
 
-# What changes something and is allowed is carried out by the test of examples.
+# test_examples.py runs the allowed operations that change something.
 @pytest.mark.parametrize(
     ("operation", "scope"),
     [(one, scope) for one in GUARDED for scope in SCOPES if one.method == "GET" or not covers(scope, one)],
     ids=lambda one: getattr(one, "name", one),
 )
-def test_a_scope_opens_what_it_covers_and_nothing_else(
+def test_a_scope_allows_its_operations_and_no_others(
     operation: Operation, scope: str, clients: Clients, ids: dict[str, str]
 ) -> None:
     answer = clients[scope].send(operation.request(clients[scope], ids))
@@ -133,9 +133,9 @@ def test_a_scope_opens_what_it_covers_and_nothing_else(
 
 
 @pytest.mark.parametrize("path", sorted({one.path for one in operations()}))
-def test_a_method_that_is_not_there_is_405_and_says_which_are(path: str, service: Service) -> None:
+def test_an_unsupported_method_is_405_and_lists_the_supported_ones(path: str, service: Service) -> None:
     known = {one.method for one in operations() if one.path == path}
-    # A host might be called so, and be read; none is (orchestrator/spec/host_policy.py).
+    # GET would read a host of this name; no host can have it (orchestrator/spec/host_policy.py).
     elsewhere = {"GET"} if path == f"{ROOT}/hosts/stop" else set()
     place = path.replace("{id}", "0" * 16).replace("{name}", "x").replace("{noun}", "measures")
     with service.client() as client:
@@ -148,7 +148,7 @@ def test_a_method_that_is_not_there_is_405_and_says_which_are(path: str, service
                 assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_where_nothing_is_nothing_is_told(service: Service) -> None:
+def test_unknown_paths_are_404(service: Service) -> None:
     for place in (
         "/api",
         "/api/v1",
@@ -169,8 +169,8 @@ def test_where_nothing_is_nothing_is_told(service: Service) -> None:
 def test_only_its_owner_or_an_admin_ends_an_experiment(service: Service) -> None:
     token = service.make_token("owner", "run")
     with service.as_token(token) as owner, service.client("run") as stranger, service.client("admin") as admin:
-        asked = {"shipped": "quick", "set": ["duration=2000 s"], "priority": -10}
-        mine = owner.post(f"{ROOT}/experiments", json=asked).headers["location"]
+        body = {"shipped": "quick", "set": ["duration=2000 s"], "priority": -10}
+        mine = owner.post(f"{ROOT}/experiments", json=body).headers["location"]
         assert stranger.get(mine).status_code == 200
         assert stranger.post(f"{mine}/cancel").status_code == 403
         assert stranger.delete(mine).status_code == 403
@@ -181,7 +181,7 @@ def test_only_its_owner_or_an_admin_ends_an_experiment(service: Service) -> None
         assert owner.get(mine).status_code == 404
 
 
-def test_only_its_owner_or_an_admin_pins_a_run_and_lets_it_go(service: Service) -> None:
+def test_only_its_owner_or_an_admin_pins_and_unpins_a_run(service: Service) -> None:
     token = service.make_token("pinner", "run")
     with service.as_token(token) as owner, service.client("run") as stranger, service.client("admin") as admin:
         made = owner.post(f"{ROOT}/experiments", json={"shipped": "quick", "seed": 815}).headers["location"]
@@ -196,13 +196,13 @@ def test_only_its_owner_or_an_admin_pins_a_run_and_lets_it_go(service: Service) 
         assert owner.delete(f"{run}/pin").status_code == 204
         assert admin.put(f"{run}/pin").status_code == 204
         assert admin.delete(f"{run}/pin").status_code == 204
-        # Also for whoever finds nothing there.
+        # Removing the pin of an unknown run is 404 also for other callers.
         assert stranger.delete(f"{ROOT}/runs/{'0' * 20}/pin").status_code == 404
 
 
-def test_a_baseline_is_its_setters_and_that_of_a_branch_that_gates_a_right(service: Service) -> None:
+def test_a_baseline_belongs_to_its_setter_and_a_gated_branch_needs_the_scope_gate(service: Service) -> None:
     first, second = (service.make_token(name, "run") for name in ("alice", "bob"))
-    asked = {"experiment_id": service.wait(service.submit({"shipped": "quick", "seed": 816})["id"])["id"]}
+    body = {"experiment_id": service.wait(service.submit({"shipped": "quick", "seed": 816})["id"])["id"]}
     side, main = f"{ROOT}/baselines/quick/feature/pacing", f"{ROOT}/baselines/quick/main"
     with (
         service.as_token(first) as alice,
@@ -210,32 +210,32 @@ def test_a_baseline_is_its_setters_and_that_of_a_branch_that_gates_a_right(servi
         service.client("gate") as gate,
         service.client("admin") as admin,
     ):
-        assert alice.put(side, json=asked).status_code == 200
-        refused = bob.put(side, json=asked)
+        assert alice.put(side, json=body).status_code == 200
+        refused = bob.put(side, json=body)
         assert (refused.status_code, refused.json()["what"]) == (403, "alice set it")
-        assert alice.put(side, json=asked).json()["set_by"] == "alice"
-        assert gate.put(side, json=asked).status_code == 403
-        assert admin.put(side, json=asked).status_code == 200
+        assert alice.put(side, json=body).json()["set_by"] == "alice"
+        assert gate.put(side, json=body).status_code == 403
+        assert admin.put(side, json=body).status_code == 200
         for runner in (alice, bob):
-            refused = runner.put(main, json=asked)
+            refused = runner.put(main, json=body)
             assert refused.status_code == 403
             assert "main is gated, which needs the scope gate" in refused.json()["what"]
-        assert gate.put(main, json=asked).json()["set_by"] == "gateer"
-        assert admin.put(main, json=asked).json()["branch"] == "main"
-        # Another right of the same kind is as good: a token is replaced by one of another name.
-        assert gate.put(main, json=asked).status_code == 200
+        assert gate.put(main, json=body).json()["set_by"] == "gateer"
+        assert admin.put(main, json=body).json()["branch"] == "main"
+        # Any token with the scope gate may replace it: tokens are renewed under new names.
+        assert gate.put(main, json=body).status_code == 200
 
 
-def test_the_operator_names_the_branches_that_gate(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_operator_names_the_gated_branches(tmp_path_factory: pytest.TempPathFactory) -> None:
     with served(tmp_path_factory.mktemp("gates"), LONGHAUL_GATED_BRANCHES="release, stable") as service:
-        asked = {"experiment_id": "0" * 16}
+        body = {"experiment_id": "0" * 16}
         with service.client("run") as runner, service.client("gate") as gate:
             for branch, status in (("main", 404), ("release", 403), ("stable", 403)):
-                assert runner.put(f"{ROOT}/baselines/quick/{branch}", json=asked).status_code == status
-            assert gate.put(f"{ROOT}/baselines/quick/release", json=asked).status_code == 404
+                assert runner.put(f"{ROOT}/baselines/quick/{branch}", json=body).status_code == status
+            assert gate.put(f"{ROOT}/baselines/quick/release", json=body).status_code == 404
 
 
-def test_a_session_opens_what_its_token_does_and_needs_csrf_to_change(service: Service) -> None:
+def test_a_session_has_the_rights_of_its_token_and_needs_csrf_for_changes(service: Service) -> None:
     token = service.make_token("page", "run")
     with service.client(None) as page, service.client() as admin:
         answer = page.post(f"{ROOT}/session", json={"token": token})
@@ -248,18 +248,18 @@ def test_a_session_opens_what_its_token_does_and_needs_csrf_to_change(service: S
         assert page.get(f"{ROOT}/session").json() == {"name": "page", "scope": "run", "csrf_token": csrf}
         changes = [one for one in GUARDED if one.method != "GET" and one.scope != "admin"]
         for operation in changes:
-            for said in ({}, {"X-CSRF-Token": ""}, {"X-CSRF-Token": "0" * 64}, {"X-CSRF-Token": "\u00e9"}):
+            for headers in ({}, {"X-CSRF-Token": ""}, {"X-CSRF-Token": "0" * 64}, {"X-CSRF-Token": "\u00e9"}):
                 request = operation.request(page, ids_of(service) | {"experiments.id": "0" * 16})
-                for name, value in said.items():
+                for name, value in headers.items():
                     request.headers[name] = value
                 assert page.send(request).status_code == 403, operation.name
         assert page.get(f"{ROOT}/tokens").status_code == 403
-        said = {"X-CSRF-Token": csrf}
-        assert page.post(f"{ROOT}/plans", json={"shipped": "quick"}, headers=said).status_code == 200
-        # A header that says something else wins: who sends one means it.
+        csrf_header = {"X-CSRF-Token": csrf}
+        assert page.post(f"{ROOT}/plans", json={"shipped": "quick"}, headers=csrf_header).status_code == 200
+        # An Authorization header takes precedence over the session.
         assert page.get(f"{ROOT}/runs", headers={"Authorization": "Bearer nonsense"}).status_code == 401
         kept = dict(page.cookies)
-        gone = page.delete(f"{ROOT}/session", headers=said)
+        gone = page.delete(f"{ROOT}/session", headers=csrf_header)
         assert gone.status_code == 204
         assert 'longhaul_session=""' in gone.headers["set-cookie"]
         with service.client(None, cookies=kept) as thief:
@@ -278,7 +278,7 @@ def test_no_session_without_a_token(token: str, service: Service) -> None:
         assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
 
 
-def test_made_up_sessions_open_nothing(service: Service) -> None:
+def test_made_up_sessions_are_401(service: Service) -> None:
     for made_up in ("", "x", "x" * 43, "%00", "' OR 1=1 --"):
         with service.client(None, cookies={"longhaul_session": made_up}) as page:
             assert page.get(f"{ROOT}/runs").status_code == 401

@@ -24,7 +24,7 @@ from tests.support.waiting import wait_for
 
 
 def written(name: str, **changes: Any) -> dict[str, Any]:
-    """A few seconds of one flow, of which the utilisation is expected."""
+    """A few seconds of one flow, with an expectation on the utilisation."""
     return {
         "experiment": name,
         "path": {"bandwidth": "20 Mbit/s", "rtt": "20 ms"},
@@ -43,19 +43,19 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def run(
-    service: Service, folder: Path, experiment: dict[str, Any], *words: str
+    service: Service, folder: Path, experiment: dict[str, Any], *arguments: str
 ) -> tuple[subprocess.CompletedProcess[str], float]:
-    """`longhaul run` of a file, on the service: what it said, and the seconds it took."""
+    """`longhaul run` of a file on the service: the finished process, and the seconds it took."""
     file = folder / "experiment.json"
     file.write_text(json.dumps(experiment))
     begun_s = time.monotonic()
-    # The job's own home is elsewhere: what comes back comes from the service.
-    said = longhaul("run", str(file), *words, home=folder / "job", **service.command())
-    return said, time.monotonic() - begun_s
+    # The job's home is not the service's, so all results come from the service.
+    done = longhaul("run", str(file), *arguments, home=folder / "job", **service.command())
+    return done, time.monotonic() - begun_s
 
 
 def cached_answer_s(service: Service, experiment: dict[str, Any], times: int) -> float:
-    """The median seconds from a submission of what is kept to its JUnit file, over one connection."""
+    """The median seconds from the submission of a kept experiment to its JUnit file, over one connection."""
     with service.programs_client() as client:
         client.junit(client.wait(client.submit(experiment).id).id)
         took = []
@@ -81,17 +81,17 @@ def test_a_job_submits_streams_and_gates(service: Service, tmp_path: Path) -> No
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
     with service.programs_client() as client:
         assert junit.read_text() == client.junit(result["id"])
-    told = markdown.read_text()
-    assert "✅ 2 runs: every expectation met" in told
-    assert "utilisation at least 0.5 | ✅ 2 of 2" in told
-    assert result["id"] in told
+    summary = markdown.read_text()
+    assert "✅ 2 runs: every expectation met" in summary
+    assert "utilisation at least 0.5 | ✅ 2 of 2" in summary
+    assert result["id"] in summary
     assert "<html" in report.read_text()
     assert json.loads((out / "result.json").read_text()) == result
     for one in result["runs"]:
         kept = service.home / "runs" / one["run"][:2] / one["run"]
-        brought = out / one["run"]
+        downloaded = out / one["run"]
         assert {file.name: file.read_bytes() for file in kept.iterdir()} == {
-            file.name: file.read_bytes() for file in brought.iterdir()
+            file.name: file.read_bytes() for file in downloaded.iterdir()
         }
 
     second, _ = run(service, tmp_path, written("journey"), "--json")
@@ -99,15 +99,15 @@ def test_a_job_submits_streams_and_gates(service: Service, tmp_path: Path) -> No
     assert all(one["cached"] for one in again["runs"])
     assert [one["trace_sha256"] for one in again["runs"]] == [one["trace_sha256"] for one in result["runs"]]
     cached_s = cached_answer_s(service, written("journey"), 9)
-    print(f"the first submission took {first_s:.3f} s, one that is answered from the store {cached_s * 1000:.1f} ms")
+    print(f"the first submission took {first_s:.3f} s, one from the store {cached_s * 1000:.1f} ms")
     assert cached_s < first_s / 2
 
 
-def test_one_run_is_shown_as_where_it_ran(service: Service, tmp_path: Path) -> None:
-    asked = written("shown", repeats=1)
-    there, _ = run(service, tmp_path, asked)
+def test_charts_of_a_run_on_the_service_equal_those_of_a_local_run(service: Service, tmp_path: Path) -> None:
+    experiment = written("shown", repeats=1)
+    there, _ = run(service, tmp_path, experiment)
     file = tmp_path / "here.json"
-    file.write_text(json.dumps(asked))
+    file.write_text(json.dumps(experiment))
     here = longhaul("run", str(file), home=tmp_path / "here")
     assert there.returncode == here.returncode == 0, there.stderr + here.stderr
     charts, _, numbers = there.stdout.partition("flow ")
@@ -119,27 +119,27 @@ def test_one_run_is_shown_as_where_it_ran(service: Service, tmp_path: Path) -> N
 def test_a_missed_expectation_is_exit_code_1(service: Service, tmp_path: Path) -> None:
     experiment = written("too-much", expect=[{"measure": "utilisation", "at_least": 0.9999}])
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
-    said, _ = run(service, tmp_path, experiment, "--junit", str(junit), "--markdown", str(markdown))
-    assert said.returncode == 1
-    assert "missed: utilisation at least 0.9999" in said.stdout
+    done, _ = run(service, tmp_path, experiment, "--junit", str(junit), "--markdown", str(markdown))
+    assert done.returncode == 1
+    assert "missed: utilisation at least 0.9999" in done.stdout
     assert len([*ElementTree.parse(junit).getroot().iter("failure")]) == 2
     assert markdown.read_text().count("❌") == 2
 
 
-def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Service, tmp_path: Path) -> None:
+def test_the_service_reports_a_mistake_like_this_machine(service: Service, tmp_path: Path) -> None:
     experiment = written("wrong", flows=[{"name": "one", "cc": "cubik"}])
-    said, _ = run(service, tmp_path, experiment)
-    assert said.returncode == 2
+    done, _ = run(service, tmp_path, experiment)
+    assert done.returncode == 2
     with service.programs_client() as client, pytest.raises(SpecError) as refused:
         client.submit(experiment)
     (problem,) = map(str, refused.value.problems)
-    # Here the line of the file is known as well.
-    assert problem.partition(": ")[2] in said.stderr
+    # On this machine the line of the file is known as well.
+    assert problem.partition(": ")[2] in done.stderr
     assert "nearest: cubic" in problem
 
 
 @pytest.mark.parametrize(
-    ("environment", "words", "code", "sentence"),
+    ("environment", "arguments", "code", "sentence"),
     [
         ({"LONGHAUL_TOKEN": "lh_000000000000_" + "x" * 43}, [], 2, "not a valid token"),
         ({"LONGHAUL_TOKEN": ""}, [], 2, "the environment has no such variable"),
@@ -150,12 +150,12 @@ def test_the_service_says_the_same_of_a_mistake_as_this_machine(service: Service
         ({}, ["--report", "x.png"], 2, "HTML alone"),
     ],
 )
-def test_what_is_wrong_with_the_connection_is_one_sentence(
-    service: Service, tmp_path: Path, environment: dict[str, str], words: list[str], code: int, sentence: str
+def test_a_connection_error_is_one_line(
+    service: Service, tmp_path: Path, environment: dict[str, str], arguments: list[str], code: int, sentence: str
 ) -> None:
-    said = longhaul("run", "quick", *words, home=tmp_path, **{**service.command(), **environment})
-    assert (said.returncode, len(said.stderr.splitlines())) == (code, 1), said.stderr
-    assert sentence in said.stderr
+    done = longhaul("run", "quick", *arguments, home=tmp_path, **{**service.command(), **environment})
+    assert (done.returncode, len(done.stderr.splitlines())) == (code, 1), done.stderr
+    assert sentence in done.stderr
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -169,7 +169,7 @@ def test_a_job_that_is_stopped_cancels_its_experiment(
         env={**os.environ, **service.command()},
         stderr=subprocess.PIPE,
         text=True,
-        # Where tests are run in the background, they were told to ignore a Ctrl-C, and so would the job.
+        # Tests started in the background ignore Ctrl-C, and the job would inherit that.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert job.stderr is not None
@@ -216,11 +216,11 @@ def client_runs(service: Service, experiment: str) -> list[str]:
 
 
 def progressed(statuses: list[str]) -> bool:
-    """Something has come of it, and something is left to be lost."""
+    """Whether one run is done and one is still running, which a crash could lose."""
     return "done" in statuses and "running" in statuses
 
 
-def test_the_same_key_submits_once_and_pages_hold_every_run_once(
+def test_the_same_key_submits_once_and_pages_list_every_run_once(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("longhaul.client.client._PAGE", 3)
@@ -247,13 +247,13 @@ def test_series_and_frames_are_those_of_the_trace(service: Service) -> None:
         frame = client.frame(run, ["cwnd", "rtt"], flows=["one"], points=100)
         assert set(frame["measure"].tolist()) == {"cwnd", "rtt"}
         assert len({len(column) for column in frame.values()}) == 1
-        # The window fits into the line, so what a packet waits for is its own round trip.
+        # The window is below the BDP, so no queue adds to the round trip.
         assert abs(float(frame["value"][frame["measure"] == "rtt"].min()) - 20.0) < 1.5
         with pytest.raises(NotFound, match="nothing"):
             client.series(run, "nothing")
 
 
-def test_errors_are_the_services_own(service: Service) -> None:
+def test_the_client_raises_the_errors_of_the_service(service: Service) -> None:
     with service.programs_client("read") as client:
         with pytest.raises(NotFound, match="no experiment with this id"):
             client.experiment("0" * 16)
@@ -267,16 +267,16 @@ def test_errors_are_the_services_own(service: Service) -> None:
         client.baselines()
 
 
-def test_a_branch_has_a_baseline_that_others_are_held_against(service: Service, tmp_path: Path) -> None:
+def test_experiments_are_compared_with_the_baseline_of_a_branch(service: Service, tmp_path: Path) -> None:
     ids = {}
     for name, bandwidth in (("same", "20 Mbit/s"), ("again", "20 Mbit/s"), ("worse", "10 Mbit/s")):
         experiment = written("compared", path={"bandwidth": bandwidth, "rtt": "20 ms"})
-        said, _ = run(service, tmp_path, experiment, "--json")
-        ids[name] = json.loads(said.stdout)["id"]
-        (tmp_path / f"{name}.json").write_text(said.stdout)
+        done, _ = run(service, tmp_path, experiment, "--json")
+        ids[name] = json.loads(done.stdout)["id"]
+        (tmp_path / f"{name}.json").write_text(done.stdout)
 
-    def command(*words: str) -> subprocess.CompletedProcess[str]:
-        return longhaul(*words, home=tmp_path / "job", **service.command())
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return longhaul(*arguments, home=tmp_path / "job", **service.command())
 
     def gate(side: str) -> subprocess.CompletedProcess[str]:
         files = ["--junit", str(tmp_path / "gate.xml"), "--markdown", str(tmp_path / "gate.md")]
@@ -300,7 +300,7 @@ def test_a_branch_has_a_baseline_that_others_are_held_against(service: Service, 
             client.set_baseline("another", "main", ids["same"])
     plain = command("compare", ids["same"], ids["worse"], "--for", "goodput(one)")
     assert plain.returncode == 1
-    # The plans are those of the service, also where a side is a file; the sentences are those of a comparison there.
+    # Plans come from the service, also where a side is a file; the notes are those of its comparison.
     differs = "the runs of A and B differ in bandwidth (20 Mbit/s and 10 Mbit/s), buffer (33 packets and 17 packets)"
     assert f"note: {differs}" in " ".join(plain.stderr.split())
     for side in (ids["worse"], str(tmp_path / "worse.json")):

@@ -1,4 +1,4 @@
-"""A damaged run on the service: a problem that names the file, never other numbers; made again by whoever submits its experiment."""
+"""A damaged run on the service: a problem that names the file, never wrong numbers; a new submission of its experiment repairs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.api.hostile import PROBLEM
 from tests.support.damage import flip
 from tests.support.service import ROOT, Service
 
-ASKED = {"shipped": "quick", "seed": 4714}
+BODY = {"shipped": "quick", "seed": 4714}
 
 
 def folder_of(service: Service, run: str) -> Path:
@@ -21,7 +21,7 @@ def folder_of(service: Service, run: str) -> Path:
 
 
 def test_a_damaged_run_is_a_problem_and_is_made_again(service: Service) -> None:
-    ended = service.wait(service.submit(ASKED)["id"])
+    ended = service.wait(service.submit(BODY)["id"])
     (run,) = ended["runs"]
     folder = folder_of(service, run)
     with service.client("run") as client, service.programs_client() as programs:
@@ -29,12 +29,12 @@ def test_a_damaged_run_is_a_problem_and_is_made_again(service: Service) -> None:
         before = client.get(f"{run}/series", params={"measure": "cwnd", "flow": "app", "points": 77}).json()
         assert client.get(f"{run}/verification").json()["state"] == "whole"
         flip(folder / "acks.parquet", 8 * 5000)
-        asked: tuple[tuple[str, dict[str, Any]], ...] = (
+        requests: tuple[tuple[str, dict[str, Any]], ...] = (
             ("series", {"measure": "cwnd", "flow": "app", "points": 78}),
             ("files/acks.parquet", {}),
             ("files/acks.csv", {}),
         )
-        for place, params in asked:
+        for place, params in requests:
             answer = client.get(f"{run}/{place}", params=params)
             assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM), place
             assert answer.json()["type"] == "/problems/run-damaged"
@@ -48,7 +48,7 @@ def test_a_damaged_run_is_a_problem_and_is_made_again(service: Service) -> None:
         assert programs.verify(run.rpartition("/")[2]).state == "damaged"
         with pytest.raises(RunDamaged, match=r"acks\.parquet"):
             programs.download(run.rpartition("/")[2], "acks.parquet", folder.parent)
-        # A flipped bit is seen by reading alone; what is gone or cut by whoever reads about the run, an earlier answer or not.
+        # Only reading a file finds a flipped bit; a missing or truncated file shows whenever the run is read, also with If-None-Match.
         known = client.get(run)
         assert known.json()["damage"] is None
         (folder / "drops.parquet").write_bytes((folder / "drops.parquet").read_bytes()[:-9])
@@ -57,14 +57,14 @@ def test_a_damaged_run_is_a_problem_and_is_made_again(service: Service) -> None:
         assert "damage" not in client.get(f"{ROOT}/runs").json()["items"][0]
         (folder / "drops.parquet").unlink()
         assert "drops.parquet is damaged" in client.get(run).json()["damage"]
-        # What is gone or of another length is seen where somebody submits it again, and so is the manifest.
+        # A new submission finds missing and truncated files and a damaged manifest.
         (folder / "manifest.json").write_text("[]")
         assert "manifest.json is damaged" in client.get(run).json()["damage"]
-        again = service.wait(service.submit(ASKED)["id"])
+        again = service.wait(service.submit(BODY)["id"])
         assert (again["runs"], again["progress"]["cached"], again["status"]) == ([run], 0, "done")
         assert client.get(f"{run}/verification").json()["state"] == "whole"
-        mended = client.get(run).json()
-        assert (mended["pinned"], mended["damage"]) == (True, None)
+        repaired = client.get(run).json()
+        assert (repaired["pinned"], repaired["damage"]) == (True, None)
         after = client.get(f"{run}/series", params={"measure": "cwnd", "flow": "app", "points": 79}).json()
         assert after["t_s"][-1] == before["t_s"][-1]
         assert client.get(f"{ROOT}/runs/{'0' * 20}/verification").status_code == 404

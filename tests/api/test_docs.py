@@ -1,4 +1,4 @@
-"""What the documentation shows of the client and of CI, carried out on a real service."""
+"""The examples of the client and of CI in the documentation, run on a real service."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-def told(page: str, language: str) -> list[str]:
-    """What the blocks of a page hold that are written in a language."""
+def blocks_in(page: str, language: str) -> list[str]:
+    """The text of each block of a page in a language."""
     return ["\n".join(block.lines) for block in blocks(DOCS / page) if block.language == language]
 
 
 def test_the_notebook_of_the_client(service: Service, tmp_path: Path) -> None:
-    notebook = "\n".join(told("client.md", "python"))
+    notebook = "\n".join(blocks_in("client.md", "python"))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", notebook],
         cwd=tmp_path,
@@ -53,7 +53,7 @@ def test_the_notebook_of_the_client(service: Service, tmp_path: Path) -> None:
 
 
 class Job:
-    """A job of GitHub's, as far as the steps of a composite action see it: expressions are filled in, shell steps are run."""
+    """A GitHub job with the steps of a composite action: it evaluates expressions and runs the shell steps."""
 
     def __init__(self, folder: Path, service: Service, **inputs: str) -> None:
         self.folder = folder
@@ -61,22 +61,22 @@ class Job:
         self.inputs |= {"server": service.url, "token": service.tokens["run"]} | inputs
         self.outputs: dict[str, dict[str, str]] = {}
         self.codes: dict[str, int] = {}
-        self.said = ""
+        self.output = ""
         self.path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         folder.mkdir()
         for step in STEPS:
-            if "run" in step and self.wanted(step):
-                self.codes[step["name"]] = self.carry_out(step)
+            if "run" in step and self.enabled(step):
+                self.codes[step["name"]] = self.execute(step)
 
-    def wanted(self, step: Mapping[str, Any]) -> bool:
+    def enabled(self, step: Mapping[str, Any]) -> bool:
         if any(self.codes.values()):
             return "always()" in step.get("if", "")
         return all(
-            any(self.holds(one) for one in either.strip("() ").split("||"))
+            any(self.is_true(one) for one in either.strip("() ").split("||"))
             for either in step.get("if", "'a' == 'a'").split("&&")
         )
 
-    def holds(self, comparison: str) -> bool:
+    def is_true(self, comparison: str) -> bool:
         left, operator, right = re.fullmatch(r"\s*(\S+) (==|!=) '(.*)'\s*", comparison.strip("() ")).groups()  # type: ignore[union-attr]
         value = left.strip("'") if left.startswith("'") else self.value(left)
         return (value == right) == (operator == "==")
@@ -88,7 +88,7 @@ class Job:
             return self.outputs.get(match[1], {}).get(match[2], "")
         return {"github.action_path": str(REPOSITORY)}[expression]
 
-    def carry_out(self, step: Mapping[str, Any]) -> int:
+    def execute(self, step: Mapping[str, Any]) -> int:
         output = self.folder / f"output-{step.get('id', 'none')}"
         environment = {
             name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: self.value(found[1]), str(text))
@@ -101,7 +101,7 @@ class Job:
             "RUNNER_TEMP": str(self.folder),
             "LONGHAUL_HOME": str(self.folder / "home"),
         }
-        # As GitHub starts bash.
+        # The options with which GitHub starts bash.
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.folder,
@@ -110,13 +110,13 @@ class Job:
             text=True,
             check=False,
         )
-        self.said += done.stdout + done.stderr
+        self.output += done.stdout + done.stderr
         if output.exists():
             self.outputs[step["id"]] = dict(line.split("=", 1) for line in output.read_text().splitlines())
         return done.returncode
 
 
-def test_the_action_is_whole() -> None:
+def test_the_action_refers_to_existing_steps_and_inputs() -> None:
     assert ACTION["runs"]["using"] == "composite"
     ids = {step["id"] for step in STEPS if "id" in step}
     text = (REPOSITORY / "action.yml").read_text()
@@ -124,7 +124,7 @@ def test_the_action_is_whole() -> None:
         assert step in ids
     for name in re.findall(r"inputs\.([\w-]+)", text):
         assert name in ACTION["inputs"]
-    # What came from outside reaches a shell as its environment, never as its words.
+    # Input reaches a shell in environment variables, never in its command text.
     assert not any("${{" in step.get("run", "") for step in STEPS)
     assert all("shell" in step for step in STEPS if "run" in step)
 
@@ -132,10 +132,10 @@ def test_the_action_is_whole() -> None:
 def test_the_action_runs_gates_and_keeps_a_baseline(service: Service, tmp_path: Path) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(json.dumps(written("acted")))
-    asked = {"experiment": str(file), "for": "goodput(one)\nutilisation\n"}
+    inputs = {"experiment": str(file), "for": "goodput(one)\nutilisation\n"}
     gating = service.tokens["gate"]
-    main = Job(tmp_path / "main", service, **{**asked, "set-baseline": "main", "token": gating})
-    assert set(main.codes.values()) == {0}, main.said
+    main = Job(tmp_path / "main", service, **{**inputs, "set-baseline": "main", "token": gating})
+    assert set(main.codes.values()) == {0}, main.output
     assert main.outputs["gate"] == {"code": "0"}
     files = Path(main.outputs["run"]["files"])
     assert ElementTree.parse(files / "junit.xml").getroot().get("tests") == "2"
@@ -143,9 +143,9 @@ def test_the_action_runs_gates_and_keeps_a_baseline(service: Service, tmp_path: 
     with service.programs_client() as client:
         assert client.baseline("acted", "main").experiment_id == main.outputs["run"]["id"]
 
-    same = Job(tmp_path / "same", service, **asked, baseline="main")
-    assert (same.codes["Gate"], same.outputs["compare"]["code"]) == (0, "0"), same.said
-    worse = Job(tmp_path / "worse", service, **asked, baseline="main", set="path.bandwidth=12 Mbit/s\n")
+    same = Job(tmp_path / "same", service, **inputs, baseline="main")
+    assert (same.codes["Gate"], same.outputs["compare"]["code"]) == (0, "0"), same.output
+    worse = Job(tmp_path / "worse", service, **inputs, baseline="main", set="path.bandwidth=12 Mbit/s\n")
     assert worse.outputs["compare"]["code"] == "1"
     assert worse.codes["Gate"] == 1
     assert "gate: 1 of 2 fail" in (tmp_path / "worse" / "summary").read_text()
@@ -161,27 +161,27 @@ def test_the_action_runs_gates_and_keeps_a_baseline(service: Service, tmp_path: 
         ({"server": "http://127.0.0.1:9"}, 3),
     ],
 )
-def test_the_action_ends_as_the_run_did(service: Service, tmp_path: Path, inputs: dict[str, str], code: int) -> None:
+def test_the_action_exits_like_the_run(service: Service, tmp_path: Path, inputs: dict[str, str], code: int) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(json.dumps(written("acted")))
     job = Job(
         tmp_path / "job", service, **{"experiment": str(file), "baseline": "main", "set-baseline": "main", **inputs}
     )
-    assert job.codes["Gate"] == code, job.said
+    assert job.codes["Gate"] == code, job.output
     assert job.outputs["gate"]["code"] == str(code)
     assert "Set the baseline" not in job.codes
     assert not [*tmp_path.rglob("pwned")]
 
 
 def test_the_snippet_for_gitlab(service: Service, tmp_path: Path) -> None:
-    snippet = next(one for one in told("ci.md", "yaml") if "before_script" in one)
+    snippet = next(one for one in blocks_in("ci.md", "yaml") if "before_script" in one)
     (job,) = yaml.safe_load(snippet).values()
-    experiment = next(one for one in told("ci.md", "yaml") if one.startswith("# experiments/pacing.yaml"))
+    experiment = next(one for one in blocks_in("ci.md", "yaml") if one.startswith("# experiments/pacing.yaml"))
     (tmp_path / "experiments").mkdir()
     plain = experiment.replace("modules: [../tcp_mine]\n", "").replace("cc: mine", "cc: bbr")
     (tmp_path / "experiments" / "pacing.yaml").write_text(plain)
     ended = []
-    # GitLab gives a protected variable to jobs of protected branches alone.
+    # GitLab passes a protected variable only to jobs of protected branches.
     on_main = {"CI_COMMIT_BRANCH": "main", "LONGHAUL_GATE_TOKEN": service.tokens["gate"]}
     for job_of in (on_main, {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}):
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Every operation's examples, carried out: the answer is good, and what the reference says it is."""
+"""Run the examples of every operation: the response is a success and conforms to the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONS = [
     (operation, one["name"])
     for operation in documented()
     if operation.method == "GET"
-    for one in operation.said.get("parameters", [])
+    for one in operation.openapi.get("parameters", [])
     if not one.get("required")
 ]
 Preparation = Callable[[Service, httpx.Client, dict[str, str]], dict[str, str]]
@@ -59,7 +59,7 @@ def _a_run(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[s
     return {"runs.id": made["runs"][0].rpartition("/")[2]}
 
 
-# What has to be there, or must not be, before an operation's example means something.
+# What must be created or deleted before the example of an operation works.
 BEFORE: dict[str, Preparation] = {
     "cancel_experiment": _an_experiment,
     "delete_experiment": _an_ended_experiment,
@@ -69,25 +69,25 @@ BEFORE: dict[str, Preparation] = {
     "give_host_back": _a_lease,
     "read_baseline": _a_baseline,
 }
-# Bodies that name what has to be there.
+# Bodies that name existing things.
 BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
     "log_in": lambda service: {"token": service.tokens["read"]},
     "set_baseline": lambda service: {"experiment_id": service.experiment},
 }
 
 
-# What an example goes with: a series of a flow needs the flow, one of a link another measure.
-ALONG = {"read_series": {"flow": "app"}, "read_series link": {"measure": "queue"}}
+# Further query parameters of an example: a series of a flow needs the flow, one of a link another measure.
+MORE_PARAMETERS = {"read_series": {"flow": "app"}, "read_series link": {"measure": "queue"}}
 
 
 @pytest.fixture(scope="module")
-def said() -> schemathesis.schemas.BaseSchema:
+def reference() -> schemathesis.schemas.BaseSchema:
     return schemathesis.openapi.from_dict(document())
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _left_as_it_was(service: Service) -> Iterator[None]:
-    """Nothing goes on that was only begun to be looked at."""
+def _cancel_experiments(service: Service) -> Iterator[None]:
+    """Cancel the experiments that the examples submitted."""
     yield
     with service.client() as client:
         for row in client.get(f"{ROOT}/experiments", params={"limit": 500}).json()["items"]:
@@ -96,36 +96,36 @@ def _left_as_it_was(service: Service) -> Iterator[None]:
 
 
 def _check(
-    said: schemathesis.schemas.BaseSchema, operation: Operation, answer: httpx.Response, token: str | None = None
+    reference: schemathesis.schemas.BaseSchema, operation: Operation, answer: httpx.Response, token: str | None = None
 ) -> None:
     assert answer.status_code < 400, f"{operation.name}: {answer.status_code} {answer.text}"
-    said[operation.path][operation.method].validate_response(answer)
+    reference[operation.path][operation.method].validate_response(answer)
 
 
 @pytest.mark.parametrize(("operation", "body"), CASES, ids=[f"{one.name}-{body}" for one, body in CASES])
-def test_an_example_does_what_it_says(
-    operation: Operation, body: int, service: Service, admin: httpx.Client, said: schemathesis.schemas.BaseSchema
+def test_an_example_conforms_to_the_reference(
+    operation: Operation, body: int, service: Service, admin: httpx.Client, reference: schemathesis.schemas.BaseSchema
 ) -> None:
     ids = ids_of(service)
-    prepare = BEFORE.get(operation.said["operationId"])
+    prepare = BEFORE.get(operation.openapi["operationId"])
     ids |= prepare(service, admin, ids) if prepare else {}
     request = operation.request(admin, ids, body)
-    request.url = request.url.copy_merge_params(ALONG.get(operation.said["operationId"], {}))
-    if fill := BODIES.get(operation.said["operationId"]):
+    request.url = request.url.copy_merge_params(MORE_PARAMETERS.get(operation.openapi["operationId"], {}))
+    if fill := BODIES.get(operation.openapi["operationId"]):
         request = admin.build_request(operation.method, request.url, json=fill(service))
     with contextlib.closing(admin.send(request)) as answer:
-        _check(said, operation, answer)
+        _check(reference, operation, answer)
 
 
 @pytest.mark.parametrize(("operation", "name"), OPTIONS, ids=[f"{one.name}-{name}" for one, name in OPTIONS])
-def test_an_example_of_what_may_be_left_out_does_too(
-    operation: Operation, name: str, service: Service, admin: httpx.Client, said: schemathesis.schemas.BaseSchema
+def test_an_example_of_an_optional_parameter_conforms_too(
+    operation: Operation, name: str, service: Service, admin: httpx.Client, reference: schemathesis.schemas.BaseSchema
 ) -> None:
-    name_of = operation.said["operationId"]
-    along = ALONG.get(f"{name_of} {name}", ALONG.get(name_of, {}))
+    name_of = operation.openapi["operationId"]
+    parameters = MORE_PARAMETERS.get(f"{name_of} {name}", MORE_PARAMETERS.get(name_of, {}))
     request = operation.request(admin, ids_of(service), option=name)
-    request.url = request.url.copy_merge_params(along)
-    _check(said, operation, admin.send(request))
+    request.url = request.url.copy_merge_params(parameters)
+    _check(reference, operation, admin.send(request))
 
 
 def test_a_submission_with_a_key_is_made_once(service: Service) -> None:

@@ -1,4 +1,4 @@
-"""What a stranger might send: paths that lead elsewhere, programs in experiments, headers made to lie."""
+"""Hostile requests: paths out of the home, programs in experiments, forged headers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.api.hostile import BASE, PROBLEM
 from tests.support.operations import Operation, documented, ids_of
 from tests.support.service import ROOT, Service
 
-pytestmark = pytest.mark.usefixtures("still_well")
+pytestmark = pytest.mark.usefixtures("still_ready")
 
 ELSEWHERE = [
     "../../../../etc/passwd", "..", "....//etc/passwd", "/etc/passwd", "~root", "file:///etc/passwd", "catalogue.sqlite",
@@ -26,24 +26,24 @@ ELSEWHERE = [
 
 
 def parameters() -> list[tuple[Operation, str]]:
-    """Every text that goes into a path or a query."""
+    """Every parameter of a path or a query."""
     return [
         (operation, one["name"])
         for operation in documented()
-        for one in operation.said.get("parameters", [])
+        for one in operation.openapi.get("parameters", [])
         if one["in"] in ("path", "query")
     ]
 
 
 @pytest.mark.parametrize(("operation", "name"), parameters(), ids=lambda one: getattr(one, "name", one))
-def test_no_parameter_leads_anywhere_else(
+def test_no_parameter_leads_out_of_the_home(
     operation: Operation, name: str, service: Service, admin: httpx.Client
 ) -> None:
-    (where,) = [one["in"] for one in operation.said["parameters"] if one["name"] == name]
+    (where,) = [one["in"] for one in operation.openapi["parameters"] if one["name"] == name]
     request = operation.request(admin, ids_of(service) | {"experiments.id": "0" * 16, "runs.id": "0" * 20})
     for text in ELSEWHERE:
         if where == "path" and text == "..":
-            # Which any client takes for a way up before it asks; see the test of ways up.
+            # Clients resolve it before they send the request; see test_a_path_with_dots_is_404.
             continue
         if where == "path":
             path = operation.path.replace(f"{{{name}}}", quote(text, safe=""))
@@ -53,7 +53,7 @@ def test_no_parameter_leads_anywhere_else(
         else:
             sent = admin.build_request(operation.method, request.url.copy_merge_params({name: text}))
         answer = admin.send(sent)
-        # A word that might be a name finds nothing.
+        # A text that could be a name finds nothing.
         nothing = answer.status_code == 200 and answer.json()["items"] == []
         assert nothing or 400 <= answer.status_code < 500, (text, answer.status_code)
         assert nothing or answer.headers["content-type"] == PROBLEM
@@ -94,13 +94,13 @@ def test_no_experiment_names_a_program_or_a_file(
 def _check_refusal(answer: httpx.Response, fields: dict[str, Any], service: Service) -> None:
     assert answer.status_code == 422, answer.text
     found = answer.json()
-    # It was refused for what it names, not for what was found there.
+    # The name itself was refused; the file was not read.
     assert "tcp_<name>.c" not in found["detail"] and "root:" not in found["detail"]
     assert str(Path.cwd()) not in found["detail"] and str(service.home) not in found["detail"]
     if not {"flows", "path", "experiment", "kernel"} & set(fields):
         assert any(
-            said in found["detail"]
-            for said in (" of the lab", "may differ between", "uploaded sources", "no '0' there")
+            text in found["detail"]
+            for text in (" of the lab", "may differ between", "uploaded sources", "no '0' there")
         ), found
 
 
@@ -108,27 +108,27 @@ def _check_refusal(answer: httpx.Response, fields: dict[str, Any], service: Serv
     "change",
     ["topology=/etc/lab.py:Lab", "modules=[/etc]", "sweep=[{modules: [/etc]}]"],
 )
-def test_no_change_of_a_shipped_experiment_does_either(change: str, admin: httpx.Client) -> None:
+def test_no_change_of_a_shipped_experiment_names_a_program_or_a_file(change: str, admin: httpx.Client) -> None:
     answer = admin.post(f"{ROOT}/plans", json={"shipped": "quick", "set": [change]})
     assert answer.status_code == 422
-    assert any(said in answer.json()["detail"] for said in (" of the lab", "uploaded sources"))
+    assert any(text in answer.json()["detail"] for text in (" of the lab", "uploaded sources"))
 
 
 @pytest.mark.parametrize("name", ["../quick", "/etc/passwd", "quick.yaml", "./quick", "", "apptcp/../quick"])
-def test_a_shipped_name_is_no_path(name: str, admin: httpx.Client) -> None:
+def test_the_name_of_a_shipped_experiment_is_not_a_path(name: str, admin: httpx.Client) -> None:
     answer = admin.post(f"{ROOT}/plans", json={"shipped": name})
     assert answer.status_code == 422, answer.text
 
 
-def test_the_length_that_is_said_counts_before_a_byte_is_read(service: Service) -> None:
+def test_a_content_length_above_the_limit_is_413_before_the_body_is_read(service: Service) -> None:
     token = service.tokens["run"]
     for length in (str(MOST_BODY_BYTES + 1), "9" * 18):
         head = f"POST {ROOT}/plans HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n"
-        assert b" 413 " in _said(service, head.encode()).partition(b"\r\n")[0]
+        assert b" 413 " in _exchange(service, head.encode()).partition(b"\r\n")[0]
 
 
-def _said(service: Service, sent: bytes) -> bytes:
-    """What the service answers to these bytes, until it stops or nothing comes for a moment."""
+def _exchange(service: Service, sent: bytes) -> bytes:
+    """Send these bytes and return the response up to the end of its head, of the connection or of 5 s without data."""
     url = httpx.URL(service.url)
     with socket.create_connection((url.host, url.port or 80), timeout=5) as connection:
         connection.sendall(sent)
@@ -144,15 +144,15 @@ def _said(service: Service, sent: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "way", ["../../../etc/passwd", "runs/../../../../etc/passwd", "runs/%2e%2e/%2e%2e/etc/passwd", "./runs", "runs//"]
+    "path", ["../../../etc/passwd", "runs/../../../../etc/passwd", "runs/%2e%2e/%2e%2e/etc/passwd", "./runs", "runs//"]
 )
-def test_a_way_up_leads_nowhere(way: str, service: Service) -> None:
-    sent = f"GET {ROOT}/{way} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.tokens['admin']}\r\n\r\n"
-    assert _said(service, sent.encode()).startswith(b"HTTP/1.1 404")
+def test_a_path_with_dots_is_404(path: str, service: Service) -> None:
+    sent = f"GET {ROOT}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.tokens['admin']}\r\n\r\n"
+    assert _exchange(service, sent.encode()).startswith(b"HTTP/1.1 404")
 
 
 @pytest.mark.parametrize("number", [True, "5", "0x5", 5.5, None, [5]])
-def test_a_number_is_a_number(number: object, admin: httpx.Client) -> None:
+def test_only_a_number_is_taken_for_a_number(number: object, admin: httpx.Client) -> None:
     host = admin.get(f"{ROOT}/hosts").json()[0]["id"]
     for place, body in (
         (f"hosts/{host}/lease", {"seconds": number}),
@@ -164,13 +164,13 @@ def test_a_number_is_a_number(number: object, admin: httpx.Client) -> None:
         assert admin.post(f"{ROOT}/{place}", json=body).status_code == 422, place
 
 
-def test_a_head_without_end_ends_the_connection(service: Service) -> None:
+def test_an_endless_head_is_refused(service: Service) -> None:
     for sent in (
         b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000,
         b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 40_000,
         b"GET /" + b"x" * 200_000,
     ):
-        assert _said(service, sent)[:12] in (b"", b"HTTP/1.1 431", b"HTTP/1.1 400")
+        assert _exchange(service, sent)[:12] in (b"", b"HTTP/1.1 431", b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize(
@@ -185,20 +185,20 @@ def test_a_head_without_end_ends_the_connection(service: Service) -> None:
         "NONSENSE\r\n",
     ],
 )
-def test_what_is_no_http_is_400_or_harmless(head: str, service: Service) -> None:
-    answer = _said(service, head.encode("latin-1") + b"\r\n")
+def test_invalid_http_is_400_or_harmless(head: str, service: Service) -> None:
+    answer = _exchange(service, head.encode("latin-1") + b"\r\n")
     assert answer[:12] in (b"", b"HTTP/1.1 400", b"HTTP/1.1 200"), answer
     assert b"\r\n b" not in answer
 
 
 @pytest.mark.parametrize("made_up", ["a\tb", "x" * 65, "a;b", "<script>", "{}", "a b", "%0d%0aSet-Cookie:x=y"])
-def test_a_request_id_that_is_none_is_replaced(made_up: str, admin: httpx.Client) -> None:
+def test_an_invalid_request_id_is_replaced(made_up: str, admin: httpx.Client) -> None:
     answer = admin.get("/healthz", headers={"X-Request-ID": made_up})
     assert answer.headers["x-request-id"] not in (made_up, "")
     assert "set-cookie" not in answer.headers
 
 
-def test_a_request_id_goes_through_answer_problem_and_log(admin: httpx.Client, service: Service) -> None:
+def test_a_request_id_is_in_the_response_the_problem_and_the_log(admin: httpx.Client, service: Service) -> None:
     answer = admin.get(f"{ROOT}/runs/{'0' * 20}", headers={"X-Request-ID": "from-the-caller.1"})
     assert answer.headers["x-request-id"] == answer.json()["request_id"] == "from-the-caller.1"
     (line,) = service.lines_with("from-the-caller.1")
@@ -206,12 +206,12 @@ def test_a_request_id_goes_through_answer_problem_and_log(admin: httpx.Client, s
 
 
 @pytest.mark.parametrize("key", ["", "a b", "x" * 129, "a\tb"])
-def test_an_idempotency_key_that_is_none_is_422(key: str, admin: httpx.Client) -> None:
+def test_an_invalid_idempotency_key_is_422(key: str, admin: httpx.Client) -> None:
     answer = admin.post(f"{ROOT}/experiments", json={"shipped": "quick"}, headers={"Idempotency-Key": key})
     assert answer.status_code == 422, answer.text
 
 
-def test_a_log_line_is_one_document_whatever_was_asked(admin: httpx.Client, service: Service) -> None:
+def test_a_request_cannot_forge_log_lines(admin: httpx.Client, service: Service) -> None:
     forged = '/x%0a{"level":"info","caller":"admin"}%0d%1b[2J%00%e2%80%a8"\\'
     admin.get(forged, headers={"User-Agent": 'x"}'})
     admin.get(f"{ROOT}/runs", params={"experiment": 'a\n{"x": 1}'})
@@ -237,7 +237,7 @@ def test_no_secret_is_ever_logged_or_kept(service: Service, admin: httpx.Client)
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/yaml", ""]
 )
-def test_another_kind_of_body_is_415(kind: str, admin: httpx.Client) -> None:
+def test_a_body_of_another_media_type_is_415(kind: str, admin: httpx.Client) -> None:
     for place in ("plans", "experiments", "tokens", "session"):
         headers = {"Content-Type": kind} if kind else {}
         answer = admin.post(f"{ROOT}/{place}", content=b'{"shipped": "quick"}', headers=headers)
@@ -246,7 +246,7 @@ def test_another_kind_of_body_is_415(kind: str, admin: httpx.Client) -> None:
     assert answer.status_code == 415
 
 
-def test_a_form_of_answer_that_is_not_to_be_had_is_406(admin: httpx.Client, service: Service) -> None:
+def test_an_unsupported_accept_header_is_406(admin: httpx.Client, service: Service) -> None:
     run = f"{ROOT}/runs/{service.run}"
     for accept in ("text/csv", "image/*", "text/event-stream"):
         assert admin.get(run, headers={"Accept": accept}).status_code == 406
@@ -255,22 +255,22 @@ def test_a_form_of_answer_that_is_not_to_be_had_is_406(admin: httpx.Client, serv
     assert admin.get(f"{run}/events", headers={"Accept": "application/json"}).status_code == 406
 
 
-def test_a_cursor_that_was_made_up_is_422(admin: httpx.Client) -> None:
+def test_a_made_up_cursor_is_422(admin: httpx.Client) -> None:
     for made in ("x", "_", "2031_0", "2031-05-17T09:00:00Z_' OR 1", "2031-05-17T09:00:00Z_0\0", "W10=", "9" * 10_000):
         for place in ("runs", "experiments"):
             answer = admin.get(f"{ROOT}/{place}", params={"cursor": made})
             assert answer.status_code == 422, (made, answer.text)
 
 
-def test_what_nobody_may_do_is_not_even_read(service: Service) -> None:
+def test_the_body_of_a_request_without_a_token_is_not_read(service: Service) -> None:
     with service.client(None) as client:
         for body in (b"\xff", b"[" * 900_000):
             answer = client.post(f"{ROOT}/plans", content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code == 401
 
 
-def test_nothing_was_found_outside_of_the_home(service: Service) -> None:
-    # Of runs that tests damaged on purpose the service says so.
+def test_the_service_logged_no_errors(service: Service) -> None:
+    # The service also logs the runs that tests damaged on purpose.
     faults = [
         line
         for line in service.log_lines()

@@ -1,4 +1,4 @@
-"""Bodies made to hurt: YAML and JSON without end, text that is no text, numbers beyond every bound, more than the service reads."""
+"""Hostile bodies: huge and deep YAML and JSON, invalid text, numbers out of range, bodies above the limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longhaul.api.http.middleware import MOST_BODY_BYTES
 from tests.api.hostile import BASE, PROBLEM
 from tests.support.service import ROOT
 
-pytestmark = pytest.mark.usefixtures("still_well")
+pytestmark = pytest.mark.usefixtures("still_ready")
 
 YAML = "experiment: yaml\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\nflows: [{name: one, cc: cubic}]\nduration: 1 s\n"
 
@@ -22,8 +22,8 @@ def test_an_experiment_as_yaml_is_the_same_as_in_json(admin: httpx.Client) -> No
     for kind in ("application/yaml", "application/yaml; charset=utf-8"):
         written = admin.post(f"{ROOT}/plans", content=YAML, headers={"Content-Type": kind})
         assert written.status_code == 200, written.text
-    said = admin.post(f"{ROOT}/plans", json={"spec": BASE | {"experiment": "yaml"}})
-    assert written.json() == said.json()
+    json_plan = admin.post(f"{ROOT}/plans", json={"spec": BASE | {"experiment": "yaml"}})
+    assert written.json() == json_plan.json()
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -32,7 +32,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         (BOMB, "anchors"),
         ("a: &a [*a]", "anchors"),
@@ -53,10 +53,10 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("", "body"),
     ],
 )
-def test_yaml_made_to_hurt_is_refused(text: str, said: str, admin: httpx.Client) -> None:
+def test_hostile_yaml_is_refused(text: str, reason: str, admin: httpx.Client) -> None:
     answer = admin.post(f"{ROOT}/plans", content=text, headers={"Content-Type": "application/yaml"})
     assert answer.status_code == 422, answer.text
-    assert said in answer.text
+    assert reason in answer.text
 
 
 def nested(depth: int, opening: str, closing: str) -> str:
@@ -80,7 +80,7 @@ def nested(depth: int, opening: str, closing: str) -> str:
     ],
     ids=lambda body: body[:24],
 )
-def test_json_made_to_hurt_is_400(body: str, admin: httpx.Client) -> None:
+def test_hostile_json_is_400(body: str, admin: httpx.Client) -> None:
     for place in ("plans", "experiments", "tokens", "session"):
         answer = admin.post(f"{ROOT}/{place}", content=body, headers={"Content-Type": "application/json"})
         assert (answer.status_code, answer.headers["content-type"]) == (400, PROBLEM), answer.text
@@ -89,14 +89,14 @@ def test_json_made_to_hurt_is_400(body: str, admin: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "content", [b"\xff\xfe{}", b'{"shipped": "\xc3\x28"}', b'{"shipped": "\xed\xa0\x80"}', b"\x00", b"\x1f\x8b\x08\x00"]
 )
-def test_what_is_not_utf_8_is_400(content: bytes, admin: httpx.Client) -> None:
+def test_a_body_that_is_not_utf_8_is_400(content: bytes, admin: httpx.Client) -> None:
     for kind in ("application/json", "application/yaml"):
         answer = admin.post(f"{ROOT}/plans", content=content, headers={"Content-Type": kind})
         assert answer.status_code in (400, 422), answer.text
 
 
 @pytest.mark.parametrize("text", ["\0", "a\0b", "\x1b[31m", "\ud800", "\udfff\ud800", "\uffff", "\x7f"])
-def test_text_that_is_no_text_is_refused_everywhere(text: str, admin: httpx.Client) -> None:
+def test_control_characters_and_surrogates_are_refused_everywhere(text: str, admin: httpx.Client) -> None:
     host = admin.get(f"{ROOT}/hosts").json()[0]["id"]
     bodies: dict[str, dict[str, Any]] = {
         "plans": {"spec": BASE | {"about": text}},
@@ -115,8 +115,8 @@ def test_text_that_is_no_text_is_refused_everywhere(text: str, admin: httpx.Clie
 
 
 @pytest.mark.parametrize("text", ["\x9b2J", "a\u202eb", "\u2066"])
-def test_text_that_misleads_is_refused_in_experiments_alone(text: str, admin: httpx.Client) -> None:
-    """The published pattern of other text allows it."""
+def test_bidirectional_and_c1_controls_are_refused_in_experiments_only(text: str, admin: httpx.Client) -> None:
+    """The published pattern of other texts allows them."""
     host = admin.get(f"{ROOT}/hosts").json()[0]["id"]
     refused: list[dict[str, Any]] = [
         {"spec": BASE | {"about": text}},
@@ -152,18 +152,18 @@ def test_text_that_misleads_is_refused_in_experiments_alone(text: str, admin: ht
     ],
     ids=lambda fields: f"{next(iter(fields))}",
 )
-def test_numbers_without_end_are_refused_soon(fields: dict[str, Any], admin: httpx.Client) -> None:
+def test_numbers_and_lists_out_of_range_are_refused(fields: dict[str, Any], admin: httpx.Client) -> None:
     answer = admin.post(f"{ROOT}/plans", json={"spec": BASE | fields})
     assert answer.status_code in (422, 429), answer.text[:300]
     assert len(answer.text) < 100_000
 
 
-def test_more_runs_than_may_wait_are_not_compiled(admin: httpx.Client) -> None:
-    for asked in ({"shipped": "sweep-1000", "repeats": 100_000}, {"spec": BASE, "repeats": 100_000}):
-        assert admin.post(f"{ROOT}/plans", json=asked).status_code == 429
+def test_more_runs_than_the_queue_takes_are_not_compiled(admin: httpx.Client) -> None:
+    for body in ({"shipped": "sweep-1000", "repeats": 100_000}, {"spec": BASE, "repeats": 100_000}):
+        assert admin.post(f"{ROOT}/plans", json=body).status_code == 429
 
 
-def test_a_body_beyond_the_limit_is_413_however_it_comes(admin: httpx.Client) -> None:
+def test_a_body_above_the_limit_is_413_whole_or_chunked(admin: httpx.Client) -> None:
     content = b'{"spec": "' + b"x" * MOST_BODY_BYTES + b'"}'
     headers = {"Content-Type": "application/json"}
 

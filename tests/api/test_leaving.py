@@ -1,4 +1,4 @@
-"""Callers who leave in the middle, come in crowds, or ask for parts: no fault is logged, nothing is kept of them, and limits are exact."""
+"""Callers that disconnect early, come in crowds, or request ranges: no fault is logged, no memory is leaked, and limits are exact."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.support.service import ROOT, Service
 from tests.support.waiting import wait_for
 
 FOLLOWERS = 200
-# What the memory of the service may have grown by when all of them are gone, in KiB.
+# The allowed growth of the service's memory after all followers have left, in KiB.
 GROWTH_KB = 30 * 1024
 
 
 def requests_of(service: Service, operation: str) -> dict[str, int]:
-    """How often an operation ended with which status, by the service's own metrics."""
+    """The count of each status of an operation, from the service's metrics."""
     with service.client(None) as client:
         text = client.get("/metrics").text
     found = re.findall(rf'longhaul_request_seconds_count{{operation="{operation}",status="(\d+)"}} (\S+)', text)
@@ -39,14 +39,14 @@ def requests_of(service: Service, operation: str) -> dict[str, int]:
 
 
 def leave(service: Service, sent: bytes) -> None:
-    """Send this and go, without a word at the end."""
+    """Send this and reset the connection."""
     with socket.create_connection(("127.0.0.1", service.port)) as caller:
         caller.sendall(sent)
         caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def answer_to(service: Service, sent: bytes) -> bytes:
-    """All that is answered to this until the connection ends."""
+    """Send this and return all bytes up to the end of the connection."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=60) as caller, contextlib.suppress(OSError):
         caller.sendall(sent)
         caller.shutdown(socket.SHUT_WR)
@@ -54,7 +54,7 @@ def answer_to(service: Service, sent: bytes) -> bytes:
     return b""
 
 
-def test_who_leaves_in_the_middle_of_a_body_is_no_fault_of_the_service(service: Service) -> None:
+def test_a_caller_that_disconnects_in_the_middle_of_a_body_is_not_logged_as_a_fault(service: Service) -> None:
     before, logged = requests_of(service, "log_in"), len(service.log_lines())
     half = f"POST {ROOT}/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
     for _ in range(20):
@@ -74,7 +74,7 @@ def test_who_leaves_in_the_middle_of_a_body_is_no_fault_of_the_service(service: 
         b"GET /healthz?" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
-def test_a_head_is_measured_however_it_comes(sent: bytes, service: Service) -> None:
+def test_a_head_above_the_limit_is_431(sent: bytes, service: Service) -> None:
     answer = answer_to(service, sent)
     head, _, body = answer[answer.rindex(b"HTTP/1.1 431") :].partition(b"\r\n\r\n")
     assert f"content-type: {PROBLEM}".encode() in head
@@ -82,7 +82,7 @@ def test_a_head_is_measured_however_it_comes(sent: bytes, service: Service) -> N
     assert b"200 OK" not in answer
 
 
-def test_a_head_behind_another_request_is_measured_too(service: Service) -> None:
+def test_the_limit_of_a_head_holds_for_a_second_request_too(service: Service) -> None:
     first = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
     answer = answer_to(service, first + first[:-2] + b"X: " + b"x" * 100_000 + b"\r\n\r\n")
     assert answer.count(b"200 OK") <= 1
@@ -93,15 +93,15 @@ def test_a_head_within_the_limit_is_read(service: Service) -> None:
         assert client.get("/healthz", headers={"X": "x" * 60_000}).status_code == 200
 
 
-def test_what_comes_after_a_body_is_no_way_around_the_limit(service: Service) -> None:
+def test_trailers_and_chunk_extensions_do_not_evade_the_limit(service: Service) -> None:
     head = f"POST {ROOT}/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     for rest in (b"1\r\n{\r\n0\r\n" + b"X: y\r\n" * 40_000, b"1;" + b"x" * 300_000):
         begun_s = time.monotonic()
         assert b"200 OK" not in answer_to(service, head.encode() + rest)
-        assert time.monotonic() - begun_s < 15, "it was refused for its patience"
+        assert time.monotonic() - begun_s < 15, "it was refused only by a timeout"
 
 
-def test_a_packed_body_is_refused_as_such(service: Service) -> None:
+def test_a_compressed_body_is_415(service: Service) -> None:
     with service.client("run") as client:
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         answer = client.post(f"{ROOT}/plans", content=gzip.compress(b"{}"), headers=headers)
@@ -112,7 +112,7 @@ def test_a_packed_body_is_refused_as_such(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "wanted"),
+    ("header", "wanted"),
     [
         ("bytes=0-9", "bytes=0-9"), ("bytes=90-", "bytes=90-"), ("bytes=-10", "bytes=-10"), ("Bytes = 1-2 , 4-5", "bytes=1-2,4-5"),
         ("bytes=50-500", "bytes=50-500"), ("bytes=0-1,200-300", "bytes=0-1"),
@@ -120,25 +120,25 @@ def test_a_packed_body_is_refused_as_such(service: Service) -> None:
         ("bytes=--5", ""), ("bytes=1-2-3", ""), ("bytes=" + "9" * 5000 + "-", ""), ("bytes=٣-٤", ""),
     ],
 )  # fmt: skip
-def test_a_range_that_is_none_is_ignored(asked: str, wanted: str) -> None:
-    assert _wanted(asked, 100) == wanted
+def test_an_invalid_range_is_ignored(header: str, wanted: str) -> None:
+    assert _wanted(header, 100) == wanted
 
 
-def test_a_range_of_a_file_is_answered_by_its_parts(service: Service) -> None:
+def test_a_range_request_returns_the_range(service: Service) -> None:
     place = f"{ROOT}/runs/{service.run}/files/flows.csv"
     with service.client("read") as client:
         whole = client.get(place).content
-        for asked, status, content in (
+        for header, status, content in (
             ("bytes=5-9", 206, whole[5:10]), ("bytes=-4", 206, whole[-4:]), ("bytes=5-1", 200, whole), ("lines=1-2", 200, whole),
         ):  # fmt: skip
-            answer = client.get(place, headers={"Range": asked})
-            assert (answer.status_code, answer.content) == (status, content), asked
+            answer = client.get(place, headers={"Range": header})
+            assert (answer.status_code, answer.content) == (status, content), header
         beyond = client.get(place, headers={"Range": f"bytes={len(whole)}-"})
     assert (beyond.status_code, beyond.headers["content-type"]) == (416, PROBLEM)
     assert beyond.headers["content-range"] == f"bytes */{len(whole)}"
 
 
-def test_metrics_are_counted_once_a_second_for_whoever_asks(tmp_path: Path) -> None:
+def test_metrics_are_counted_once_a_second_for_all_callers(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     counted: list[float] = []
     real = app.state.lab.store.catalog.by_status
@@ -163,7 +163,7 @@ def test_metrics_are_counted_once_a_second_for_whoever_asks(tmp_path: Path) -> N
 
 @pytest.fixture
 def ended(tmp_path: Path) -> Iterator[tuple[FastAPI, str, dict[str, str]]]:
-    """A service in this process where nobody may have two streams open, an experiment of its that has ended, and a token."""
+    """A service in this process with a limit of one open stream for each caller, the events of an ended experiment, and a token."""
     from dataclasses import replace
 
     from longhaul.orchestrator.database.work import Wanted
@@ -178,17 +178,17 @@ def ended(tmp_path: Path) -> Iterator[tuple[FastAPI, str, dict[str, str]]]:
     app.state.lab.close()
 
 
-def test_nobody_has_more_streams_open_than_they_may(ended: tuple[FastAPI, str, dict[str, str]]) -> None:
-    app, place, known = ended
+def test_a_caller_has_no_more_open_streams_than_allowed(ended: tuple[FastAPI, str, dict[str, str]]) -> None:
+    app, place, headers = ended
 
     async def ask() -> list[httpx.Response]:
         async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://lab", headers=known
+            transport=httpx.ASGITransport(app), base_url="http://lab", headers=headers
         ) as client:
             first = await client.get(place)
             with app.state.streams.one_of("follower"):
                 second = await client.get(place)
-            with app.state.streams.one_of("somebody else"):
+            with app.state.streams.one_of("another caller"):
                 return [first, second, await client.get(place)]
 
     first, second, third = asyncio.run(ask())
@@ -199,13 +199,13 @@ def test_nobody_has_more_streams_open_than_they_may(ended: tuple[FastAPI, str, d
     assert not app.state.streams._open
 
 
-def test_a_download_that_is_cut_off_before_its_first_byte_is_no_fault_either(service: Service) -> None:
+def test_a_download_that_is_cut_off_before_its_first_byte_is_not_logged_as_a_fault(service: Service) -> None:
     app = create_app(settings(service.home))
     place = f"{ROOT}/runs/{service.run}/files/manifest.json"
     scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": "GET", "scheme": "http",
         "path": place, "raw_path": place.encode(), "root_path": "", "query_string": b"", "client": None, "server": ("lab", 80),
-        # A packer holds the head of an answer back until there is something to pack.
+        # Compression delays the head of a response until there is data to compress.
         "headers": [(b"authorization", f"Bearer {service.tokens['read']}".encode()), (b"accept-encoding", b"gzip")],
     }  # fmt: skip
     sent: list[Message] = []
@@ -223,18 +223,18 @@ def test_a_download_that_is_cut_off_before_its_first_byte_is_no_fault_either(ser
 
     metrics = asyncio.run(ask())
     app.state.lab.close()
-    assert not sent, "it was to be cut off before"
+    assert not sent, "the connection had to end before the first byte"
     assert b'longhaul_request_seconds_count{operation="download_file",status="499"} 1.0' in metrics
     assert b'status="500"' not in metrics
 
 
 def resident_kb(pid: int) -> int:
-    """The memory of a process."""
+    """The resident memory of a process."""
     return int(re.findall(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[0])
 
 
 async def follow_together(service: Service, place: str, count: int) -> None:
-    """So many followers, who ask for every kind of packing there is, listen at the same time and then go without a word."""
+    """Open so many streams at once, each accepting every compression, and then reset them."""
     head = (
         f"GET {place} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.tokens['read']}\r\n"
         "Accept-Encoding: zstd, br, gzip\r\n\r\n"
@@ -254,7 +254,7 @@ async def follow_together(service: Service, place: str, count: int) -> None:
 
 
 def growth_kb(service: Service, count: int) -> int:
-    """What the service's memory has grown by after so many followers; the first few bring what everybody shares."""
+    """The growth of the service's memory by so many followers; 20 before the measurement allocate what all share."""
     made = service.submit({"spec": {**BASE, "duration": "4000 s"}, "priority": -10})
     place = f"{ROOT}/experiments/{made['id']}/events"
 
@@ -275,17 +275,17 @@ def growth_kb(service: Service, count: int) -> int:
     return after_kb - before_kb
 
 
-def test_followers_who_are_gone_leave_no_memory_behind(service: Service) -> None:
+def test_followers_that_left_leave_no_memory_behind(service: Service) -> None:
     assert growth_kb(service, FOLLOWERS) < GROWTH_KB
 
 
-def test_an_experiment_is_taken_as_it_is(service: Service) -> None:
+def test_a_body_may_be_the_experiment_itself(service: Service) -> None:
     with service.client("read") as client:
         whole = client.post(f"{ROOT}/plans", json={"spec": BASE})
         itself = client.post(f"{ROOT}/plans", json=BASE)
         assert (whole.status_code, itself.status_code) == (200, 200), itself.text
         assert itself.json() == whole.json()
-        # What is wrong with it is told as of an experiment, and one that names a field of a request is none.
+        # Its mistakes are those of an experiment, and a field of a request is an unknown field in it.
         wrong = client.post(f"{ROOT}/plans", json=BASE | {"priority": 3})
         assert (wrong.status_code, wrong.json()["type"]) == (422, "/problems/spec-error")
         assert "priority: unknown field; known: experiment, " in wrong.json()["detail"]

@@ -1,4 +1,4 @@
-"""Rates, the record out of reach, HEAD, headers and the log of changes: what holds for every answer."""
+"""Common to all responses: rate limits, an unreachable database, HEAD, headers and the log of changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALWAYS = {
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def test_a_bucket_holds_its_burst_and_fills_at_its_rate(clock: Clock) -> None:
+def test_a_bucket_allows_its_burst_and_refills_at_its_rate(clock: Clock) -> None:
     bucket = Buckets(rate=2.0, burst=4.0)
     assert [bucket.take("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
     assert (bucket.wait("a"), bucket.wait("b"), bucket.take("b")) == (0.5, 0, 0)
@@ -64,14 +64,14 @@ def test_a_bucket_holds_its_burst_and_fills_at_its_rate(clock: Clock) -> None:
     assert [bucket.take("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
 
 
-def test_buckets_of_strangers_do_not_fill_the_memory(clock: Clock) -> None:
+def test_buckets_of_unknown_callers_do_not_fill_the_memory(clock: Clock) -> None:
     bucket = Buckets(rate=1.0, burst=1.0)
     for number in range(30_000):
         bucket.take(str(number))
     assert len(bucket._levels) <= 10_000
 
 
-def test_who_failed_is_slowed_by_address_and_nobody_else(clock: Clock) -> None:
+def test_failed_logins_slow_only_the_address_that_made_them(clock: Clock) -> None:
     limits = Limits(200.0)
     assert [limits.of_stranger("10.0.0.1", tries=True) for _ in range(3)] == [0, 0, 0]
     for _ in range(20):
@@ -79,12 +79,12 @@ def test_who_failed_is_slowed_by_address_and_nobody_else(clock: Clock) -> None:
     assert limits.of_stranger("10.0.0.1", tries=True) == pytest.approx(5.0)
     assert limits.of_stranger("10.0.0.1", tries=False) == 0
     assert limits.of_stranger("10.0.0.2", tries=True) == 0
-    assert limits.of_known("a good token, from there") == 0
+    assert limits.of_known("a valid token, from this address") == 0
     clock.now_s += 5.01
     assert limits.of_stranger("10.0.0.1", tries=True) == 0
 
 
-def test_a_network_of_version_6_is_one_address(clock: Clock) -> None:
+def test_an_ipv6_network_counts_as_one_address(clock: Clock) -> None:
     limits = Limits(200.0)
     for number in range(20):
         limits.failed(f"2001:db8:0:1::{number:x}")
@@ -97,7 +97,7 @@ Ask = Callable[..., httpx.Response]
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Iterator[tuple[Ask, FastAPI]]:
-    """Asks a service in this process, of 10 requests a second, from any address."""
+    """Send requests from any address to a service in this process with a limit of 10 requests a second."""
     import dataclasses
 
     app = create_app(dataclasses.replace(settings(tmp_path), rate_limit=10))
@@ -114,7 +114,7 @@ def ask(tmp_path: Path) -> Iterator[tuple[Ask, FastAPI]]:
     app.state.lab.store.database.close()
 
 
-def test_more_than_the_rate_is_429_and_says_for_how_long(ask: tuple[Ask, FastAPI], clock: Clock) -> None:
+def test_requests_above_the_rate_are_429_with_retry_after(ask: tuple[Ask, FastAPI], clock: Clock) -> None:
     one, _ = ask
     answers = [one("GET", "/healthz") for _ in range(60)]
     refused = [answer for answer in answers if answer.status_code == 429]
@@ -123,14 +123,14 @@ def test_more_than_the_rate_is_429_and_says_for_how_long(ask: tuple[Ask, FastAPI
     assert int(refused[0].headers["retry-after"]) >= 1
     assert refused[0].json()["status"] == 429 and refused[0].headers["x-request-id"]
     assert one("GET", "/healthz", address="10.0.0.2").status_code == 200
-    # A cookie or a token that is none gives nobody a rate of their own.
+    # An invalid cookie, an invalid token or a forged address does not get a rate limit of its own.
     for more in ({"Cookie": "a=b"}, {"Authorization": "Bearer x"}, {"X-Forwarded-For": "10.9.9.9"}):
         for _ in range(3):
             answer = one("GET", "/healthz", headers=more)
         assert answer.status_code == 429
 
 
-def test_guessing_is_slowed_and_who_is_known_is_not(ask: tuple[Ask, FastAPI], clock: Clock) -> None:
+def test_guessing_is_slowed_and_a_valid_token_is_not(ask: tuple[Ask, FastAPI], clock: Clock) -> None:
     one, app = ask
     token, _ = app.state.lab.access.add_token("known", "read")
     good = {"Authorization": f"Bearer {token}"}
@@ -147,11 +147,11 @@ def test_guessing_is_slowed_and_who_is_known_is_not(ask: tuple[Ask, FastAPI], cl
         one("GET", f"{ROOT}/runs", headers={"Authorization": f"Bearer {made_up}"}, address="10.0.0.9").status_code
         == 401
     )
-    # What was refused for its rate, and what strangers looked at, is no change.
+    # Requests above the rate and reads without a token are not in the log of changes.
     assert {row["outcome"] for row in app.state.lab.access.audit(100)} == {401}
 
 
-def test_a_locked_record_is_503_for_the_moment(ask: tuple[Ask, FastAPI]) -> None:
+def test_a_locked_database_is_503_until_it_is_unlocked(ask: tuple[Ask, FastAPI]) -> None:
     one, app = ask
     app.state.lab.store.database._patience_s = 0.1
     token, _ = app.state.lab.access.add_token("known", "admin")
@@ -166,7 +166,7 @@ def test_a_locked_record_is_503_for_the_moment(ask: tuple[Ask, FastAPI]) -> None
     assert one("POST", f"{ROOT}/tokens", headers=good, json={"name": "new", "scope": "read"}).status_code == 201
 
 
-def test_a_record_that_nobody_may_read_is_waited_for_beside_the_others(ask: tuple[Ask, FastAPI]) -> None:
+def test_a_database_locked_against_reads_is_503_until_it_is_unlocked(ask: tuple[Ask, FastAPI]) -> None:
     one, app = ask
     lab = app.state.lab
     token, _ = lab.access.add_token("known", "read")
@@ -189,7 +189,7 @@ def test_a_full_disk_is_503(ask: tuple[Ask, FastAPI], monkeypatch: pytest.Monkey
 
     one, app = ask
     token, _ = app.state.lab.access.add_token("known", "admin")
-    # What SQLite says when the file cannot grow: the limit is real, the disk need not be.
+    # SQLite reports a full disk when the file reaches max_page_count, so no full disk is needed.
     event.listen(
         app.state.lab.store.database._engine, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1")
     )
@@ -207,7 +207,7 @@ def test_a_full_disk_is_503(ask: tuple[Ask, FastAPI], monkeypatch: pytest.Monkey
     assert 503 in statuses
 
 
-def test_what_was_run_once_more_keeps_no_trace_to_report(ask: tuple[Ask, FastAPI]) -> None:
+def test_an_experiment_of_reruns_has_no_report(ask: tuple[Ask, FastAPI]) -> None:
     one, app = ask
     token, _ = app.state.lab.access.add_token("known", "read")
     lab, key, run = Lab(app.state.lab.store.database), "e" * 16, "f" * 20
@@ -219,13 +219,13 @@ def test_what_was_run_once_more_keeps_no_trace_to_report(ask: tuple[Ask, FastAPI
     assert "none of its runs has a trace" in answer.json()["detail"]
 
 
-def test_a_fault_is_a_problem_document_with_every_header(
+def test_an_internal_error_is_a_problem_document_with_every_header(
     ask: tuple[Ask, FastAPI], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = ask
 
     def broken(*_: object) -> None:
-        raise ZeroDivisionError("a secret of the inside")
+        raise ZeroDivisionError("an internal secret")
 
     monkeypatch.setattr(EventLog, "newest", broken)
     answer = one("GET", "/readyz")
@@ -234,14 +234,14 @@ def test_a_fault_is_a_problem_document_with_every_header(
     assert {name: answer.headers[name] for name in ALWAYS} == ALWAYS
 
 
-def test_every_answer_has_its_headers_and_head_is_get_without_a_body(service: Service) -> None:
+def test_every_response_has_the_headers_and_head_is_get_without_a_body(service: Service) -> None:
     ids = ids_of(service)
-    with service.client() as admin, service.client(None) as nobody:
-        for client, operation in itertools.product((admin, nobody), documented()):
+    with service.client() as admin, service.client(None) as anonymous:
+        for client, operation in itertools.product((admin, anonymous), documented()):
             if operation.method != "GET":
                 continue
             request = operation.request(client, ids)
-            seen = {}
+            answers = {}
             for method in ("GET", "HEAD"):
                 request.method = method
                 answer = client.send(request, stream=True)
@@ -252,11 +252,11 @@ def test_every_answer_has_its_headers_and_head_is_get_without_a_body(service: Se
                 if method == "HEAD":
                     assert answer.read() == b"", operation.name
                 answer.close()
-                seen[method] = (answer.status_code, answer.headers.get("content-type"), answer.headers.get("etag"))
-            assert seen["GET"] == seen["HEAD"], operation.name
+                answers[method] = (answer.status_code, answer.headers.get("content-type"), answer.headers.get("etag"))
+            assert answers["GET"] == answers["HEAD"], operation.name
 
 
-def test_a_report_runs_in_an_origin_of_its_own(service: Service) -> None:
+def test_a_report_is_sandboxed_in_a_separate_origin(service: Service) -> None:
     with service.client() as client:
         policy = client.get(f"{ROOT}/experiments/{service.experiment}/report").headers["content-security-policy"]
     rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split(";") if rule.strip()}
@@ -264,17 +264,17 @@ def test_a_report_runs_in_an_origin_of_its_own(service: Service) -> None:
     assert "connect-src" not in rules and rules["form-action"] == ["'none'"]
 
 
-def test_another_site_gets_nothing(service: Service) -> None:
+def test_another_site_gets_no_cors_headers(service: Service) -> None:
     with service.client() as client:
         for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}):
             answer = client.get(f"{ROOT}/runs", headers=headers)
             assert not [name for name in answer.headers if name.startswith("access-control")]
-            before = client.options(f"{ROOT}/experiments", headers=headers | {"Access-Control-Request-Method": "POST"})
-            assert before.status_code == 405
-            assert not [name for name in before.headers if name.startswith("access-control")]
+            options = client.options(f"{ROOT}/experiments", headers=headers | {"Access-Control-Request-Method": "POST"})
+            assert options.status_code == 405
+            assert not [name for name in options.headers if name.startswith("access-control")]
 
 
-def test_a_cookie_is_secure_where_the_page_is(service: Service, tmp_path: Path) -> None:
+def test_the_cookie_is_secure_over_https(service: Service, tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     token, _ = app.state.lab.access.add_token("page", "read")
 
@@ -284,28 +284,28 @@ def test_a_cookie_is_secure_where_the_page_is(service: Service, tmp_path: Path) 
 
     assert "secure" in asyncio.run(log_in("https")) and "secure" not in asyncio.run(log_in("http"))
     app.state.lab.store.database.close()
-    # Nobody may claim on somebody's behalf that it is, unless the operator named a proxy.
+    # Forwarded headers count only from a proxy that the operator named.
     with service.client(None) as client:
-        said = client.post(
+        answer = client.post(
             f"{ROOT}/session", json={"token": service.tokens["read"]},
             headers={"X-Forwarded-Proto": "https", "X-Forwarded-For": "10.7.7.7"},
         )  # fmt: skip
-    assert "secure" not in said.headers["set-cookie"].lower()
-    assert service.lines_with(said.headers["x-request-id"])[0]["address"] == "127.0.0.1"
+    assert "secure" not in answer.headers["set-cookie"].lower()
+    assert service.lines_with(answer.headers["x-request-id"])[0]["address"] == "127.0.0.1"
 
 
-def test_what_changed_something_is_in_the_log_of_changes(service: Service) -> None:
+def test_every_change_is_in_the_log_of_changes(service: Service) -> None:
     ids = {}
     with service.client("run") as runner, service.client() as admin, service.client(None) as stranger:
-        asked = {"shipped": "quick", "set": ["duration=3000 s"], "priority": -10}
-        made = runner.post(f"{ROOT}/experiments", json=asked)
+        body = {"shipped": "quick", "set": ["duration=3000 s"], "priority": -10}
+        made = runner.post(f"{ROOT}/experiments", json=body)
         place = made.headers["location"]
-        for method, path in (("POST", f"{place}/cancel"), ("DELETE", place), ("DELETE", f"{ROOT}/tokens/nobody")):
+        for method, path in (("POST", f"{place}/cancel"), ("DELETE", place), ("DELETE", f"{ROOT}/tokens/unknown")):
             ids[path] = runner.request(method, path).headers["x-request-id"]
         for plans in ("plans", "plans/preview"):
             assert runner.post(f"{ROOT}/{plans}", json={"shipped": "quick"}).status_code == 200
         runner.get(place)
-        stranger.post(f"{ROOT}/experiments", json=asked)
+        stranger.post(f"{ROOT}/experiments", json=body)
         stranger.post(f"{ROOT}/session", json={"token": "nonsense"})
         until_s = time.monotonic() + 60
         while True:
@@ -318,14 +318,14 @@ def test_what_changed_something_is_in_the_log_of_changes(service: Service) -> No
         ("runer", "submit_experiment", place, 201),
         ("runer", "cancel_experiment", f"{place}/cancel", 200),
         ("runer", "delete_experiment", place, 204),
-        ("runer", "revoke_token", f"{ROOT}/tokens/nobody", 403),
+        ("runer", "revoke_token", f"{ROOT}/tokens/unknown", 403),
     ]
     assert not [row for row in rows.values() if row["action"] in ("make_plan", "preview_plan")]
-    # Who showed nothing changed nothing; who showed what is no token tried.
+    # Requests without a token are not logged; failed logins are, as 401.
     assert all(row["actor"] or row["outcome"] == 401 for row in rows.values())
 
 
-def test_a_token_is_compared_the_same_way_whether_its_id_is_known(
+def test_comparing_a_token_takes_the_same_time_whether_or_not_its_id_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from longhaul.orchestrator.database.connection import Database
@@ -349,22 +349,22 @@ def test_a_token_is_compared_the_same_way_whether_its_id_is_known(
     monkeypatch.setattr("longhaul.orchestrator.database.access.hmac.compare_digest", compare)
     monkeypatch.setattr(access, "_digest", digest)
     wrong = "A" * 43
-    for said in (f"lh_{row['id']}_{wrong}", f"lh_{'0' * 12}_{wrong}", token):
+    for presented in (f"lh_{row['id']}_{wrong}", f"lh_{'0' * 12}_{wrong}", token):
         compared.clear()
         hashed.clear()
         try:
-            kept.caller(said)
+            kept.caller(presented)
         except AuthError:
-            assert said != token
-        assert (compared, hashed) == ([(64, 64)], [43]), said
+            assert presented != token
+        assert (compared, hashed) == ([(64, 64)], [43]), presented
 
-    def took_s(said: str) -> float:
+    def took_s(presented: str) -> float:
         begun_s = time.perf_counter()
         with pytest.raises(AuthError):
-            kept.caller(said)
+            kept.caller(presented)
         return time.perf_counter() - begun_s
 
-    # Taken in turns, so that whatever else the machine does falls on both: a factor would be seen, a busy machine is not.
+    # Measured alternately, so that other load on the machine affects both; the bounds show a factor of two.
     pairs = [(took_s(f"lh_{row['id']}_{wrong}"), took_s(f"lh_{'0' * 12}_{wrong}")) for _ in range(300)]
     known, unknown = (statistics.median(times) for times in zip(*pairs, strict=True))
     assert 0.5 < known / unknown < 2.0, (known, unknown)

@@ -1,4 +1,4 @@
-"""Lists, the queue, figures and modules over HTTP: what is found, who may delete what, and verdicts of what is kept."""
+"""Lists, the queue, figures and modules over HTTP: filters, who may delete what, and verdicts from kept runs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ FIGURE = f"{ROOT}/reproductions/agilesd/fig4"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One of its own, with one run of cubic and one of reno."""
+    """A separate service, with one run of cubic and one of reno."""
     with served(tmp_path_factory.mktemp("lists") / "home") as running:
         changes = ["flows.app.cc=reno", "path.rtt=80 ms"]
-        for asked in ({"shipped": "quick"}, {"shipped": "quick", "set": changes}):
-            assert running.wait(running.submit(asked)["id"])["status"] == "done"
+        for body in ({"shipped": "quick"}, {"shipped": "quick", "set": changes}):
+            assert running.wait(running.submit(body)["id"])["status"] == "done"
         yield running
 
 
@@ -50,7 +50,7 @@ FILTERS: list[tuple[dict[str, Any], int]] = [
     ({"backend": "sandbox"}, 2),
     ({"backend": "mininet"}, 0),
     ({"owner": "runer"}, 2),
-    ({"owner": "nobody"}, 0),
+    ({"owner": "unknown"}, 0),
     ({"text": "80 ms RENO"}, 1),
     ({"text": "% _"}, 0),
     ({"from": "2020-01-01", "to": "2100-01-01T00:00:00Z"}, 2),
@@ -68,12 +68,12 @@ def test_both_lists_take_these_filters(service: Service, noun: str, filters: dic
     ("filters", "count"),
     [({"rtt": "80 ms"}, 1), ({"rtt": "0.08 s"}, 1), ({"bandwidth": "10 Mbit/s"}, 2), ({"topology": "dumbbell"}, 2), ({"pinned": True}, 0)],
 )  # fmt: skip
-def test_runs_take_these_too(service: Service, filters: dict[str, Any], count: int) -> None:
+def test_the_list_of_runs_takes_these_filters_too(service: Service, filters: dict[str, Any], count: int) -> None:
     assert len(_found(service, "runs", **filters)) == count
 
 
 @pytest.mark.parametrize(
-    ("filters", "said"),
+    ("filters", "reason"),
     [
         ({"rtt": "80 cows"}, "a duration needs a unit"),
         ({"bandwidth": "10 ms"}, "a rate needs a unit"),
@@ -89,28 +89,28 @@ def test_runs_take_these_too(service: Service, filters: dict[str, Any], count: i
         ({"experiment_id": "deadbeef"}, "'deadbeef' is not an id, which has 16 digits"),
     ],
 )
-def test_a_filter_that_is_none_is_told(service: Service, filters: dict[str, Any], said: str) -> None:
+def test_an_invalid_filter_is_422_with_the_reason(service: Service, filters: dict[str, Any], reason: str) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/runs", params=filters)
     assert answer.status_code == 422
-    assert said in answer.json()["detail"]
+    assert reason in answer.json()["detail"]
 
 
-def test_a_list_is_counted_when_that_is_asked_for(service: Service) -> None:
+def test_a_list_has_a_total_if_requested(service: Service) -> None:
     with service.client("read") as client:
         for noun in ("runs", "experiments"):
-            asked: dict[str, Any] = {"cc": ["reno", "cubic"][:1], "limit": 1}
-            assert client.get(f"{ROOT}/{noun}", params=asked).json()["total"] is None
+            params: dict[str, Any] = {"cc": ["reno", "cubic"][:1], "limit": 1}
+            assert client.get(f"{ROOT}/{noun}", params=params).json()["total"] is None
             all_of_them = len(client.get(f"{ROOT}/{noun}", params={"limit": 500}).json()["items"])
             page = client.get(f"{ROOT}/{noun}", params={"limit": 1, "total": True}).json()
             assert (len(page["items"]), page["total"]) == (1, all_of_them)
-            assert client.get(f"{ROOT}/{noun}", params=asked | {"total": True}).json()["total"] == 1
+            assert client.get(f"{ROOT}/{noun}", params=params | {"total": True}).json()["total"] == 1
 
 
-def test_a_row_says_what_it_is_and_came_to(service: Service) -> None:
+def test_a_row_has_the_setting_and_the_measures_of_its_run(service: Service) -> None:
     (row,) = _found(service, "runs", cc="reno")
-    told = {name: row[name] for name in ("topology", "bandwidth_bps", "rtt_us", "controls", "pinned")}
-    assert told == {
+    setting = {name: row[name] for name in ("topology", "bandwidth_bps", "rtt_us", "controls", "pinned")}
+    assert setting == {
         "topology": "dumbbell", "bandwidth_bps": 10_000_000, "rtt_us": 80_000, "controls": ["reno"], "pinned": False
     }  # fmt: skip
     with service.client("read") as client:
@@ -120,7 +120,7 @@ def test_a_row_says_what_it_is_and_came_to(service: Service) -> None:
     assert (experiment["backend"], experiment["controls"]) == ("sandbox", ["reno"])
 
 
-def test_a_run_goes_when_nobody_holds_it_and_only_by_whom_it_is(service: Service) -> None:
+def test_only_its_owner_deletes_a_run_and_not_while_it_is_pinned_or_in_a_baseline(service: Service) -> None:
     ended = service.wait(service.submit({"shipped": "quick", "seed": 4712})["id"])
     (run,) = ended["runs"]
     token = service.make_token("stranger", "run")
@@ -136,12 +136,12 @@ def test_a_run_goes_when_nobody_holds_it_and_only_by_whom_it_is(service: Service
         assert owner.delete(run).status_code == 204
         assert owner.delete(run).status_code == 404
         assert owner.get(f"{run}/series", params={"measure": "cwnd", "flow": "app"}).status_code == 404
-    # Asked for again, it is run again, and is the same.
+    # Submitted again, it runs again under the same id.
     again = service.wait(service.submit({"shipped": "quick", "seed": 4712})["id"])
     assert (again["runs"], again["progress"]["cached"], again["status"]) == ([run], 0, "done")
 
 
-def test_a_rerun_has_the_trace_of_the_run_that_it_repeats(service: Service) -> None:
+def test_a_rerun_has_the_trace_of_the_original_run(service: Service) -> None:
     (row,) = _found(service, "runs", cc="reno")
     with service.client("run") as client:
         made = client.post(f"{row['href']}/rerun").json()
@@ -162,14 +162,14 @@ def test_a_rerun_has_the_trace_of_the_run_that_it_repeats(service: Service) -> N
             assert answer.content == client.get(f"{row['href']}/{place}").content, place
         compared = client.get(f"{ROOT}/comparisons", params={"a": row["id"], "b": again["id"]}).json()
         assert (compared["identical"], compared["differs"]) == (True, [])
-        # It is found by the run that it repeats, and lists say what it is.
+        # Lists find a rerun by the original run and mark it as a rerun.
         (listed,) = _found(service, "runs", text=f"rerun={row['id']}")
         assert (listed["id"], listed["rerun_of"]) == (again["id"], row["id"])
         client.delete(again["href"])
         client.delete(made["href"])
 
 
-def test_changes_go_on_where_the_last_answer_ended(service: Service) -> None:
+def test_changes_continue_where_the_last_response_ended(service: Service) -> None:
     with service.client("read") as client:
         begin = client.get(f"{ROOT}/changes").json()
         assert begin["items"] == []
@@ -186,7 +186,7 @@ def test_changes_go_on_where_the_last_answer_ended(service: Service) -> None:
     assert mine == ["experiment.queued", "run.queued", "run.started", "run.finished", "experiment.finished"]
 
 
-def test_the_queue_tells_what_runs_where_and_what_comes_next(service: Service) -> None:
+def test_the_queue_lists_running_and_next_runs(service: Service) -> None:
     made = service.submit({"shipped": "quick", "repeats": 40, "set": ["duration=4000 s"], "priority": 2})
     with service.client("read") as client, service.client() as admin:
         while not (queue := client.get(f"{ROOT}/queue").json())["running"]:
@@ -207,8 +207,8 @@ def test_the_queue_tells_what_runs_where_and_what_comes_next(service: Service) -
     service.wait(made["id"])
 
 
-def test_a_figure_stands_on_its_own_runs_alone(service: Service) -> None:
-    # A run of the experiment's name that is not one of the figure's.
+def test_the_verdicts_of_a_figure_use_only_its_own_runs(service: Service) -> None:
+    # A run of an experiment with the same name that is not one of the figure's.
     shipped = {"shipped": "agilesd/fig4-epoch", "set": ["duration=20 s"], "repeats": 1}
     service.wait(service.submit(shipped)["id"])
     with service.client("run") as client:
@@ -229,19 +229,19 @@ def test_a_figure_stands_on_its_own_runs_alone(service: Service) -> None:
         assert {value for one in rows for value in one.values()} >= {"agilesd", "newreno"}
         tag = answer.headers["etag"]
         assert client.get(f"{FIGURE}/pictures", headers={"If-None-Match": tag}).status_code == 304
-        # One of its runs gone, and what was said of it is not said any more.
+        # Without one of its runs the figure has no verdict.
         name = after["experiments"]["agilesd/fig4-epoch"]
         gone = max(_found(service, "runs", experiment=name), key=lambda one: float(one["virtual_s"]))
         assert client.delete(gone["href"]).status_code == 204
         assert {claim["verdict"] for claim in client.get(FIGURE).json()["claims"]} == {"not run"}
 
 
-@pytest.mark.parametrize(("place", "said"), [("apptcp/fig66", "nearest: fig6"), ("nothing/fig1", "no such paper")])
-def test_an_unknown_figure_is_told_the_known_ones(service: Service, place: str, said: str) -> None:
+@pytest.mark.parametrize(("place", "reason"), [("apptcp/fig66", "nearest: fig6"), ("nothing/fig1", "no such paper")])
+def test_an_unknown_figure_is_404_with_the_nearest_name(service: Service, place: str, reason: str) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/reproductions/{place}")
     assert answer.status_code == 404
-    assert said in answer.json()["detail"]
+    assert reason in answer.json()["detail"]
 
 
 def test_modules_are_tried(service: Service) -> None:
@@ -254,11 +254,11 @@ def test_modules_are_tried(service: Service) -> None:
         assert service.wait(made["id"])["status"] == "done"
         (row,) = [one for one in client.get(f"{ROOT}/modules").json() if one["cc"] == "vegas"]
         assert (row["trial"]["experiment"], row["trial"]["status"]) == (made["href"], "done")
-        assert client.post(f"{ROOT}/modules/nobody/trial").status_code == 404
+        assert client.post(f"{ROOT}/modules/unknown/trial").status_code == 404
         assert client.post(f"{ROOT}/modules/vegas/trial", params={"kernel": "2.4"}).status_code == 422
 
 
-def test_a_lease_is_given_back_by_whom_it_is_with_the_fence_that_only_they_see(service: Service) -> None:
+def test_only_the_leaseholder_sees_the_fence_and_releases_the_lease_with_it(service: Service) -> None:
     with service.client("run") as mine, service.client("read") as other:
         host = mine.get(f"{ROOT}/hosts").json()[0]["id"]
         taken = mine.post(f"{ROOT}/hosts/{host}/lease", json={"seconds": 60}).json()
@@ -268,8 +268,8 @@ def test_a_lease_is_given_back_by_whom_it_is_with_the_fence_that_only_they_see(s
         assert mine.get(f"{ROOT}/hosts/{host}").json()["fence"] is None
 
 
-def test_what_other_programs_made_is_marked_in_every_list(tmp_path: Path) -> None:
-    """A run of an earlier kernel and agent beside one of today's, and an experiment of each."""
+def test_runs_of_other_programs_are_marked_in_every_list(tmp_path: Path) -> None:
+    """A run of an earlier kernel and agent, a run of the current ones, and an experiment of each."""
     home = tmp_path / "home"
     store = Store(replace(load_settings(), home=home, database=""))
     store.directory(KEY).parent.mkdir(parents=True)
@@ -292,9 +292,9 @@ def test_what_other_programs_made_is_marked_in_every_list(tmp_path: Path) -> Non
             assert {row.id: row.other_programs for row in client.experiments()} == {new["id"]: [], old: lines}
             assert {row.branch: row.other_programs for row in client.baselines()} == {"main": lines, "side": []}
             assert client.run(KEY).other_programs == client.experiment(old).other_programs == lines
-        said = longhaul("baseline", "list", home=tmp_path / "job", **service.command()).stdout
-        assert [line.endswith("kernel, agent") for line in map(str.rstrip, said.splitlines())] == [False, True, False]
-        assert max(map(len, said.splitlines())) <= 80, said
+        table = longhaul("baseline", "list", home=tmp_path / "job", **service.command()).stdout
+        assert [line.endswith("kernel, agent") for line in map(str.rstrip, table.splitlines())] == [False, True, False]
+        assert max(map(len, table.splitlines())) <= 80, table
         rows = {row["id"]: row for row in json.loads(longhaul("list", "runs", "--json", home=home).stdout)}
         assert {key: row["other_programs"] for key, row in rows.items()} == {
             KEY: lines, new["runs"][0].rpartition("/")[2]: []

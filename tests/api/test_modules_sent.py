@@ -1,4 +1,4 @@
-"""Modules of one's own on their way to the service: who may send them, what is refused, and that what was sent is what runs."""
+"""User-supplied modules sent to the service: who may send them, what is refused, and that the service runs the sent module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.command import longhaul
 from tests.support.service import Service, served
 
 KMOD = Path(__file__).resolve().parents[2] / "kmod"
-# One that no cache has.
+# A module that no cache contains.
 SOURCE = (KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "mine") + f"/* {secrets.token_hex(8)} */\n"
 
 
@@ -28,7 +28,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Path:
-    """An experiment with a module beside it: a window of 37 packets, whatever happens."""
+    """An experiment and, in the same folder, a module with a constant window of 37 packets."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "tcp_mine.c").write_text(SOURCE)
     file = tmp_path / "experiment.json"
@@ -51,7 +51,7 @@ def test_a_module_is_sent_once_and_runs(service: Service, experiment: Path, tmp_
     assert "sent mine as sha256:" in first.stderr
     result = json.loads(first.stdout)
     (document,) = result["runs"]
-    # In a window that never changes there is no other answer than window / RTT, or the line if that is less.
+    # The window is constant, so the mean and the maximum are equal.
     assert document["flows"][0]["cwnd_packets"] == {"mean": 37.0, "max": 37}
     with service.programs_client("read") as client:
         (reference,) = client.experiment(result["id"]).spec["modules"]
@@ -67,7 +67,7 @@ def test_a_module_is_sent_once_and_runs(service: Service, experiment: Path, tmp_
     assert json.loads(changed.stdout)["runs"][0]["flows"][0]["cwnd_packets"]["max"] == 38
 
 
-def test_only_admins_send_name_and_run_again(service: Service, experiment: Path, tmp_path: Path) -> None:
+def test_only_admins_send_modules_submit_and_rerun_them(service: Service, experiment: Path, tmp_path: Path) -> None:
     refused = longhaul("run", str(experiment), home=tmp_path, **service.command("run"))
     assert (refused.returncode, "needs the scope admin" in refused.stderr) == (2, True)
     source, files = read_sources(tmp_path / "mine")
@@ -95,7 +95,7 @@ def test_only_admins_send_name_and_run_again(service: Service, experiment: Path,
         ({"tcp_mine.c": "x" * (1 << 20)}, PlanError, "may have at most 1024 KiB"),
     ],
 )
-def test_what_is_no_module_is_not_kept(
+def test_an_invalid_module_is_not_kept(
     service: Service, files: dict[str, str], error: type[LonghaulError], sentence: str, tmp_path: Path
 ) -> None:
     with service.programs_client("admin") as client:
@@ -112,7 +112,7 @@ def test_what_is_no_module_is_not_kept(
         ({"tcp_Mine.c": SOURCE}, "names like tcp_mine"),
     ],
 )
-def test_a_module_is_held_to_what_every_module_is(
+def test_a_sent_module_must_meet_the_rules_for_modules(
     service: Service, files: dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
     for name, text in files.items():
@@ -121,7 +121,7 @@ def test_a_module_is_held_to_what_every_module_is(
         client.send_module(content_hash(content_files(tmp_path)), files)
 
 
-def test_a_service_takes_no_code_unless_its_operator_says_so(experiment: Path, tmp_path: Path) -> None:
+def test_a_service_takes_code_only_if_its_operator_allows_it(experiment: Path, tmp_path: Path) -> None:
     source, files = read_sources(tmp_path / "mine")
     with served(tmp_path / "service") as closed, closed.programs_client("admin") as client:
         with pytest.raises(NotAllowed, match="LONGHAUL_USER_CODE=on"):
@@ -132,7 +132,7 @@ def test_a_service_takes_no_code_unless_its_operator_says_so(experiment: Path, t
                 client.submit(written | {"modules": modules})
 
 
-def test_a_path_of_the_services_machine_is_never_read(service: Service, experiment: Path, tmp_path: Path) -> None:
+def test_paths_on_the_machine_of_the_service_are_never_read(service: Service, experiment: Path, tmp_path: Path) -> None:
     written = json.loads(experiment.read_text())
     with service.programs_client("admin") as client:
         with pytest.raises(SpecError, match="sha256:<hash>"):

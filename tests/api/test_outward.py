@@ -1,4 +1,4 @@
-"""What callers hear of an error holds no path of this machine and no address of the record; the log has all of it."""
+"""Errors sent to callers contain no path of this machine and no address of the database; the log contains them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tests.support.service import ROOT
 _PORT = 1
 
 
-def ask(app: object, *asked: tuple[str, str, dict[str, object] | None], token: str = "") -> list[httpx.Response]:
-    """The answers of a service in this process."""
+def ask(app: object, *requests: tuple[str, str, dict[str, object] | None], token: str = "") -> list[httpx.Response]:
+    """The responses of a service in this process."""
 
     async def go() -> list[httpx.Response]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://lab", headers=headers) as client:
-            return [await client.request(method, path, json=body) for method, path, body in asked]
+            return [await client.request(method, path, json=body) for method, path, body in requests]
 
     return asyncio.run(go())
 
 
-def test_a_record_on_a_server_is_not_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_address_of_a_database_server_is_not_sent(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     url = f"postgresql://lh:secret@127.0.0.1:{_PORT}/longhaul"
     app = create_app(dataclasses.replace(settings(tmp_path), database=url))
     with caplog.at_level(logging.ERROR):
@@ -43,7 +43,7 @@ def test_a_record_on_a_server_is_not_named(tmp_path: Path, caplog: pytest.LogCap
         assert word not in answer.text, answer.text
     assert "127.0.0.1" in caplog.text and "secret" not in caplog.text
 
-    # Who follows hears it by another way.
+    # Streams of events use another path for the error.
     error = None
     try:
         EventLog(app.state.lab.store.database).newest()
@@ -52,7 +52,7 @@ def test_a_record_on_a_server_is_not_named(tmp_path: Path, caplog: pytest.LogCap
     assert "127.0.0.1" not in app.state.hub.tell(error) and "the record" in app.state.hub.tell(error)
 
 
-def test_folders_are_called_by_what_they_are_for(tmp_path: Path) -> None:
+def test_folders_are_named_by_their_purpose(tmp_path: Path) -> None:
     home = tmp_path / "a" / "home"
     app = create_app(dataclasses.replace(settings(home), hosts_file=home / "hosts.yml"))
     token, _ = app.state.lab.access.add_token("runner", "run")
@@ -74,7 +74,7 @@ def test_folders_are_called_by_what_they_are_for(tmp_path: Path) -> None:
     assert answers[0].json()["detail"].startswith("quick: path.rtt (line ")
 
 
-def test_what_lies_deeper_is_named_first_and_nothing_else_is_touched(tmp_path: Path) -> None:
+def test_the_innermost_folder_is_replaced_and_other_text_is_unchanged(tmp_path: Path) -> None:
     app = create_app(settings(tmp_path))
     text = app.state.outward.text
     assert text(f"reading {tmp_path}/cache/kernels: no") == "reading LONGHAUL_CACHE/kernels: no"

@@ -1,4 +1,4 @@
-"""What the page asks while an experiment is written: previews, mistakes with their places, the schema, files, where runs can happen."""
+"""The requests of the page while a user writes an experiment: previews, mistakes with their fields, the schema, files, backends."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.support.service import ROOT, Service
 Json = dict[str, Any]
 
 
-def _preview(service: Service, asked: Json) -> tuple[int, Json]:
+def _preview(service: Service, body: Json) -> tuple[int, Json]:
     with service.client("read") as client:
-        answer = client.post(f"{ROOT}/plans/preview", json=asked)
+        answer = client.post(f"{ROOT}/plans/preview", json=body)
     return answer.status_code, answer.json()
 
 
-def test_a_preview_has_numbers_a_drawing_and_what_is_kept(service: Service) -> None:
+def test_a_preview_has_numbers_a_drawing_and_the_count_of_kept_runs(service: Service) -> None:
     status, found = _preview(service, {"shipped": "quick"})
     assert status == 200
     assert (found["runs"], found["points"], found["kept"], found["missing"]) == (1, 1, 1, [])
@@ -32,11 +32,11 @@ def test_a_preview_has_numbers_a_drawing_and_what_is_kept(service: Service) -> N
     assert (other, found["kept"]) == (200, 0)
 
 
-def test_a_preview_is_what_the_plan_says(service: Service) -> None:
-    asked = {"spec": QUICK | {"sweep": {"path.rtt": ["10 ms", "20 ms"]}}, "repeats": 2}
-    _, found = _preview(service, asked)
+def test_a_preview_agrees_with_the_plan(service: Service) -> None:
+    body = {"spec": QUICK | {"sweep": {"path.rtt": ["10 ms", "20 ms"]}}, "repeats": 2}
+    _, found = _preview(service, body)
     with service.client("read") as client:
-        plan = client.post(f"{ROOT}/plans", json=asked).json()
+        plan = client.post(f"{ROOT}/plans", json=body).json()
     assert {name: found[name] for name in ("experiment", "runs", "lint", "wall_estimate_s")} == {
         name: plan[name] for name in ("experiment", "runs", "lint", "wall_estimate_s")
     }
@@ -44,7 +44,7 @@ def test_a_preview_is_what_the_plan_says(service: Service) -> None:
     assert found["numbers"]["bdp_packets"] == plan["first"]["meaning"]["bdp_packets"]
 
 
-def test_every_mistake_says_where_it_stands_what_was_read_and_what_is_near(service: Service) -> None:
+def test_every_mistake_has_its_field_the_value_and_the_nearest_valid_one(service: Service) -> None:
     wrong = QUICK | {"duration": "5", "flows": [{"name": "one", "cc": "cubik"}]}
     status, found = _preview(service, {"spec": wrong})
     assert status == 422
@@ -56,14 +56,14 @@ def test_every_mistake_says_where_it_stands_what_was_read_and_what_is_near(servi
     assert (field["read"], field["what"].startswith("allowed: one of")) == ('"cubik"', True)
 
 
-@pytest.mark.parametrize("asked", [{}, {"shipped": "quik"}, {"spec": QUICK, "where": "host"}])
-def test_what_is_no_field_s_fault_has_no_place(asked: Json, service: Service) -> None:
-    status, found = _preview(service, asked)
+@pytest.mark.parametrize("body", [{}, {"shipped": "quik"}, {"spec": QUICK, "where": "host"}])
+def test_a_mistake_without_a_field_has_no_location(body: Json, service: Service) -> None:
+    status, found = _preview(service, body)
     assert (status, found.get("fields", [])) == (422, [])
     assert found["detail"]
 
 
-def test_a_sweep_that_is_larger_than_may_wait_is_refused_and_a_large_one_is_sampled(service: Service) -> None:
+def test_a_sweep_above_the_limit_of_the_queue_is_refused_and_a_large_one_is_sampled(service: Service) -> None:
     rates = [f"{rate} Mbit/s" for rate in range(1, 101)]
     sweep = {"path.rtt": [f"{rtt} ms" for rtt in range(1, 101)], "path.bandwidth": rates}
     status, found = _preview(service, {"spec": QUICK | {"sweep": sweep}})
@@ -73,7 +73,7 @@ def test_a_sweep_that_is_larger_than_may_wait_is_refused_and_a_large_one_is_samp
     assert (status, "may wait" in found["what"]) == (429, True)
 
 
-def test_places_say_what_they_lack(service: Service) -> None:
+def test_places_list_their_missing_pieces(service: Service) -> None:
     with service.client("read") as client:
         rows = client.get(f"{ROOT}/catalogue/places").json()
         debug = client.get(f"{ROOT}/catalogue/places", params={"kernel": "6.12-debug"}).json()
@@ -86,7 +86,7 @@ def test_places_say_what_they_lack(service: Service) -> None:
         assert all("6.12-debug" in one["piece"] and one["remedy"].startswith("run ") for one in row["missing"])
 
 
-def test_the_schema_knows_every_field_its_words_and_its_quantities(service: Service) -> None:
+def test_the_schema_has_every_field_its_values_and_its_quantities(service: Service) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/catalogue/schema")
         again = client.get(f"{ROOT}/catalogue/schema", headers={"If-None-Match": answer.headers["etag"]})
@@ -103,7 +103,7 @@ def test_the_schema_knows_every_field_its_words_and_its_quantities(service: Serv
 
 
 @pytest.mark.parametrize("name", ["quick", "demo", *list(shipped_experiments())[:2]])
-def test_a_shipped_file_is_read_as_it_was_written(name: str, service: Service) -> None:
+def test_a_shipped_file_is_returned_unchanged(name: str, service: Service) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/catalogue/experiments/file", params={"name": name})
     assert answer.headers["content-type"].startswith("text/plain")
@@ -112,7 +112,7 @@ def test_a_shipped_file_is_read_as_it_was_written(name: str, service: Service) -
 
 
 @pytest.mark.parametrize("name", ["quik", "../pyproject", "", "/etc/passwd"])
-def test_no_other_file_is(name: str, service: Service) -> None:
+def test_other_files_are_404(name: str, service: Service) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/catalogue/experiments/file", params={"name": name})
     assert answer.status_code == 404

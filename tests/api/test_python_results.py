@@ -1,4 +1,4 @@
-"""The client returns the result types of `import longhaul`: the same numbers, frames and charts, of runs that a service keeps."""
+"""The client returns the result types of `import longhaul`: the same numbers, frames and charts, for runs on a service."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_a_service_and_this_process_give_the_same_result(
         remote = client.compare(one.id, there.runs[1].id, ["goodput(app)"])
         local = longhaul.compare(other.id, here.runs[1].id, gates=["goodput(app)"])
         assert isinstance(remote, longhaul.Comparison)
-        # A single pair has no interval and so no verdicts: its differences are shown all the same.
+        # A single pair has no interval and so no verdicts; its differences are shown nevertheless.
         assert {"goodput(app)", "rtt_mean(app)"} <= {row["measure"] for row in local.table()}
         assert (remote.ok, remote.verdict, remote.table()) == (local.ok, local.verdict, local.table())

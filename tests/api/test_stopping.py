@@ -1,4 +1,4 @@
-"""A home has one service and one dispatcher at a time; whichever is asked to end does so at once, and nothing of it stays behind."""
+"""A home has one service and one dispatcher at a time; each ends at once on a signal and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATIENCE_S = 60
 
 
 def of_home(home: Path) -> dict[int, str]:
-    """The processes that work for this home: their numbers and words."""
+    """The processes that work for this home: pid and command line."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -29,7 +29,7 @@ def of_home(home: Path) -> dict[int, str]:
     return found
 
 
-def test_a_second_service_of_a_home_says_who_has_it_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_second_service_of_a_home_names_the_first_and_leaves_no_process(tmp_path: Path) -> None:
     home = tmp_path / "home"
     first = Service(home)
     first.start()
@@ -49,16 +49,14 @@ def test_a_second_service_of_a_home_says_who_has_it_and_leaves_nothing(tmp_path:
     finally:
         first.stop()
     assert of_home(home) == {}
-    # What it wrote of itself binds nobody once it is gone.
+    # The lock file of a stopped service does not block the next one.
     again = Service(home, tokens=first.tokens)
     again.start()
     again.stop()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_dispatcher_that_waits_for_another_one_hears_that_it_is_to_stop(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_dispatcher_that_waits_for_another_one_stops_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "log"
     environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path)}
     with locked(tmp_path / "dispatch.lock"), log.open("w") as output:
@@ -72,11 +70,11 @@ def test_a_dispatcher_that_waits_for_another_one_hears_that_it_is_to_stop(
                 waiting.kill()
 
 
-def test_an_owner_tells_who_it_is_and_one_that_is_gone_tells_nothing(tmp_path: Path) -> None:
+def test_a_lock_contains_the_text_of_its_owner_until_it_is_released(tmp_path: Path) -> None:
     file = tmp_path / "lock"
-    with owned(file) as tell:
-        tell("a long word")
-        tell("me")
+    with owned(file) as write:
+        write("a long word")
+        write("me")
         with pytest.raises(BlockingIOError) as refused, owned(file):
             pass
         assert refused.value.strerror == "me"

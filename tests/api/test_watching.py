@@ -1,4 +1,4 @@
-"""A run that goes on, watched over HTTP: samples once each and in order, from wherever one left, until the run has ended; and what there is to draw."""
+"""Watching a run over HTTP: each sample once and in order, from any position, until the run has ended; and the series to draw."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SLOW: dict[str, Any] = {
 
 
 def events(service: Service, run: str, last: str = "") -> Iterator[Event]:
-    """(kind, id, data) of each, as they come."""
+    """(kind, id, data) of each event as it arrives."""
     headers = {"Last-Event-ID": last} if last else {}
     with service.client("read") as client, client.stream("GET", f"{ROOT}/runs/{run}/live", headers=headers) as answer:
         assert answer.status_code == 200, answer.read()
@@ -49,21 +49,21 @@ def slow(service: Service) -> Iterator[str]:
     service.wait(made["id"])
 
 
-def test_samples_come_while_it_goes_on_and_go_on_where_one_left(service: Service, slow: str) -> None:
-    told: list[Event] = []
+def test_samples_arrive_during_the_run_and_continue_from_the_last_event_id(service: Service, slow: str) -> None:
+    received: list[Event] = []
     for event in events(service, slow):
-        told.append(event)
-        if len([1 for kind, _, _ in told if kind == "samples"]) >= 8:
+        received.append(event)
+        if len([1 for kind, _, _ in received if kind == "samples"]) >= 8:
             break
-    kinds = [kind for kind, _, _ in told]
+    kinds = [kind for kind, _, _ in received]
     assert kinds[0] == "state"
-    begin = next(data for kind, _, data in told if kind == "begin")
+    begin = next(data for kind, _, data in received if kind == "begin")
     assert begin == {"from_ms": 0, "same_again": True}
-    samples = [(key, data) for kind, key, data in told if kind == "samples"]
+    samples = [(key, data) for kind, key, data in received if kind == "samples"]
     assert samples[0][1]["from_ms"] == 0
     for (_, before), (_, after) in itertools.pairwise(samples):
         assert before["to_ms"] == after["from_ms"]
-    # From the middle on: what comes next begins exactly there, and is the same.
+    # A stream from the middle begins exactly there, with the same samples.
     key, middle = samples[3]
     assert key == f"v.{middle['to_ms']}"
     again = events(service, slow, key)
@@ -82,21 +82,21 @@ def test_samples_come_while_it_goes_on_and_go_on_where_one_left(service: Service
     assert (outline["duration_s"], [flow["name"] for flow in outline["flows"]]) == (500, ["one", "two"])
 
 
-def test_who_has_seen_more_than_an_attempt_has_made_is_told_how_far_it_is(service: Service, slow: str) -> None:
-    """As a page has that watched the run before its service was killed."""
-    told: list[dict[str, Any]] = []
+def test_a_viewer_ahead_of_a_new_attempt_receives_its_progress(service: Service, slow: str) -> None:
+    """Like a page that watched the run before its service was killed."""
+    received: list[dict[str, Any]] = []
     for kind, _, data in events(service, slow, "v.400000"):
         assert kind != "samples"
         if kind == "repeating":
-            told.append(data)
-        if len(told) == 3:
+            received.append(data)
+        if len(received) == 3:
             break
-    assert {data["attempt"] for data in told} == {1}
-    reached = [data["reached_ms"] for data in told]
+    assert {data["attempt"] for data in received} == {1}
+    reached = [data["reached_ms"] for data in received]
     assert reached == sorted(reached) and reached[-1] > reached[0], reached
 
 
-def test_a_run_that_is_given_up_ends_its_stream(service: Service) -> None:
+def test_a_cancelled_run_ends_its_stream(service: Service) -> None:
     made = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
     run = made["runs"][0].rpartition("/")[2]
     last = None
@@ -108,11 +108,11 @@ def test_a_run_that_is_given_up_ends_its_stream(service: Service) -> None:
     assert last == ("end", {"status": "cancelled"})
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/runs/{run}/outline")
-    # What it had made is there to be looked at.
+    # The part that was simulated is kept.
     assert 0 < answer.json()["partial_s"] < 500
 
 
-def test_what_a_cancelled_run_had_made_is_kept_to_be_looked_at_and_is_no_result(service: Service) -> None:
+def test_the_part_of_a_cancelled_run_is_kept_and_is_not_a_result(service: Service) -> None:
     made = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
     href = made["runs"][0]
     run = href.rpartition("/")[2]
@@ -129,18 +129,18 @@ def test_what_a_cancelled_run_had_made_is_kept_to_be_looked_at_and_is_no_result(
         assert client.get(f"{href}/outline").json()["partial_s"] == reached_s
         series = client.get(f"{href}/timelines").json()["series"]
         assert {"cwnd", "goodput", "queue"} <= {one["measure"] for one in series}
-        # Nothing is held on to after its end.
+        # No series continues after the end of the part.
         assert max(one["t_s"][-1] for one in series) <= reached_s
         first_tag = client.get(f"{href}/timelines").headers["etag"]
         assert client.get(f"{href}/files/flows.csv").content.count(b"\n") > 10
-        # It counts as nothing: no measure, no comparison, no part of what its experiment came to.
+        # The part has no measures and no comparison and is not in the result of its experiment.
         assert client.get(f"{href}/distributions?measure=rtt").status_code == 404
         compared = client.get(f"{ROOT}/comparisons", params={"a": run, "b": service.run})
         assert (compared.status_code, "no result" in compared.json()["detail"]) == (404, True)
         assert client.get(f"{ROOT}/experiments/{made['id']}/summary").json()["runs"] == []
         (listed,) = client.get(f"{ROOT}/runs", params={"text": run}).json()["items"]
         assert listed["partial"] is True
-        # Whoever wants it has it run from its start, and the part is gone as that begins.
+        # A new submission runs it from its start, which deletes the part.
         again = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
         assert again["runs"] == [href]
         assert client.get(href).json()["partial"] is False
@@ -154,19 +154,19 @@ def test_what_a_cancelled_run_had_made_is_kept_to_be_looked_at_and_is_no_result(
         assert not list((service.home / "partial").glob(f"??/{run}"))
 
 
-def test_who_wants_a_run_while_another_gives_it_up_gets_it(service: Service) -> None:
-    asked = {"spec": SLOW | {"experiment": "wanted-again"}, "priority": 5}
-    made = service.submit(asked)
+def test_a_run_submitted_during_its_cancellation_runs(service: Service) -> None:
+    body = {"spec": SLOW | {"experiment": "wanted-again"}, "priority": 5}
+    made = service.submit(body)
     run = made["runs"][0].rpartition("/")[2]
     with service.client("run") as client:
-        # Its guest ends at some moment after each: before, while and after the next one is handed in.
+        # The guest ends some time after each cancellation: before, during or after the next submission.
         for pause_s in (0.0, 0.03, 0.06, 0.1, 0.2):
             assert "samples" in (kind for kind, _, _ in events(service, run))
             client.post(f"{ROOT}/experiments/{made['id']}/cancel")
             time.sleep(pause_s)
-            made = service.submit(asked)
+            made = service.submit(body)
             assert made["runs"] == [f"{ROOT}/runs/{run}"]
-            # By then the guest that was given up is gone.
+            # By then the cancelled guest has ended.
             time.sleep(1)
             found = client.get(f"{ROOT}/experiments/{made['id']}").json()
             assert found["progress"]["cancelled"] == 0, (pause_s, found)
@@ -174,7 +174,7 @@ def test_who_wants_a_run_while_another_gives_it_up_gets_it(service: Service) -> 
     assert service.wait(made["id"])["progress"]["cancelled"] == 1
 
 
-def test_of_a_run_that_is_kept_nothing_is_told_but_that(service: Service) -> None:
+def test_the_stream_of_a_kept_run_has_only_its_state_and_its_end(service: Service) -> None:
     assert [(kind, data) for kind, _, data in events(service, service.run)] == [
         ("state", {"state": "done"}),
         ("end", {"status": "done"}),
@@ -182,7 +182,7 @@ def test_of_a_run_that_is_kept_nothing_is_told_but_that(service: Service) -> Non
 
 
 @pytest.mark.parametrize("last", ["17", "v.x", "../x.1", "v.1.1.1", "-"])
-def test_what_is_no_position_is_refused(service: Service, last: str) -> None:
+def test_an_invalid_position_is_422(service: Service, last: str) -> None:
     with service.client("read") as client:
         assert client.get(f"{ROOT}/runs/{service.run}/live", headers={"Last-Event-ID": last}).status_code == 422
 
@@ -200,32 +200,32 @@ def plain(content: bytes) -> dict[tuple[str, str], tuple[np.ndarray[Any, Any], n
     return found
 
 
-def test_many_series_are_what_each_is_alone_in_either_form(service: Service) -> None:
-    asked = {"measure": ["cwnd", "rtt", "queue"], "from": "1", "to": "3", "points": "100"}
+def test_many_series_equal_the_single_ones_in_json_and_as_floats(service: Service) -> None:
+    params = {"measure": ["cwnd", "rtt", "queue"], "from": "1", "to": "3", "points": "100"}
     with service.client("read") as client:
         place = f"{ROOT}/runs/{service.run}"
-        whole = client.get(f"{place}/timelines", params=asked)
-        floats = client.get(f"{place}/timelines", params=asked, headers={"Accept": "application/octet-stream"})
+        whole = client.get(f"{place}/timelines", params=params)
+        floats = client.get(f"{place}/timelines", params=params, headers={"Accept": "application/octet-stream"})
         assert floats.headers["content-type"] == "application/octet-stream"
         numbers = plain(floats.content)
-        assert [one["measure"] for one in whole.json()["series"]] == asked["measure"]
+        assert [one["measure"] for one in whole.json()["series"]] == params["measure"]
         for one in whole.json()["series"]:
             of = {one["kind"]: one["of"]}
-            alone = client.get(f"{place}/series", params={**asked, **of, "measure": one["measure"]}).json()
+            alone = client.get(f"{place}/series", params={**params, **of, "measure": one["measure"]}).json()
             for name in ("unit", "of_values", "t_s", "value"):
                 assert one[name] == alone[name], name
             t_s, values = numbers[one["measure"], one["of"]]
             assert np.allclose(t_s, one["t_s"], atol=1e-9) and values.tolist() == one["value"]
-        again = client.get(f"{place}/timelines", params=asked, headers={"If-None-Match": whole.headers["etag"]})
+        again = client.get(f"{place}/timelines", params=params, headers={"If-None-Match": whole.headers["etag"]})
         other = client.get(
             f"{place}/timelines",
-            params=asked,
+            params=params,
             headers={"If-None-Match": whole.headers["etag"], "Accept": "application/octet-stream"},
         )
     assert (again.status_code, other.status_code) == (304, 200)
 
 
-def test_an_unknown_series_is_answered_with_the_known(service: Service) -> None:
+def test_an_unknown_series_is_404_with_the_known_ones(service: Service) -> None:
     with service.client("read") as client:
         answer = client.get(f"{ROOT}/runs/{service.run}/timelines", params={"measure": "speed"})
     assert answer.status_code == 404
@@ -243,7 +243,7 @@ def test_the_values_of_an_experiment_are_those_of_its_runs(service: Service) -> 
     assert nothing["values"][0]["value"] is None
 
 
-def test_a_pin_is_seen_by_who_has_read_the_run_before(service: Service) -> None:
+def test_a_pin_invalidates_the_etag_of_a_run(service: Service) -> None:
     place = f"{ROOT}/runs/{service.run}"
     with service.client("run") as client:
         before = client.get(place)
@@ -254,6 +254,6 @@ def test_a_pin_is_seen_by_who_has_read_the_run_before(service: Service) -> None:
     assert before.json()["experiments"][-1] == service.experiment
 
 
-def test_nobody_watches_without_a_token(service: Service) -> None:
+def test_watching_needs_a_token(service: Service) -> None:
     for part in ("live", "outline", "timelines", "distributions?measure=rtt"):
         assert httpx.get(f"{service.url}{ROOT}/runs/{service.run}/{part}").status_code == 401

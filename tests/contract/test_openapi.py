@@ -51,20 +51,20 @@ def test_what_was_promised_before_is_kept() -> None:
 
 def test_everything_has_an_example() -> None:
     for operation in documented():
-        for one in operation.said.get("parameters", []):
+        for one in operation.openapi.get("parameters", []):
             assert "example" in one and one.get("description"), (operation.name, one["name"])
-        if "requestBody" in operation.said:
+        if "requestBody" in operation.openapi:
             assert all(media for media, _ in operation.bodies), operation.name
-        assert operation.said["summary"] and operation.said["description"], operation.name
+        assert operation.openapi["summary"] and operation.openapi["description"], operation.name
 
 
 def test_every_problem_is_declared_as_one() -> None:
     for operation in documented():
-        for status, answer in operation.said["responses"].items():
+        for status, answer in operation.openapi["responses"].items():
             if status >= "4":
                 assert list(answer["content"]) == ["application/problem+json"], (operation.name, status)
                 assert answer["content"]["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
-        assert {"429", "500", "503"} <= set(operation.said["responses"])
+        assert {"429", "500", "503"} <= set(operation.openapi["responses"])
 
 
 def test_what_an_operation_says_itself_of_a_problem_stands_there() -> None:

@@ -47,7 +47,7 @@ class Operation:
     method: str
     path: str
     scope: str | None
-    said: Json = field(hash=False, compare=False)
+    openapi: Json = field(hash=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class Operation:
     def bodies(self) -> list[tuple[str, Any]]:
         """(media type, example) of each body in the reference; one of nothing where it takes none."""
         found = []
-        for media, content in self.said.get("requestBody", {}).get("content", {}).items():
+        for media, content in self.openapi.get("requestBody", {}).get("content", {}).items():
             if "example" in content:
                 found.append((media, content["example"]))
             found += [(media, one["value"]) for one in content.get("examples", {}).values()]
@@ -67,7 +67,7 @@ class Operation:
         """What is needed, and one that is not, with their examples, by name."""
         return {
             one["name"]: one.get("example")
-            for one in self.said.get("parameters", [])
+            for one in self.openapi.get("parameters", [])
             if one.get("required") or one["name"] == option
         }
 
@@ -77,7 +77,7 @@ class Operation:
         """The request that the examples make, with ids of things that are there."""
         values = self.parameters(option)
         path, query, headers = self.path, {}, {}
-        for one in self.said.get("parameters", []):
+        for one in self.openapi.get("parameters", []):
             name, where = one["name"], one["in"]
             if name not in values:
                 continue
@@ -99,13 +99,13 @@ class Operation:
 @cache
 def operations() -> list[Operation]:
     """All operations, also those that are not in the reference."""
-    said = {
+    described = {
         (method.upper(), path): operation
         for path, item in document()["paths"].items()
         for method, operation in item.items()
     }
     return [
-        Operation(method, _place(route), _scope(route), said.get((method, _place(route)), {}))
+        Operation(method, _place(route), _scope(route), described.get((method, _place(route)), {}))
         for route in iter_route_contexts(the_app().routes)
         for method in sorted(route.methods or {"ANY"})
         if method not in _INTERNAL
@@ -124,7 +124,7 @@ def _scope(route: Any) -> str | None:
 
 def documented() -> list[Operation]:
     """The operations in the reference."""
-    return [one for one in operations() if one.said]
+    return [one for one in operations() if one.openapi]
 
 
 def ids_of(service: Service) -> dict[str, str]:
