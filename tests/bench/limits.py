@@ -31,7 +31,7 @@ _CORNERS = ((1000, 1), (1000, 1000), (100_000, 10))
 _ROUND_TRIPS = 24
 
 
-def held_up(cc: str, rate_mbps: int, rtt_ms: int, mtu: int) -> dict[str, Any]:
+def filling_experiment(cc: str, rate_mbps: int, rtt_ms: int, mtu: int) -> dict[str, Any]:
     """One flow that fills a path from nothing."""
     flow: dict[str, Any] = {"name": "one", "cc": cc}
     if cc == "lhfixed":
@@ -72,7 +72,7 @@ def main() -> int:
     pipeline, refused = Pipeline(open_backend("sandbox", settings), Store(settings)), 0
     for case in cases(quick=options.parse_args().quick):
         cc, rate_mbps, rtt_ms, mtu = case
-        (document,) = pipeline.execute(compile_plan(parse_experiment(held_up(*case), "limits")))
+        (document,) = pipeline.execute(compile_plan(parse_experiment(filling_experiment(*case), "limits")))
         refused += document["status"] == "failed"
         said = document["error"]["what"] if document["status"] == "failed" else f"{document['cpu_s']:.1f} s"
         print(f"{cc} {rate_mbps} Mbit/s {rtt_ms} ms MTU {mtu}: {said}", flush=True)

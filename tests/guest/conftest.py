@@ -29,7 +29,7 @@ def execute(pipeline: Pipeline) -> Callable[[Plan], list[Any]]:
 
 @pytest.fixture(scope="session")
 def finish_all(pipeline: Pipeline) -> Callable[..., list[Finished]]:
-    """Run an experiment, two runs at a time, and insist that each ended well."""
+    """Run an experiment, two runs at a time, and check that no run failed."""
 
     def run(**changes: Any) -> list[Finished]:
         plan = compile_plan(experiment(**changes))
@@ -45,7 +45,7 @@ def finish_all(pipeline: Pipeline) -> Callable[..., list[Finished]]:
 
 @pytest.fixture(scope="session")
 def finish(finish_all: Callable[..., list[Finished]]) -> Runner:
-    """Run one experiment's only run."""
+    """Run an experiment with a single run."""
 
     def run(**changes: Any) -> Finished:
         (only,) = finish_all(**changes)

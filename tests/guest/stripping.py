@@ -1,4 +1,4 @@
-"""A machine without each of its programs and files in turn: run where /usr may be changed, it prints what doctor then says of each."""
+"""Hides each needed program and file in turn and prints the missing pieces that doctor reports; it needs a /usr that it may change."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _PATH = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])
 
 
 def main() -> None:
-    """One line: piece -> what is named as missing without it, with its remedies."""
+    """Print one line of JSON: hidden piece -> missing pieces and their remedies."""
     settings = load_settings()
-    told = {}
+    missing = {}
     for piece in sorted({piece for needs in NEEDS.values() for piece, _ in needs}):
-        with gone(piece):
-            told[piece] = {one.piece: one.remedy for capability in capabilities(settings) for one in capability.missing}
-    json.dump(told, sys.stdout)
+        with hidden(piece):
+            missing[piece] = {one.piece: one.remedy for row in capabilities(settings) for one in row.missing}
+    json.dump(missing, sys.stdout)
 
 
 @contextmanager
-def gone(piece: str) -> Iterator[None]:
-    """Without it, wherever it is."""
-    hidden = []
+def hidden(piece: str) -> Iterator[None]:
+    """Rename every file of that name for a while."""
+    renamed = []
     while (found := _find(piece)) is not None:
         away = found.with_name(f".away-{found.name}")
         found.rename(away)
-        hidden.append((away, found))
+        renamed.append((away, found))
     try:
         yield
     finally:
-        for away, found in hidden:
+        for away, found in renamed:
             away.rename(found)
 
 

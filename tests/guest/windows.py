@@ -1,4 +1,4 @@
-"""What a sender's window did, read from its trace: values at a time, growth, reductions, what the module says of itself."""
+"""A sender's window, read from its trace: values at a time, growth, reductions, and the state records of its module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longhaul.orchestrator.trace.records import Records, Trace
 
 @dataclass(frozen=True)
 class Reduction:
-    """When the window was reduced, what it was before, and the threshold that the congestion control gave."""
+    """The time of a reduction, the window before it, and the threshold that the congestion control set."""
 
     t_s: float
     before: int
@@ -24,7 +24,7 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Told:
+class ModuleState:
     """A STATE record of a module: the four words of VEGASINFO."""
 
     enabled: int
@@ -49,7 +49,7 @@ def at(trace: Trace, t_s: float, field: str = "cwnd", flow: int = 0) -> int:
 
 
 def between(trace: Trace, begin_s: float, end_s: float, field: str = "cwnd", flow: int = 0) -> NDArray[np.int64]:
-    """Every value of a field of a sender in a stretch of time."""
+    """Every value of a field of a sender between two times."""
     acks = acks_of(trace, flow)
     begin, end = np.searchsorted(seconds(acks), (begin_s, end_s))
     values: NDArray[np.int64] = acks[field][begin:end].astype(np.int64)
@@ -57,7 +57,7 @@ def between(trace: Trace, begin_s: float, end_s: float, field: str = "cwnd", flo
 
 
 def growth(trace: Trace, begin_s: float, end_s: float) -> float:
-    """Segments gained for each window that was acknowledged: the increase that laws call "per round trip"."""
+    """Segments gained for each window that was acknowledged: the increase "per round trip" of a control law."""
     gained = at(trace, end_s) - at(trace, begin_s)
     acknowledged = at(trace, end_s, "delivered") - at(trace, begin_s, "delivered")
     return float(gained * between(trace, begin_s, end_s).mean() / acknowledged)
@@ -72,8 +72,8 @@ def reductions(trace: Trace, flow: int = 0) -> list[Reduction]:
     return [Reduction(float(times[i]), int(acks["cwnd"][i]), int(acks["ssthresh"][i + 1])) for i in begins]
 
 
-def told(trace: Trace, t_s: float, flow: int = 0) -> Told:
-    """What the module last said of itself before that time."""
+def module_state(trace: Trace, t_s: float, flow: int = 0) -> ModuleState:
+    """The last state record of the module before that time."""
     states = trace.states[trace.states["id"] == flow]
     place = int(np.searchsorted(seconds(states), t_s)) - 1
-    return Told(*(int(states[f"word{word}"][place]) for word in range(4)))
+    return ModuleState(*(int(states[f"word{word}"][place]) for word in range(4)))

@@ -1,4 +1,4 @@
-"""Hand-made Runs over a shared 802.11 channel, and what their guests left.
+"""Hand-made Runs over a shared 802.11 channel, and their traces.
 
     s1 === w1 --\\                        s: a station's host, TCP's end      w: its radio, which routes
     s2 === w2 ---- [bridge air] -- b === d     b: the base station's, which routes    d: a host behind it
@@ -100,21 +100,21 @@ def udp(sender: str, receiver: str, rate_bps: int, payload_bytes: int = 1000) ->
 
 def _flow(kind: str, cc: str | None, sender: str, receiver: str, start_us: int) -> Flow:
     name = f"{sender}-{receiver}"
-    ways = (_devices(sender, receiver), _devices(receiver, sender))
+    paths = (_devices(sender, receiver), _devices(receiver, sender))
     options = FlowOptions()
     return Flow(
-        0, name, kind, cc, cc, sender, receiver, _address(receiver), 0, start_us, None, None, options, 1, *ways
+        0, name, kind, cc, cc, sender, receiver, _address(receiver), 0, start_us, None, None, options, 1, *paths
     )  # fmt: skip
 
 
 def _devices(sender: str, receiver: str) -> tuple[str, ...]:
-    """Those that a packet leaves from."""
+    """The devices from which a packet leaves."""
     radio, other = (("b" if host == "d" else f"w{host[1:]}") for host in (sender, receiver))
     return (f"{sender}-{radio}", f"{radio}-air", f"air-{other}", f"{other}-{receiver}")
 
 
-def carry_out(run: Run, settings: Settings, directory: Path) -> Finished:
-    """What the run left, after the fidelity checks of every run."""
+def execute(run: Run, settings: Settings, directory: Path) -> Finished:
+    """Run it in a guest and apply the fidelity checks of every run."""
     directory.mkdir()
     (directory / "run.json").write_text(json.dumps(run.as_json()))
     cost = open_backend("sandbox", settings).run(run, directory, lambda virtual_ns: None)
@@ -133,7 +133,7 @@ def radios(done: Finished) -> dict[str, dict[str, Any]]:
 
 
 def goodputs_bps(done: Finished, from_s: int, to_s: int) -> list[float]:
-    """Of each flow, what its receiver's application got between two instants."""
+    """The rate at which the receiver of each flow got data between two instants."""
     found = []
     for flow in done.run.flows:
         records = done.trace.flows[done.trace.flows["id"] == flow.id]
@@ -157,7 +157,7 @@ def _wire(number: int, *sides: tuple[str, str | None]) -> Wire:
 
 
 def _neighbours(wires: Sequence[Wire]) -> list[Neighbour]:
-    """Both ends of a wire know each other, and all radios the base station's."""
+    """Neighbour entries of both ends of each wire, and of the base station with each radio."""
     pairs = [wire.ends for wire in wires if wire.ends[1].node != "air"]
     base, *others = (wire.ends[0] for wire in wires if wire.ends[1].node == "air")
     pairs += [(base, radio) for radio in others]
@@ -186,7 +186,7 @@ def queue_of(run: Run, radio: str) -> Qdisc:
 
 
 def with_qdiscs(run: Run, dev: str, *qdiscs: Qdisc) -> Run:
-    """The Run with these on a device, in the place of what it has."""
+    """The Run with the queues of a device replaced by these."""
 
     def changed(end: End) -> End:
         return replace(end, qdiscs=qdiscs) if end.dev == dev else end

@@ -121,11 +121,11 @@ def test_an_empty_worker_gets_the_artefacts_of_a_run(lab: Lab, pipeline: Pipelin
     with lab.dispatching():
         experiment = lab.submit("flows.app.cc=htcp", repeats=2)
         assert lab.finish(experiment)["status"] == "done"
-        had = {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()}
+        cached = {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()}
         # Agent, kernel, its manifest and configuration, the probe, the congestion control, each under the hash of its content.
-        assert len(had) == 6
+        assert len(cached) == 6
         assert lab.finish(lab.submit("flows.app.cc=htcp", seed=7))["status"] == "done"
-    assert {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()} == had
+    assert {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()} == cached
     here = pipeline.execute(compile_plan(load_experiment("quick", ["flows.app.cc=htcp"]), repeats=2))
     there = lab.experiments.documents(experiment)
     assert [one["trace_sha256"] for one in there] == [one["trace_sha256"] for one in here]
@@ -146,7 +146,7 @@ def test_workers_are_listed_and_removed_with_their_dispatcher(lab: Lab) -> None:
     assert workers.all() == []
 
 
-def test_a_worker_killed_mid_run_costs_only_its_own_runs_again(lab: Lab) -> None:
+def test_a_worker_killed_mid_run_costs_only_its_current_runs(lab: Lab) -> None:
     workers = [lab.worker("first"), lab.worker("second")]
     for worker in workers:
         worker.wait_until_it_says("slots at")
@@ -161,7 +161,7 @@ def test_a_worker_killed_mid_run_costs_only_its_own_runs_again(lab: Lab) -> None
     assert "is gone" in back["data"]["why"]
     (again,) = lab.events(experiment, "run.retried")
     assert (again["run_id"], again["data"]["attempt"]) == (back["run_id"], 2)
-    assert workers[0].said().count("slots at") == 2, "it came back by itself"
+    assert workers[0].said().count("slots at") == 2, "the worker must restart by itself"
     assert lab.guests() == []
 
 
@@ -205,7 +205,7 @@ def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
     (why, *_) = [event["data"]["why"] for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
     assert "the scheduler is gone" in why or "did not respond" in why
     attempts = {event["data"]["attempt"] for event in lab.events(experiment, "run.started")}
-    assert attempts == {1}, "that was no attempt of the run's"
+    assert attempts == {1}, "the death of the scheduler is not an attempt of the run"
     assert lab.events(experiment, "run.retried") == []
 
 
@@ -241,20 +241,20 @@ def test_a_run_without_a_suitable_worker_waits_and_reports_it_once(lab: Lab, mon
     )
     with lab.dispatching():
         wait_for(lambda: bool(lab.events(experiment, "run.unplaced")))
-        # Others pass it by.
+        # Other runs are not blocked by it.
         assert lab.finish(lab.submit())["done"] == 1
         time.sleep(3)
-    (said,) = lab.events(experiment, "run.unplaced")
-    assert "sandbox" in said["data"]["why"]
+    (event,) = lab.events(experiment, "run.unplaced")
+    assert "sandbox" in event["data"]["why"]
     assert lab.experiments.get(experiment)["status"] == "queued"
 
 
-def test_a_run_goes_where_its_programs_are(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that Dask itself started announces slots alone; one of ours has Mininet too."""
+def test_a_run_is_placed_on_a_worker_with_its_programs(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker started by Dask itself announces only slots; one started by Longhaul has Mininet too."""
     monkeypatch.setattr(dispatch, "_UNPLACED_S", 0.5)
-    words = [lab.scheduler.address, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--resources", "sandbox=1"]
+    arguments = [lab.scheduler.address, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--resources", "sandbox=1"]
     environment = {"LONGHAUL_HOME": str(lab.folder / "plain"), "LONGHAUL_CACHE": str(lab.settings.cache)}
-    plain = Part("plain", [str(Path(sys.executable).parent / "dask"), "worker", *words], lab.folder, environment)
+    plain = Part("plain", [str(Path(sys.executable).parent / "dask"), "worker", *arguments], lab.folder, environment)
     plain.start()
     try:
         with lab.dispatching():
@@ -263,13 +263,13 @@ def test_a_run_goes_where_its_programs_are(lab: Lab, monkeypatch: pytest.MonkeyP
             wait_for(lambda: bool(lab.events(experiment, "run.unplaced")))
             assert "Mininet" in lab.events(experiment, "run.unplaced")[0]["data"]["why"]
             assert lab.finish(lab.submit(seed=9))["done"] == 1
-            lab.worker("ours")
+            lab.worker("longhaul")
             assert lab.finish(experiment)["done"] == 1
     finally:
         plain.stop()
 
 
-def test_a_worker_has_its_machine_to_itself_only_alone(lab: Lab) -> None:
+def test_only_the_single_worker_of_a_machine_offers_it_exclusively(lab: Lab) -> None:
     first = lab.worker("first", slots=2)
     with DaskCluster(lab.settings, lab.store, lab.scheduler.address) as cluster:
         assert not cluster.room("sandbox")
@@ -290,8 +290,8 @@ def test_the_backends_agree_on_the_programs_of_a_machine(settings: Settings) -> 
             where="guest" if backend == "mininet" else None,
         ).runs[0]
         place = open_backend(backend, settings)
-        brought = {"kernel", "agent", "lh_trace", "tcp_htcp"}
-        assert set(place.identity(run)) == brought | set(place.programs(run))
+        artefacts = {"kernel", "agent", "lh_trace", "tcp_htcp"}
+        assert set(place.identity(run)) == artefacts | set(place.programs(run))
         assert {Path(name).stem for name in place.artefacts(run)} == {
             "agent",
             "linux",

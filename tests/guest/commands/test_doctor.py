@@ -1,4 +1,4 @@
-"""`longhaul doctor` on a machine stripped of each thing in turn: it names the missing part, and its remedy."""
+"""`longhaul doctor` on a machine without one program or file at a time: it names the missing part and its remedy."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
 from tests.support.folders import REPOSITORY
 
-# A user's own namespaces, in which files can be mounted over and nothing outside notices.
-APART = ["unshare", "--map-root-user", "--mount", "--"]
+# New namespaces, in which mounts do not affect the machine.
+IN_NAMESPACES = ["unshare", "--map-root-user", "--mount", "--"]
 PTRACE, MOUNT = 101, 165
 
 
-def told(said: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
+def missing(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
     """Capability -> piece -> remedy."""
-    document: dict[str, Any] = json.loads(said.stdout)
+    document: dict[str, Any] = json.loads(done.stdout)
     return {
         row["capability"]: {one["piece"]: one["remedy"] for one in row["missing"]} for row in document["capabilities"]
     }
@@ -52,7 +52,7 @@ def doctor(
 
 
 def without(call: int) -> Callable[[], None]:
-    """A process in which this system call is not permitted, as security modules and containers have it."""
+    """A function that forbids this system call to the process, as security modules and containers do."""
     rules = ((0x20, 0, 0, 0), (0x15, 0, 1, call), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000))
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
     head = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(rules), ctypes.addressof(program)))
@@ -66,9 +66,9 @@ def without(call: int) -> Callable[[], None]:
     return forbid
 
 
-def mounted(words: str) -> list[str]:
-    """What comes after runs where this was done first, in mounts of its own."""
-    return [*APART, "sh", "-ec", f'{words}; exec "$@"', "sh"]
+def mounted(commands: str) -> list[str]:
+    """The beginning of a command that runs these commands first, in a new mount namespace."""
+    return [*IN_NAMESPACES, "sh", "-ec", f'{commands}; exec "$@"', "sh"]
 
 
 def covered(folder: Path) -> list[str]:
@@ -76,55 +76,55 @@ def covered(folder: Path) -> list[str]:
 
 
 def test_this_machine_is_ready(tmp_path: Path) -> None:
-    said = longhaul("doctor", home=tmp_path)
-    assert said.returncode == 0, said.stdout
-    assert {"sandbox: ready", "own modules: ready", "mininet --in guest: ready"} <= set(said.stdout.splitlines())
-    assert list(tmp_path.iterdir()) == [], "it leaves nothing behind"
+    done = longhaul("doctor", home=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert {"sandbox: ready", "own modules: ready", "mininet --in guest: ready"} <= set(done.stdout.splitlines())
+    assert list(tmp_path.iterdir()) == [], "doctor must leave no files behind"
 
 
-def test_what_works_is_shown_and_the_rest_is_folded(tmp_path: Path) -> None:
-    """The policy of hosts is missing in a new home."""
-    said = longhaul("doctor", home=tmp_path).stdout
-    (folded,) = (line for line in said.splitlines() if line.startswith("not ready: "))
+def test_capabilities_that_are_not_ready_are_listed_in_one_line(tmp_path: Path) -> None:
+    """A new home has no policy of hosts."""
+    text = longhaul("doctor", home=tmp_path).stdout
+    (folded,) = (line for line in text.splitlines() if line.startswith("not ready: "))
     assert "hosts" in folded
     assert "`longhaul doctor --all`" in folded
-    assert "missing" not in said.replace(folded, ""), "everything that is needed is there"
+    assert "missing" not in text.replace(folded, ""), "a needed piece is missing"
     in_full = longhaul("doctor", "--all", home=tmp_path).stdout
     assert "hosts: not ready" in in_full.splitlines()
     assert "  missing the policy of hosts" in in_full
     needed = longhaul("doctor", "--need", "hosts", home=tmp_path).stdout
-    assert "  missing the policy of hosts" in needed, "what it is asked about is told"
+    assert "  missing the policy of hosts" in needed, "--need lists the missing pieces"
 
 
-def test_what_is_needed_decides_the_exit_code(tmp_path: Path) -> None:
+def test_the_needed_capability_decides_the_exit_code(tmp_path: Path) -> None:
     assert longhaul("doctor", "--need", "hosts", home=tmp_path).returncode == 3
-    said = longhaul("doctor", "--need", "hots", home=tmp_path)
-    assert said.returncode == 2
-    assert "nearest: hosts" in said.stderr
+    done = longhaul("doctor", "--need", "hots", home=tmp_path)
+    assert done.returncode == 2
+    assert "nearest: hosts" in done.stderr
 
 
-def test_every_program_and_file_is_named_when_it_is_gone(tmp_path: Path) -> None:
+def test_every_missing_program_and_file_is_named(tmp_path: Path) -> None:
     for folder in ("upper", "work"):
         (tmp_path / folder).mkdir()
     overlay = f"lowerdir=/usr,upperdir={tmp_path}/upper,workdir={tmp_path}/work"
-    said = subprocess.run(
+    done = subprocess.run(
         [*mounted(f"mount -t overlay overlay -o '{overlay}' /usr"), sys.executable, "-m", "tests.guest.stripping"],
-        # Without a kernel no guest is booted each time.
+        # The empty cache has no kernel, so no guest boots each time.
         env={**os.environ, "LONGHAUL_HOME": str(tmp_path / "home"), "LONGHAUL_CACHE": str(tmp_path / "cache")},
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert said.returncode == 0, said.stderr
-    without_it = json.loads(said.stdout)
+    assert done.returncode == 0, done.stderr
+    without_it = json.loads(done.stdout)
     for needs in NEEDS.values():
         for piece, package in needs:
             assert without_it[piece].get(piece) == f"run `apt-get install {package}`", piece
 
 
 def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
-    """What is taken away, how, which capability misses it, how it calls it, and the remedy."""
+    """(id, how to remove a piece, the capability that misses it, the name of the piece, the remedy)."""
     ansible = Path(sysconfig.get_path("purelib")) / "ansible_runner"
     yield (
         "kernel",
@@ -174,10 +174,10 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
     yield "page", {"before": covered(BUILT) if BUILT.is_dir() else []}, "page", "the web page", "make web"
     yield "ansible", {"before": covered(ansible)}, "hosts", "Ansible", "requirements-hosts.lock"
     yield "policy", {}, "hosts", "the policy of hosts", "docs/hosts-operators.md"
-    away = {"LONGHAUL_DATABASE": "postgresql://lab:secret@127.0.0.1:1/lab"}
+    unreachable = {"LONGHAUL_DATABASE": "postgresql://lab:secret@127.0.0.1:1/lab"}
     yield (
         "database",
-        away,
+        unreachable,
         "postgresql",
         "a response from postgresql+psycopg://lab:***@127.0.0.1:1/lab",
         "LONGHAUL_DATABASE",
@@ -199,15 +199,15 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
 def test_a_missing_part_is_named_with_its_remedy(
     tmp_path: Path, how: dict[str, Any], capability: str, piece: str, remedy: str
 ) -> None:
-    said = doctor(**{"home": tmp_path, **how})
-    assert said.returncode == (3 if told(said)["sandbox"] else 0), said.stderr
-    named = {key: value for key, value in told(said)[capability].items() if piece in key}
-    assert named, told(said)
+    done = doctor(**{"home": tmp_path, **how})
+    assert done.returncode == (3 if missing(done)["sandbox"] else 0), done.stderr
+    named = {key: value for key, value in missing(done)[capability].items() if piece in key}
+    assert named, missing(done)
     assert all(remedy in value for value in named.values()), named
 
 
-def test_modules_are_named_where_only_the_kernel_is_there(tmp_path: Path) -> None:
+def test_modules_are_named_where_only_the_kernel_exists(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "kernels").symlink_to(load_settings().cache / "kernels")
-    said = told(doctor(tmp_path, LONGHAUL_CACHE=str(tmp_path / "cache")))
-    assert said["sandbox"] == {"the kernel modules for 6.12": "run `longhaul modules build --kernel 6.12`"}
+    pieces = missing(doctor(tmp_path, LONGHAUL_CACHE=str(tmp_path / "cache")))
+    assert pieces["sandbox"] == {"the kernel modules for 6.12": "run `longhaul modules build --kernel 6.12`"}

@@ -1,6 +1,6 @@
-"""docs/extending.md, executed: a copy of the tree with every example of it, used as a user does.
+"""docs/extending.md, executed: a copy of the tree with every example of the page, used as a user does.
 
-One run has six of the examples, so that they are measured and one run's time is enough.
+One run uses six of the examples, which saves the time of five runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ expect:
   - {measure: goodput_peak, flow: app, at_least: 20 Mbit/s}
 """
 # Requests to the service in its own process: each path without a token, and with one.
-ASKED = """
+CLIENT = """
 import asyncio, json, sys
 import httpx
 from longhaul.api.app import create_app
@@ -49,7 +49,7 @@ print(json.dumps([asyncio.run(ask(app, one)) for one in ({}, {"Authorization": f
 
 
 class Tree:
-    """The copy of the tree, a home, and a cache with the kernels of this machine and modules of its own."""
+    """The copy of the tree, a home, and a cache with the kernels of this machine and the modules of the copy."""
 
     def __init__(self, folder: Path) -> None:
         self.root = extended_tree(folder / "tree")
@@ -66,25 +66,25 @@ class Tree:
             "MAKEFLAGS": "-j2",
         }
 
-    def run(self, *words: str) -> str:
+    def run(self, *arguments: str) -> str:
         """The output of a Python program of the copy."""
         done = subprocess.run(
-            [sys.executable, *words],
+            [sys.executable, *arguments],
             cwd=self.root,
             env=self._environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def longhaul(self, *words: str) -> str:
+    def longhaul(self, *arguments: str) -> str:
         """The output of a verb."""
-        return self.run("-m", "longhaul", *words)
+        return self.run("-m", "longhaul", *arguments)
 
-    def longhaul_json(self, *words: str) -> Any:
-        return json.loads(self.longhaul(*words, "--json"))
+    def longhaul_json(self, *arguments: str) -> Any:
+        return json.loads(self.longhaul(*arguments, "--json"))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 @pytest.fixture(scope="module")
 def modules(tree: Tree) -> Path:
-    """Where those of the copy are, built."""
+    """The folder of the built modules of the copy."""
     return Path(tree.longhaul("modules", "build", "--kernel", KERNEL).splitlines()[-1])
 
 
@@ -149,9 +149,9 @@ def test_the_verb_works(tree: Tree) -> None:
     assert "Print the bandwidth-delay product" in tree.longhaul("pipe", "--help")
 
 
-def test_the_service_has_the_route_and_the_rest(tree: Tree) -> None:
-    asked = ("/api/v1/queues", "/api/v1/catalogue/places", "/api/v1/catalogue/schema")
-    refused, (queues, places, schema) = json.loads(tree.run("-c", ASKED, *asked))
+def test_the_service_has_the_route_the_queue_the_backend_and_the_traffic(tree: Tree) -> None:
+    paths = ("/api/v1/queues", "/api/v1/catalogue/places", "/api/v1/catalogue/schema")
+    refused, (queues, places, schema) = json.loads(tree.run("-c", CLIENT, *paths))
     assert {answer["status"] for answer in refused} == {401}
     assert {"name": "codel_lan", "marks": True} in queues
     assert {"name": "droptail", "marks": False} in queues

@@ -1,4 +1,4 @@
-"""Runs that an earlier version kept are run again by today's programs: the trace is the same to the byte, or it is said which program is another.
+"""Reruns by the current programs of runs that an earlier version kept: the trace is the same to the byte, or the rerun names the changed program.
 
 How they were recorded: tests/support/former.py.
 """
@@ -25,13 +25,13 @@ from tests.support.former import MINE, unpack_home
 @pytest.fixture
 def lab(tmp_path: Path) -> Settings:
     settings = load_settings()
-    # As the machine had it that ran them: the source of the module that a user supplied.
+    # The original machine had the source of the user-supplied module in its cache.
     adopt([MINE], settings.cache)
     return replace(settings, home=unpack_home(tmp_path))
 
 
-def test_a_rerun_is_identical_or_names_the_program_that_is_another(lab: Settings) -> None:
-    """Where kernel, agent and modules have the hashes of then, there is one outcome."""
+def test_a_rerun_is_identical_or_names_the_changed_program(lab: Settings) -> None:
+    """With unchanged hashes of kernel, agent and modules the trace must be the same."""
     store = Store(lab)
     for folder in lab.home.glob("runs/*/*"):
         identity = store.manifest(folder.name)["identity"]
@@ -45,7 +45,7 @@ def test_a_rerun_is_identical_or_names_the_program_that_is_another(lab: Settings
 
 
 def test_another_agent_gives_another_run_with_the_same_trace(lab: Settings, tmp_path: Path) -> None:
-    """As on a machine whose compiler makes other bytes of the same source: nothing is answered, and nothing differs."""
+    """As on a machine whose compiler makes other bytes from the same source: the id changes, the trace does not."""
     agent = tmp_path / "longhaul-agent"
     agent.write_bytes(AGENT.read_bytes() + b"\0")
     agent.chmod(0o755)

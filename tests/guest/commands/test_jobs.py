@@ -15,12 +15,12 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.guests import experiment
 
-# More than a guest of a second takes on the busiest machine.
+# More than a guest takes for one second of virtual time, even on a busy machine.
 PATIENCE_S = 120
 
 
 class Counting(Sandbox):
-    """The sandbox, and how many of its guests there were at once."""
+    """A sandbox that counts how many of its guests run at once."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -45,11 +45,11 @@ def test_a_guest_begins_while_runs_before_it_are_kept(settings: Settings) -> Non
     backend = Counting(settings)
 
     class Slow(Store):
-        """Keeps no run before a third guest is active."""
+        """A store that keeps no run before a third guest has begun."""
 
-        def keep(self, *words: Any) -> None:
+        def keep(self, *arguments: Any) -> None:
             assert backend.third_began.wait(PATIENCE_S)
-            super().keep(*words)
+            super().keep(*arguments)
 
     plan = compile_plan(experiment(duration="1 s"), repeats=5)
     documents = Pipeline(backend, Slow(settings), use_cache=False).execute(plan, jobs=2)

@@ -28,14 +28,14 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def longhaul(home: Path, *words: str, code: int = 0, start: Start = command.longhaul) -> str:
-    result = start(*words, home=home)
+def longhaul(home: Path, *arguments: str, code: int = 0, start: Start = command.longhaul) -> str:
+    result = start(*arguments, home=home)
     assert result.returncode == code, result.stderr
     return result.stdout
 
 
-def run(home: Path, *words: str, code: int = 0, start: Start = command.longhaul) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(longhaul(home, "run", *words, "--json", code=code, start=start))
+def run(home: Path, *arguments: str, code: int = 0, start: Start = command.longhaul) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(longhaul(home, "run", *arguments, "--json", code=code, start=start))
     return document
 
 
@@ -45,7 +45,7 @@ def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
 
     again = run(home, "quick")["runs"][0]
     assert again["cached"] is True
-    # By a Python of its own: no two have the same hashes.
+    # In a new Python process, whose hash seed differs.
     fresh = run(home, "quick", "--no-cache", start=command.longhaul_anew)["runs"][0]
     assert fresh["cached"] is False
     assert (fresh["run"], fresh["trace_sha256"]) == (again["run"], again["trace_sha256"])
@@ -85,16 +85,16 @@ def test_a_shorter_buffer_closes_the_gate_where_it_costs_goodput(home: Path, tmp
     run(home, "quick", *SHORT, *sweep, "--out", str(before))
     run(home, "quick", *SHORT, *sweep, "--set", "path.buffer=0.1 BDP", "--out", str(after))
     junit, summary = tmp_path / "gate.xml", tmp_path / "summary.md"
-    words = ["--for", "goodput(app)", "--for", "queue_delay_p95", "--junit", str(junit), "--markdown", str(summary)]
-    told = json.loads(longhaul(home, "compare", str(before), str(after), *words, "--json", code=1))
+    arguments = ["--for", "goodput(app)", "--for", "queue_delay_p95", "--junit", str(junit), "--markdown", str(summary)]
+    compared = json.loads(longhaul(home, "compare", str(before), str(after), *arguments, "--json", code=1))
     verdicts = {
-        (row["point"]["flows.app.cc"], row["measure"]): row["verdict"] for row in told["measures"] if row["gates"]
+        (row["point"]["flows.app.cc"], row["measure"]): row["verdict"] for row in compared["measures"] if row["gates"]
     }
-    # A tenth of a BDP is too short for CUBIC's saw teeth; the window of lhfixed fits on the line and needs no buffer.
+    # A tenth of a BDP is too short for CUBIC's sawtooth; the window of lhfixed is below the BDP and needs no buffer.
     assert verdicts["cubic", "goodput"] == "worse"
     assert verdicts["cubic", "queue_delay_p95"] == "better"
     assert verdicts["lhfixed", "goodput"] in ("same", "no difference")
-    assert (told["ok"], len(told["pairs"]), told["only_a"]) == (False, 6, [])
+    assert (compared["ok"], len(compared["pairs"]), compared["only_a"]) == (False, 6, [])
     assert ElementTree.parse(junit).getroot().get("failures") == "1"
     assert "goodput(app) at app.cc=cubic: worse" in summary.read_text()
 
@@ -111,7 +111,7 @@ def test_a_missed_expectation_is_exit_code_1_and_a_failure_in_junit(home: Path, 
     assert ElementTree.parse(junit).getroot().get("failures") == "1"
 
 
-def test_out_holds_everything_for_another_program(home: Path, tmp_path: Path) -> None:
+def test_out_contains_everything_for_another_program(home: Path, tmp_path: Path) -> None:
     document = run(home, "quick", *SHORT, "--out", str(tmp_path / "out"))
     folder = tmp_path / "out" / document["runs"][0]["run"]
     assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
@@ -129,12 +129,12 @@ def test_every_shipped_experiment_runs_at_its_first_point(home: Path, name: str)
     point = next(iter(expand(experiment.sweep)))
     first = [word for path, value in point.items() for word in ("--set", f"{path}={json.dumps(value)}")]
     run_of = compile_plan(at_point(experiment, point)).runs[0]
-    # The question is whether it runs: papers' paths of a gigabit, minutes long, run slowed down, and so does what UDP sends into them.
+    # The test only checks that it runs, so long experiments on paths of a gigabit get a lower rate, and so do their UDP flows.
     if cost.wall_estimate_s(run_of) > SLOW_S:
         first += ["--set", f"path.bandwidth={run_of.meaning.bandwidth_bps // 50_000_000} Mbit/s"]
         slow = {flow.name: f"{flow.rate_bps // 50} bit/s" for flow in run_of.flows if flow.kind == "udp"}
         written = {flow.name for flow in experiment.flows if flow.udp is not None}
         first += [word for name in slow.keys() & written for word in ("--set", f"flows.{name}.udp={slow[name]}")]
-    # What is expected of the algorithm under test is not expected of the first point.
+    # Expectations are left out: they do not hold for the first point alone.
     document = run(home, name, *first, "--set", "expect=[]", "--set", "repeats=1", "--set", "sweep=null")
     assert document["runs"][0]["status"] == "done"

@@ -1,4 +1,4 @@
-"""Kept runs of every kind: they go through a backup, are verified, repaired, and run again with the programs that made them."""
+"""Kept runs of every kind are backed up, verified, repaired and run again with their original programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def files_of(store: Store, run: str) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_a_run_of_every_kind_goes_through_a_backup_and_is_repaired(home: Settings, tmp_path: Path) -> None:
+def test_a_run_of_every_kind_is_backed_up_restored_and_repaired(home: Settings, tmp_path: Path) -> None:
     mine = tmp_path / "mymodule"
     mine.mkdir()
     (mine / "tcp_mine.c").write_text((KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "mine"))
@@ -57,7 +57,7 @@ def test_a_run_of_every_kind_goes_through_a_backup_and_is_repaired(home: Setting
         "lh-flow": keep(home),
         "iperf3": keep(home, flows=[{"name": "one", "cc": "reno", "tool": "iperf3"}]),
         "mininet": keep(home, "mininet"),
-        "own module": keep(home, modules=[str(mine)], flows=[{"name": "one", "cc": "mine"}]),
+        "user module": keep(home, modules=[str(mine)], flows=[{"name": "one", "cc": "mine"}]),
     }
     store = Store(home)
     known = {kind: files_of(store, document["run"]) for kind, document in kinds.items()}
@@ -72,15 +72,15 @@ def test_a_run_of_every_kind_goes_through_a_backup_and_is_repaired(home: Setting
         flip(other.directory(document["run"]) / "flows.parquet", 8 * 500)
     done = longhaul("verify", "--all", "--repair", "--json", home=tmp_path / "other")
     assert done.returncode == 0, (done.stdout, done.stderr)
-    told = {row["run"]: row for row in json.loads(done.stdout)["runs"]}
+    verified = {row["run"]: row for row in json.loads(done.stdout)["runs"]}
     for kind, document in kinds.items():
-        assert (told[document["run"]]["state"], told[document["run"]]["identical"]) == ("repaired", True), kind
+        assert (verified[document["run"]]["state"], verified[document["run"]]["identical"]) == ("repaired", True), kind
         again = files_of(other, document["run"])
         assert {name for name in again if again[name] != known[kind][name]} <= {"manifest.json", "log.txt"}, kind
 
 
-def test_a_run_is_made_again_with_the_agent_that_made_it(home: Settings, tmp_path: Path) -> None:
-    """Another agent by its hash, the same by what it does: bytes at the end of a program are not its business."""
+def test_a_run_is_repeated_with_its_original_agent(home: Settings, tmp_path: Path) -> None:
+    """The agent differs by its hash and not in behaviour: bytes at the end of a program have no effect."""
     agent = tmp_path / "agent"
     shutil.copy(AGENT, agent)
     with agent.open("ab") as file:
@@ -102,7 +102,7 @@ def test_a_run_is_made_again_with_the_agent_that_made_it(home: Settings, tmp_pat
     assert (verdict["identical"], verdict["differences"]) == (True, [])
     shown = json.loads(longhaul("show", document["run"], "--json", home=home.home, LONGHAUL_CACHE=str(cache)).stdout)
     assert [line.partition(":")[0] for line in shown["other_programs"]] == ["agent"]
-    # With today's it is another run, and what is kept is what it was.
+    # With the current agent it is another run, and the kept one stays as it was.
     done = longhaul("rerun", document["run"], home=home.home, LONGHAUL_CACHE=str(cache))
     assert done.stdout.splitlines()[1].startswith("agent: ")
     flip(store.directory(document["run"]) / "acks.parquet", 8 * 500)
@@ -110,7 +110,7 @@ def test_a_run_is_made_again_with_the_agent_that_made_it(home: Settings, tmp_pat
     assert (done.returncode, "identical to the byte" in done.stdout) == (0, True), done.stdout
 
 
-def test_an_agent_that_makes_a_run_is_kept_for_its_reruns(home: Settings, tmp_path: Path) -> None:
+def test_the_agent_of_a_run_is_kept_for_its_reruns(home: Settings, tmp_path: Path) -> None:
     cache = copy_of_cache(home.cache, tmp_path / "cache")
     document = keep(replace(home, cache=cache))
     kept = cache / "artefacts" / document["identity"]["agent"]

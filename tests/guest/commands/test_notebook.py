@@ -1,4 +1,4 @@
-"""The notebook of the documentation, run top to bottom by Jupyter's own kernel."""
+"""The notebook of the documentation, run from top to bottom by a Jupyter kernel."""
 
 from __future__ import annotations
 

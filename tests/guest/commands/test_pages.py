@@ -1,6 +1,6 @@
-"""The documentation, carried out: every block of commands that does not say it belongs elsewhere, and the output that is shown for it.
+"""The documentation, executed: every block of commands without a mark that it belongs elsewhere, and the output shown for it.
 
-Output that is shown has to come, with `...` for what differs from day to day; `RUN` stands for the run that was kept last.
+Shown output must match, with `...` for parts that vary; `RUN` stands for the run that was kept last.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def of_pages() -> Iterator[tuple[Path, list[Block]]]:
     for page in PAGES:
-        told = [block for block in blocks(page) if not block.not_run]
-        if any(block.language == "python" or any(block.steps()) for block in told):
-            yield page, told
+        code = [block for block in blocks(page) if not block.not_run]
+        if any(block.language == "python" or any(block.steps()) for block in code):
+            yield page, code
 
 
 class Terminal:
-    """A shell in a folder of its own, as for a user who follows a page; exported variables and the folder stay from step to step."""
+    """A shell in a new folder, as for a user who follows a page; exported variables and the folder persist between steps."""
 
     def __init__(self, folder: Path, home: Path, **environment: str) -> None:
         self.folder, self.home, self.environment = folder, home, environment
@@ -68,8 +68,8 @@ class Terminal:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def keep(self, block: Block) -> None:
-        """A file that a page shows, under the name in its first line."""
+    def save(self, block: Block) -> None:
+        """Write a file that a page shows, under the name in its first line."""
         if named := _KEPT.match(block.lines[0]) if block.lines else None:
             file = self.folder / named[1]
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ class Terminal:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a run in it, for pages that speak of any; what one page ran the next one need not run again."""
+    """A home with one run, for pages that refer to any run; all pages share it, so that none repeats a kept run."""
     made = tmp_path_factory.mktemp("home")
     done = longhaul("run", "quick", home=made)
     assert done.returncode == 0, done.stderr
@@ -98,10 +98,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.mark.parametrize(
-    ("page", "told"), [pytest.param(page, told, id=str(page.relative_to(REPOSITORY))) for page, told in of_pages()]
+    ("page", "code"), [pytest.param(page, code, id=str(page.relative_to(REPOSITORY))) for page, code in of_pages()]
 )
 def test_a_page_can_be_followed(
-    page: Path, told: list[Block], tmp_path: Path, home: Path, request: pytest.FixtureRequest
+    page: Path, code: list[Block], tmp_path: Path, home: Path, request: pytest.FixtureRequest
 ) -> None:
     environment = {}
     if "$SERVER" in page.read_text():
@@ -109,15 +109,15 @@ def test_a_page_can_be_followed(
         environment = {"SERVER": running.url, "TOKEN": running.tokens["run"]}
     terminal = Terminal(tmp_path / "folder", home, **environment)
     notebook = ""
-    for block in told:
+    for block in code:
         if block.language == "yaml":
-            terminal.keep(block)
+            terminal.save(block)
         elif block.language == "python":
             notebook += "\n".join(block.lines) + "\n"
             (terminal.folder / ".notebook.py").write_text(notebook)
         for command, shown in block.steps():
-            said = terminal.run(terminal.filled_in(command))
+            text = terminal.run(terminal.filled_in(command))
             if shown.strip():
-                assert _SAME.check_output(f"{shown.strip()}\n", f"{said.strip()}\n", _HOW), f"{block} {command}\n{said}"
+                assert _SAME.check_output(f"{shown.strip()}\n", f"{text.strip()}\n", _HOW), f"{block} {command}\n{text}"
     if notebook:
         terminal.run("python .notebook.py")

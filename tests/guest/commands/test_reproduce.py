@@ -1,4 +1,4 @@
-"""A published figure is reproduced: the command runs its experiment, judges every claim and says so by its exit code."""
+"""Reproducing a published figure: the command runs its experiment, judges every claim and sets the exit code."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_apptcp_follows_the_required_rate(tmp_path: Path, figure: str, claims: l
         "reproduce", f"apptcp/{figure}", "--quick", "--jobs", "1", "--json", "-o", str(pages), home=tmp_path / "home"
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout)
-    assert [(one["paper"], one["figure"], one["claim"], one["verdict"]) for one in told["verdicts"]] == [
+    result = json.loads(done.stdout)
+    assert [(one["paper"], one["figure"], one["claim"], one["verdict"]) for one in result["verdicts"]] == [
         ("apptcp", figure, claim, "agrees") for claim in claims
     ]
-    assert {run["status"] for run in told["runs"]} == {"done"}
-    assert {row["experiment"] for row in told["summary"]} == {run["experiment"] for run in told["runs"]}
-    assert json.loads((pages / "result.json").read_text()) == told
+    assert {run["status"] for run in result["runs"]} == {"done"}
+    assert {row["experiment"] for row in result["summary"]} == {run["experiment"] for run in result["runs"]}
+    assert json.loads((pages / "result.json").read_text()) == result
     page = (pages / "apptcp.html").read_text()
     assert page.count("<svg") == 1
     assert "data:text/csv" in page

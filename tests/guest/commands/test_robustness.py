@@ -1,4 +1,4 @@
-"""Killed processes: one clear sentence, the right exit code, no process or partial result left."""
+"""Killed processes: one clear error, the right exit code, no process or partial result left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from longhaul.orchestrator.system.settings import Settings
 from tests.support.guests import experiment
 from tests.support.waiting import wait_for
 
-# Unreferenced resources are removed at once.
 _SOON_S = 20
 LONG = {"path": {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}, "duration": "1000 s", "sample": "10 ms"}
 
@@ -41,8 +40,8 @@ Command = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def longhaul() -> Iterator[Command]:
-    """`longhaul run FILE --json` in the background; whatever a failing test leaves running is ended."""
-    # Whoever runs the tests may ignore Ctrl-C, as background jobs do, and children inherit that.
+    """`longhaul run FILE --json` in the background, ended after the test."""
+    # The tests may run as a background job, which ignores Ctrl-C, and children inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     started: list[subprocess.Popen[str]] = []
 
@@ -82,7 +81,7 @@ def guards(home: Path) -> list[int]:
 
 
 def kernels(home: Path) -> list[int]:
-    # By its own name: the guard's child has the guard's words until it becomes the kernel.
+    # By the program: the guard's child has the guard's command line until it becomes the kernel.
     return [pid for pid in guests(home) if _command(pid).partition(b"\0")[0].endswith(b"/linux")]
 
 
@@ -122,7 +121,7 @@ def test_a_killed_guest_is_named(longhaul: Command, written: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.4, 1.5])
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_killed_longhaul_leaves_nothing(
+def test_a_killed_longhaul_leaves_no_process_or_partial_run(
     longhaul: Command, written: Path, tmp_path: Path, sent: int, code: int, delay_s: float
 ) -> None:
     home = tmp_path / "home"
@@ -144,7 +143,7 @@ def test_a_stopped_sweep_reports_its_kept_runs_and_continues_from_them(
         "experiment": "sweep",
         "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
         "flows": [{"name": "app", "cc": "cubic"}],
-        # What takes longest goes first, beside the others.
+        # The longest run starts first, next to the others.
         "duration": "1 s",
         "sweep": {"duration": ["1 s", "2 s", "3600 s"]},
     }
@@ -158,7 +157,7 @@ def test_a_stopped_sweep_reports_its_kept_runs_and_continues_from_them(
     wait_for(lambda: not guests(home) and not guards(home), _SOON_S)
 
 
-def test_a_killed_guard_takes_its_guest_along(longhaul: Command, written: Path, tmp_path: Path) -> None:
+def test_a_killed_guard_ends_its_guest(longhaul: Command, written: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     command = longhaul(written, home)
     wait_for(lambda: kernels(home))
@@ -198,16 +197,16 @@ def starve(pipeline: Pipeline, memory_mb: int) -> RunDocument:
     return document
 
 
-@pytest.mark.parametrize(("memory_mb", "said"), [(10, "Too few physical memory"), (20, "out of memory")])
-def test_a_guest_without_memory_dies_by_name(pipeline: Pipeline, memory_mb: int, said: str) -> None:
+@pytest.mark.parametrize(("memory_mb", "reason"), [(10, "Too few physical memory"), (20, "out of memory")])
+def test_a_guest_without_memory_reports_it(pipeline: Pipeline, memory_mb: int, reason: str) -> None:
     """A kernel that does not boot, and one that panics at work."""
     document = starve(pipeline, memory_mb)
     assert document["status"] == "failed"
-    assert said in document["error"]["what"]
+    assert reason in document["error"]["what"]
     assert pipeline.store.find(document["run"]) is None
 
 
-def test_a_dead_guests_log_is_kept_for_people(pipeline: Pipeline) -> None:
+def test_the_log_of_a_dead_guest_is_kept(pipeline: Pipeline) -> None:
     document = starve(pipeline, 20)
     assert f"`longhaul log {document['run'][:8]}` shows its log" in document["error"]["hint"]
     assert "Kernel panic" in find_log(pipeline.store, document["run"][:8]).read_text()
@@ -232,14 +231,14 @@ def test_a_full_disk_is_reported(longhaul: Command, written: Path, tmp_path: Pat
         command = longhaul(written, disk / "home")
         output, errors = command.communicate(timeout=120)
         assert command.returncode == 4, errors
-        said = json.loads(output)["runs"][0]["error"]
-        assert "is full" in said["what"]
-        assert "LONGHAUL_HOME" in said["hint"]
+        error = json.loads(output)["runs"][0]["error"]
+        assert "is full" in error["what"]
+        assert "LONGHAUL_HOME" in error["hint"]
         assert_nothing_left(disk / "home")
 
 
 def test_a_read_only_home_is_reported(longhaul: Command, tmp_path: Path) -> None:
-    with small_disk(tmp_path / "still", "size=1m,ro") as disk:
+    with small_disk(tmp_path / "readonly", "size=1m,ro") as disk:
         command = longhaul(Path("quick"), disk / "home")
         output, errors = command.communicate(timeout=30)
     assert command.returncode == 4
@@ -259,7 +258,7 @@ def test_a_home_that_cannot_be_written_is_reported(longhaul: Command, settings: 
     assert "Traceback" not in errors
 
 
-def test_two_at_once_do_not_collide(longhaul: Command, tmp_path: Path) -> None:
+def test_two_commands_at_once_do_not_collide(longhaul: Command, tmp_path: Path) -> None:
     both = [longhaul(Path("quick"), tmp_path / "home") for _ in range(2)]
     documents = [json.loads(command.communicate(timeout=60)[0]) for command in both]
     assert len({document["runs"][0]["trace_sha256"] for document in documents}) == 1
@@ -267,13 +266,13 @@ def test_two_at_once_do_not_collide(longhaul: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_longhaul_leaves_nothing_of_iperf3(longhaul: Command, tmp_path: Path, sent: int) -> None:
+def test_a_killed_longhaul_leaves_no_iperf3(longhaul: Command, tmp_path: Path, sent: int) -> None:
     home, file = tmp_path / "home", tmp_path / "long.json"
     flows = [{"name": "one", "cc": "cubic", "tool": "iperf3"}]
     file.write_text(json.dumps(experiment(**LONG, flows=flows).model_dump(mode="json", exclude_none=True)))
     command = longhaul(file, home)
     wait_for(lambda: kernels(home))
-    # By now the guest has the address spaces of both programs, a process of the host each.
+    # By now both programs run in the guest, each address space as a process of this machine.
     time.sleep(1.5)
     command.send_signal(sent)
     command.communicate(timeout=30)

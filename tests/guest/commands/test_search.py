@@ -1,4 +1,4 @@
-"""Tuning and searching with real guests, and what they wrote run by itself."""
+"""Tuning and searching with real guests, and separate runs of the experiments that they wrote."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ warmup: 3 s
 def test_ccpd_tuned_on_a_short_path_is_at_least_as_good_on_fresh_seeds(tmp_path: Path) -> None:
     written, tuned = tmp_path / "ccpd.yaml", tmp_path / "tuned.yaml"
     written.write_text(FAST_LOSSY % "ccpd, params: {kp: 0.25}")
-    words = ["--param", "app.kp=0.25,1,4", "--param", "app.kd=1 ms,2 ms", "--for", "goodput(app)/1e6", "--confirm", "3"]
+    flags = ["--param", "app.kp=0.25,1,4", "--param", "app.kd=1 ms,2 ms", "--for", "goodput(app)/1e6", "--confirm", "3"]
     heat_map = tmp_path / "heat.svg"
     result = longhaul(
-        "tune", str(written), *words, "-o", str(tuned), "--heat-map", str(heat_map), "--json", home=tmp_path / "home"
+        "tune", str(written), *flags, "-o", str(tuned), "--heat-map", str(heat_map), "--json", home=tmp_path / "home"
     )
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)
     assert len(found["trials"]) == 6
     assert found["confirmation"]["seeds"] == [2, 3, 4]
-    # A window of Kp / (1 + Kp) of what the path can hold is a fifth of it at Kp = 0.25: less than the pipe.
+    # The window is Kp / (1 + Kp) of pipe and buffer: a fifth at Kp = 0.25, which is less than the pipe.
     assert found["confirmation"]["low"] > 0
     assert found["best"]["params"]["app.kp"] > 0.25
     assert heat_map.read_text().count("<rect") == 7
@@ -44,8 +44,8 @@ def test_ccpd_tuned_on_a_short_path_is_at_least_as_good_on_fresh_seeds(tmp_path:
 def test_a_counterexample_for_cubic_is_found_and_fails_as_an_experiment(tmp_path: Path) -> None:
     written, counterexample = tmp_path / "cubic.yaml", tmp_path / "counterexample.yaml"
     written.write_text(FAST_LOSSY % "cubic")
-    words = ["--over", "path.loss=1e-6..1e-2", "--claim", "goodput(app) >= 0.8 * 100e6", "--confirm", "2"]
-    result = longhaul("search", str(written), *words, "-o", str(counterexample), "--json", home=tmp_path / "home")
+    flags = ["--over", "path.loss=1e-6..1e-2", "--claim", "goodput(app) >= 0.8 * 100e6", "--confirm", "2"]
+    result = longhaul("search", str(written), *flags, "-o", str(counterexample), "--json", home=tmp_path / "home")
     assert result.returncode == 1, result.stderr
     found = json.loads(result.stdout)
     # At 1 % cubic is far below, as 1.2/sqrt(p) segments a round trip are 7 Mbit/s; without loss it fills the path.
@@ -63,8 +63,8 @@ def test_a_counterexample_for_cubic_is_found_and_fails_as_an_experiment(tmp_path
 def test_a_claim_that_holds_has_no_counterexample(tmp_path: Path) -> None:
     written, counterexample = tmp_path / "cubic.yaml", tmp_path / "counterexample.yaml"
     written.write_text(FAST_LOSSY % "cubic")
-    words = ["--over", "path.rtt=2ms..20ms", "--claim", "goodput(app) >= 10 Mbit/s", "-o", str(counterexample)]
-    result = longhaul("search", str(written), *words, home=tmp_path / "home")
+    flags = ["--over", "path.rtt=2ms..20ms", "--claim", "goodput(app) >= 10 Mbit/s", "-o", str(counterexample)]
+    result = longhaul("search", str(written), *flags, home=tmp_path / "home")
     assert result.returncode == 0, result.stderr
     assert "holds at each of the 5 conditions tried" in result.stdout
     assert not counterexample.exists()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guest.windows import Reduction, acks_of, at, growth, reductions, seconds, told
+from tests.guest.windows import Reduction, acks_of, at, growth, module_state, reductions, seconds
 from tests.support.guests import Finished, Runner
 
 
@@ -18,7 +18,7 @@ def agile(**params: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def epochs(finish: Runner) -> Finished:
-    """A path of 825 packets with a short queue, lost from again and again."""
+    """A path of 825 packets with a short queue, which drops packets again and again."""
     return finish(
         path={"bandwidth": "100 Mbit/s", "rtt": "100 ms", "buffer": "0.25 BDP"}, flows=agile(), duration="90 s"
     )
@@ -48,24 +48,24 @@ def test_lambda_falls_in_proportion_to_the_gap(epochs: Finished) -> None:
         begin_s = _after_recovery(epochs, reduction)
         gap = reduction.before - reduction.after
         for later_s in (0.3, 0.8, 1.5, 2.5):
-            said = told(epochs.trace, begin_s + later_s)
-            assert (said.rtt, said.minrtt) == (reduction.before, reduction.after)
-            # lambda is that of the last window it was computed for, a segment less than the present one at most.
+            state = module_state(epochs.trace, begin_s + later_s)
+            assert (state.rtt, state.minrtt) == (reduction.before, reduction.after)
+            # lambda belongs to the last window for which it was computed, at most a segment below the present one.
             share = (reduction.before - at(epochs.trace, begin_s + later_s)) / gap
-            assert said.rttcnt == pytest.approx(1000 * min(3.0, max(1.0, 3 * share)), abs=3000 / gap + 10)
+            assert state.rttcnt == pytest.approx(1000 * min(3.0, max(1.0, 3 * share)), abs=3000 / gap + 10)
 
 
-def test_growth_is_what_lambda_says_three_right_after_a_loss(epochs: Finished) -> None:
+def test_growth_equals_lambda_which_is_three_right_after_a_loss(epochs: Finished) -> None:
     states = epochs.trace.states
     for reduction in settled(epochs)[1:4]:
         begin_s = _after_recovery(epochs, reduction)
         inside = (seconds(states) > begin_s + 0.05) & (seconds(states) < begin_s + 1)
-        said = states["word1"][inside] / 1000
-        assert said[0] == pytest.approx(3.0, abs=0.2)
-        assert growth(epochs.trace, begin_s, begin_s + 1) == pytest.approx(float(said.mean()), abs=0.2)
+        lambdas = states["word1"][inside] / 1000
+        assert lambdas[0] == pytest.approx(3.0, abs=0.2)
+        assert growth(epochs.trace, begin_s, begin_s + 1) == pytest.approx(float(lambdas.mean()), abs=0.2)
 
 
-def test_the_return_takes_as_long_as_the_sum_of_steps_says(epochs: Finished) -> None:
+def test_the_return_takes_the_sum_of_the_steps(epochs: Finished) -> None:
     """G / lambda_max * (1 + ln lambda_max) windows, G = 0.05 W: 0.035 W, where Reno would need 0.5 W."""
     acks = acks_of(epochs.trace)
     for reduction in settled(epochs)[1:4]:
@@ -89,7 +89,7 @@ def test_the_papers_example_of_an_epoch() -> None:
 
 
 @pytest.mark.parametrize("fastest", [4, 1])
-def test_an_epoch_of_a_few_segments_takes_what_equation_6_says(finish: Runner, fastest: int) -> None:
+def test_an_epoch_of_a_few_segments_agrees_with_equation_6(finish: Runner, fastest: int) -> None:
     """The paper's example, lambda_max = 4 and 20 ms: a loss in the first flight, and the way back."""
     done = finish(
         path={"bandwidth": "1 Gbit/s", "rtt": "20 ms", "loss": 0.015},
@@ -105,13 +105,13 @@ def test_an_epoch_of_a_few_segments_takes_what_equation_6_says(finish: Runner, f
     begin_s = _after_recovery(done, loss)
     back_s = float(seconds(acks)[(seconds(acks) > begin_s) & (acks["cwnd"] >= loss.before)][0])
     lambdas = [max(1.0, fastest * left / 4) for left in (4, 3, 2, 1)]
-    # ACKs come in a burst a round trip here: the law counts acknowledged windows, not milliseconds.
+    # ACKs arrive in one burst a round trip here, so the law counts acknowledged windows, not milliseconds.
     acknowledged = at(done.trace, back_s, "delivered") - at(done.trace, begin_s, "delivered")
     assert acknowledged / loss.after * 20 == pytest.approx(epoch_ms(lambdas, 20), rel=0.06)
 
 
 def test_it_probes_by_one_segment_beyond_the_last_loss(finish: Runner) -> None:
-    """A loss at a small window on a path that has room: from there on a segment a round trip."""
+    """After a loss at a small window on a path with room the window grows by a segment a round trip."""
     schedule = [{"at": "500 ms", "path": {"loss": 0.05}}, {"at": "520 ms", "path": {"loss": 0}}]
     done = finish(path={"bandwidth": "1 Gbit/s", "rtt": "100 ms"}, flows=agile(), duration="20 s", schedule=schedule)
     (loss,) = reductions(done.trace)
@@ -121,7 +121,7 @@ def test_it_probes_by_one_segment_beyond_the_last_loss(finish: Runner) -> None:
 
 
 def _mean_window_at_loss(loss: float, rounds: int) -> float:
-    """The law under independent losses, a round at a time: an epoch's window when it ends, on average."""
+    """The law under independent losses, a round at a time: the mean window at the end of an epoch."""
     draw = np.random.default_rng(1)
     window, last, degraded = 100.0, 100.0, 95.0
     ends: list[float] = []
@@ -141,7 +141,7 @@ def test_the_window_under_random_loss_is_that_of_the_law(finish: Runner, loss: f
     """Evenly spaced losses would give sqrt(1 / (0.035 p)), 535 and 1690; independent ones give somewhat more."""
     expected = _mean_window_at_loss(loss, 200_000)
     assert expected == pytest.approx(math.sqrt(1 / (0.035 * loss)), rel=0.35)
-    # Slow start would leave a window that takes minutes to come down: more loss brings it down first.
+    # After slow start the window would need minutes to shrink, so a higher loss reduces it first.
     done = finish(
         path={"bandwidth": "10 Gbit/s", "rtt": "10 ms", "loss": 1e-3},
         flows=agile(),

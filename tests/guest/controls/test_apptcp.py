@@ -1,4 +1,4 @@
-"""AppTCP keeps the rate that it is asked for: the checkable properties of its law, on virtual-time traces."""
+"""AppTCP keeps the required rate: the properties of its law, checked on virtual-time traces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guest.windows import acks_of, at, between, seconds, told
+from tests.guest.windows import acks_of, at, between, module_state, seconds
 from tests.support.guests import Finished, Runner
 
 MSS = 1448
@@ -48,9 +48,9 @@ def test_slow_start_ends_exactly_at_the_base_window(finish: Runner, rate_mbps: i
     assert acks["cwnd"][reached] == window
     rounds = math.ceil(math.log2(window / 10))
     assert seconds(acks)[reached] == pytest.approx((rounds + 1) * rtt_ms / 1000, abs=rtt_ms / 1000)
-    # The last bursts of slow start wait a little, and the loop follows what they see of it; nothing doubles any more.
+    # The last bursts of slow start queue a little, which the loop follows; the window no longer doubles.
     assert acks["cwnd"][reached:].max() <= 1.05 * window
-    assert told(done.trace, 1e9).rttcnt == window
+    assert module_state(done.trace, 1e9).rttcnt == window
 
 
 def test_the_window_follows_a_longer_round_trip_by_a_tenth_each(finish: Runner) -> None:
@@ -89,7 +89,7 @@ def test_a_window_that_is_too_large_shrinks(finish: Runner) -> None:
     done = finish(path={"bandwidth": "1 Gbit/s", "rtt": "200 ms"}, flows=[app(200)], duration="10 s", schedule=schedule)
     target = base_window(200, 100)
     assert at(done.trace, 5.0) == base_window(200, 200)
-    # The route's round trip is half from here on, the window twice what it should be.
+    # From here on the round trip is halved, so the window is twice its target.
     windows = [at(done.trace, 5.3 + 0.1 * rounds) for rounds in range(7)]
     assert windows[0] > 1.5 * target
     assert np.all(np.diff([window for window in windows if window > target + 1]) < 0)
@@ -112,7 +112,7 @@ def test_random_loss_costs_little(finish: Runner, rate_mbps: int) -> None:
     assert goodput_mbps(done) >= 0.95 * rate_mbps
 
 
-def test_it_takes_what_it_needs_and_leaves_bic_the_rest(finish: Runner) -> None:
+def test_it_takes_its_rate_and_leaves_bic_the_rest(finish: Runner) -> None:
     done = finish(path=LONG, flows=[app(256), {"name": "bic", "cc": "bic"}], duration="50 s", warmup="20 s")
     assert goodput_mbps(done) == pytest.approx(256, rel=0.05)
     assert goodput_mbps(done) + goodput_mbps(done, 1) >= 0.85 * 622
@@ -134,14 +134,14 @@ def test_without_a_required_rate_it_is_reno(finish: Runner) -> None:
     assert np.array_equal(ours, renos)
 
 
-def test_the_module_parameter_serves_sockets_that_ask_for_nothing(finish: Runner) -> None:
+def test_the_module_parameter_is_the_rate_of_sockets_without_one(finish: Runner) -> None:
     flows = [{"name": "app", "cc": "apptcp", "params": {"rate_kbps": "50 Mbit/s"}}]
     done = finish(path={"bandwidth": "200 Mbit/s", "rtt": "40 ms"}, flows=flows, duration="10 s", warmup="3 s")
     assert goodput_mbps(done) == pytest.approx(50, rel=0.02)
 
 
-def test_rounds_with_loss_in_a_row_make_it_back_off_where_that_is_asked_for(finish: Runner) -> None:
-    """More is required than there is: the paper's law loses for ever, the guarded one makes room."""
+def test_consecutive_rounds_with_loss_make_it_back_off_if_configured(finish: Runner) -> None:
+    """The required rate exceeds the bottleneck: the law of the paper keeps losing packets, the guarded one backs off."""
 
     def lost(rounds: int) -> float:
         flows = [app(50, params={"max_loss_rounds": rounds})]

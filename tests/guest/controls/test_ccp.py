@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guest.windows import acks_of, between, seconds, told
+from tests.guest.windows import acks_of, between, module_state, seconds
 from tests.support.guests import Finished, Runner
 
 GIGABIT = {"bandwidth": "1 Gbit/s", "rtt": "20 ms"}
@@ -34,14 +34,14 @@ def resting_window(cc: str, kp: float, queue: float) -> float:
     return least if least <= 1 else kp * (2 + queue) / full
 
 
-# Slow paths, so that a run is cheap; 100 Mbit/s at 20 ms, where a segment would else be more than the 2 %. Slow start overshoots by
-# more than Linux repairs without a timeout from 300 ms on.
+# Slow paths keep runs cheap; 20 ms need 100 Mbit/s, or a segment would exceed the tolerance of 2 %. From 300 ms on slow start
+# overshoots by more than Linux repairs without a timeout.
 @pytest.mark.parametrize("queue", [0.25, 0.5, 1])
 @pytest.mark.parametrize(
     ("rtt_ms", "rate_mbps", "settled_s"), [(20, 100, 2), (100, 20, 6), (300, 20, 18), (600, 20, 30)]
 )
 @pytest.mark.parametrize(("cc", "kp"), [("ccp", 1), ("ccp", 2), ("ccpd", 1), ("ccpd", 4)])
-def test_the_window_rests_where_the_law_says(
+def test_the_window_rests_at_the_fixed_point(
     finish: Runner, cc: str, kp: float, rtt_ms: int, rate_mbps: int, settled_s: int, queue: float
 ) -> None:
     end_s = 1.5 * settled_s
@@ -57,12 +57,12 @@ def test_the_window_rests_where_the_law_says(
     assert late_drops(done, settled_s) == 0
     assert done.document["flows"][0]["rtt_ms"]["p50"] == pytest.approx(rtt_ms * max(1.0, window), rel=0.02)
     assert done.document["path"]["utilisation"] == pytest.approx(min(1.0, window), abs=0.03)
-    said = told(done.trace, end_s)
-    assert said.enabled == 2
-    assert said.minrtt == pytest.approx(rtt_ms * 1000, rel=0.005)
-    # A slow start that ends by loss may leave the last few places of the queue unseen.
+    state = module_state(done.trace, end_s)
+    assert state.enabled == 2
+    assert state.minrtt == pytest.approx(rtt_ms * 1000, rel=0.005)
+    # A slow start that ends by loss may not have filled the last few places of the queue.
     places_us = 3 * 1514 * 8 / rate_mbps
-    assert said.rtt == pytest.approx(
+    assert state.rtt == pytest.approx(
         rtt_ms * 1000 * (1 + queue), abs=max(places_us, 0.01 * rtt_ms * 1000 * (1 + queue))
     )
 
@@ -70,7 +70,7 @@ def test_the_window_rests_where_the_law_says(
 @pytest.mark.parametrize("queue", [0.06, 0.11])
 @pytest.mark.parametrize(("cc", "kp"), [("ccp", 1), ("ccpd", 2)])
 def test_a_short_queue_does_not_hide_the_pipe(finish: Runner, cc: str, kp: float, queue: float) -> None:
-    """Slow start's bursts are lost before they fill the pipe, and what it learnt of it by then is too little to stop at."""
+    """Bursts of slow start are lost before they fill the pipe, so its estimate at that time is too small to stop there."""
     done = finish(
         path={"bandwidth": "200 Mbit/s", "rtt": "600 ms", "buffer": f"{queue} BDP"},
         flows=controlled(cc, kp),
@@ -83,7 +83,7 @@ def test_a_short_queue_does_not_hide_the_pipe(finish: Runner, cc: str, kp: float
 
 @pytest.mark.parametrize(("cc", "kp"), [("ccp", 1), ("ccpd", 4)])
 def test_an_outage_in_slow_start_leaves_no_threshold(finish: Runner, cc: str, kp: float) -> None:
-    """What a timeout keeps is what slow start had found by then: here nothing of the path yet."""
+    """A timeout keeps what slow start has measured so far, which is nothing here."""
     schedule = [{"at": "250 ms", "path": {"loss": 0.999999}}, {"at": "1500 ms", "path": {"loss": 0}}]
     done = finish(
         path={"bandwidth": "20 Mbit/s", "rtt": "100 ms"}, flows=controlled(cc, kp), duration="15 s", schedule=schedule
@@ -97,7 +97,7 @@ def test_the_derivative_does_not_move_the_fixed_point(finish: Runner, kd_us: int
     assert between(done.trace, 2, 4).mean() == pytest.approx(12 / 9 * pipe(done), rel=0.03)
 
 
-def test_no_gain_is_the_smallest_window(finish: Runner) -> None:
+def test_a_gain_of_zero_gives_the_smallest_window(finish: Runner) -> None:
     done = finish(path=GIGABIT, flows=controlled("ccp", 0), duration="4 s")
     assert set(between(done.trace, 2, 4).tolist()) == {2}
 
@@ -125,8 +125,8 @@ def test_the_window_yields_to_cross_traffic_and_comes_back(finish: Runner, cc: s
 
 
 @pytest.mark.parametrize("cc", ["ccp", "ccpd"])
-def test_marks_are_heeded(finish: Runner, cc: str) -> None:
-    """Losses are not, by design: an AQM that marks must still get its way for a round."""
+def test_marks_reduce_the_window(finish: Runner, cc: str) -> None:
+    """Losses are ignored by design; a mark must reduce the window for a round nevertheless."""
     path = GIGABIT | {"ecn": "on", "queue": "codel", "buffer": "2 BDP"}
     done = finish(path=path, flows=controlled(cc, 4), duration="6 s", warmup="2 s")
     acks = acks_of(done.trace)

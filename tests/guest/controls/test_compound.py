@@ -1,4 +1,4 @@
-"""Compound TCP: Reno and a window by delay beside it, on virtual-time traces."""
+"""Compound TCP: Reno with an additional delay-based window, on virtual-time traces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guest.windows import acks_of, at, between, growth, reductions, seconds, told
+from tests.guest.windows import acks_of, at, between, growth, module_state, reductions, seconds
 from tests.support.guests import Finished, Runner
 
 
@@ -41,11 +41,11 @@ def test_growth_below_the_low_window_is_renos(unhindered: Finished) -> None:
     begin_s, end_s = seconds(acks)[small][[0, -1]]
     assert end_s - begin_s > 0.5
     assert growth(unhindered.trace, float(begin_s), float(end_s)) == pytest.approx(1.0, abs=0.15)
-    assert told(unhindered.trace, float(end_s)).rttcnt == 0
+    assert module_state(unhindered.trace, float(end_s)).rttcnt == 0
 
 
 def test_the_window_rests_while_some_segments_wait(finish: Runner) -> None:
-    """dwnd gives back what cwnd takes: a plateau a little above the pipe for many round trips."""
+    """dwnd shrinks by as much as cwnd grows: a plateau a little above the pipe for many round trips."""
     schedule = [{"at": "1 s", "path": {"loss": 0}}]
     done = finish(
         path={"bandwidth": "200 Mbit/s", "rtt": "50 ms", "buffer": "2 BDP", "loss": 0.02},
@@ -59,9 +59,9 @@ def test_the_window_rests_while_some_segments_wait(finish: Runner) -> None:
     plateau = between(done.trace, full_s, full_s + 60 * 0.05)
     assert plateau.mean() == pytest.approx(pipe, abs=60)
     assert plateau.min() >= pipe - 60
-    # A queue is seen when its round is over, while the window has grown by pipe^(3/4) / 8 once more.
+    # A queue is detected at the end of its round, when the window has grown by pipe^(3/4) / 8 once more.
     assert plateau.max() <= pipe + 60 + 1.5 * pipe**0.75 / 8
-    begin, end = told(done.trace, full_s + 0.5), told(done.trace, full_s + 3)
+    begin, end = module_state(done.trace, full_s + 0.5), module_state(done.trace, full_s + 3)
     assert 0 < end.rttcnt < begin.rttcnt
 
 
@@ -74,7 +74,7 @@ def test_a_loss_halves_the_window_and_both_its_parts(finish: Runner) -> None:
     seen = 0
     for reduction in reductions(done.trace):
         assert reduction.after == pytest.approx(reduction.before / 2, abs=1)
-        before, after = told(done.trace, reduction.t_s), told(done.trace, reduction.t_s + 0.08)
+        before, after = module_state(done.trace, reduction.t_s), module_state(done.trace, reduction.t_s + 0.08)
         if before.enabled and before.rttcnt > 50:
             seen += 1
             assert after.rttcnt == pytest.approx(before.rttcnt / 2, rel=0.05)
@@ -104,11 +104,11 @@ def test_gamma_follows_a_short_buffer_down(finish: Runner) -> None:
         flows = [{"name": "one", "cc": cc}]
         done = finish(path=path | more, flows=flows, duration="60 s", warmup="20 s", seed=seed)
         if cc == "compound":
-            assert told(done.trace, 59).enabled == 5
+            assert module_state(done.trace, 59).enabled == 5
         return float(done.document["flows"][0]["goodput_bps"])
 
-    # Alone and without random loss the two share the saw-tooth of three quarters on average; Compound's rises sooner
-    # and is lost from sooner. Random loss is what it makes good.
+    # Alone and without random loss both have a sawtooth with a mean of three quarters; Compound's rises and loses
+    # sooner. Compound gains under random loss.
     assert goodput("compound") >= 0.95 * goodput("reno")
     lossy = {cc: sum(goodput(cc, seed, loss=1e-4) for seed in range(1, 5)) for cc in ("compound", "reno")}
     assert lossy["compound"] >= 1.5 * lossy["reno"]

@@ -1,7 +1,7 @@
-"""Every congestion control told apart from Reno: one known answer of its law, on the least path that shows it.
+"""Every congestion control differs from Reno: one known answer of its law, on the smallest path that shows it.
 
-Controls that differ in what they keep after a random loss share one wide path without a queue. Whatever a law says about a
-queue is measured alone on a slow path. The last test holds this file to the catalogue.
+Controls that differ in the window that they keep after a random loss share one wide path without a queue. Laws that depend on a
+queue are measured alone on a slow path. The last test compares this file with the catalogue.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from tests.guest.windows import Reduction, at, between, reductions
 from tests.support.guests import Finished, Runner
 
-# On random losses and an empty queue: what is kept of a window of between so many packets and so many.
+# With random losses and an empty queue: the kept share of the window, and the range of windows in packets for which it holds.
 KEPT: dict[str, tuple[float, int, int]] = {
     "reno": (1 / 2, 20, 10_000),
     "cubic": (717 / 1024, 20, 10_000),
@@ -28,7 +28,7 @@ KEPT: dict[str, tuple[float, int, int]] = {
     "yeah": (7 / 8, 20, 10_000),
     "agilesd": (0.95, 40, 10_000),
 }
-ELSEWHERE = {
+TESTED_BELOW = {
     "westwood",
     "htcp_be",
     "lhfixed",
@@ -54,7 +54,7 @@ def flow(cc: str, **more: object) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def lossy(finish: Runner) -> Callable[[], tuple[Finished, list[str]]]:
-    """One packet in 500 lost on a path that is never full: all who answer a loss side by side."""
+    """One packet in 500 lost on a path that is never full, shared by all controls that react to a loss."""
     names = [*KEPT, "westwood", "htcp_be", "lhfixed", "apptcp"]
     params = {"lhfixed": {"cwnd": "30 packets"}, "apptcp": {"rate": "8.6 Mbit/s"}}
 
@@ -72,12 +72,12 @@ def lossy(finish: Runner) -> Callable[[], tuple[Finished, list[str]]]:
 
 
 def late(done: Finished, number: int, least: int, most: int = 10_000) -> list[Reduction]:
-    """Reductions after slow start and well before the end, of windows of that size."""
+    """Reductions of windows in this range, after slow start and well before the end."""
     return [one for one in reductions(done.trace, number) if 2 < one.t_s < 11.8 and least <= one.before <= most]
 
 
 @pytest.mark.parametrize("cc", KEPT)
-def test_a_random_loss_costs_what_the_law_says(lossy: Callable[[], tuple[Finished, list[str]]], cc: str) -> None:
+def test_a_random_loss_costs_the_share_of_the_law(lossy: Callable[[], tuple[Finished, list[str]]], cc: str) -> None:
     done, names = lossy()
     share, least, most = KEPT[cc]
     found = late(done, names.index(cc), least, most)
@@ -88,7 +88,7 @@ def test_a_random_loss_costs_what_the_law_says(lossy: Callable[[], tuple[Finishe
         assert abs(median - 1 / 2) > 0.04
 
 
-def test_two_go_back_to_the_bandwidth_they_had(lossy: Callable[[], tuple[Finished, list[str]]]) -> None:
+def test_westwood_and_htcp_be_return_to_their_bandwidth(lossy: Callable[[], tuple[Finished, list[str]]]) -> None:
     done, names = lossy()
 
     def kept_later(cc: str) -> float:
@@ -102,10 +102,10 @@ def test_two_go_back_to_the_bandwidth_they_had(lossy: Callable[[], tuple[Finishe
     assert kept_later("htcp_be") > 0.8
 
 
-def test_two_heed_no_loss(lossy: Callable[[], tuple[Finished, list[str]]]) -> None:
+def test_lhfixed_and_apptcp_ignore_loss(lossy: Callable[[], tuple[Finished, list[str]]]) -> None:
     done, names = lossy()
-    held = between(done.trace, 2, 12, flow=names.index("lhfixed"))
-    assert held.mean() == pytest.approx(30, abs=0.5)
+    windows = between(done.trace, 2, 12, flow=names.index("lhfixed"))
+    assert windows.mean() == pytest.approx(30, abs=0.5)
     required = done.document["flows"][names.index("apptcp")]
     assert required["goodput_bps"] == pytest.approx(8.6e6, rel=0.03)
 
@@ -142,13 +142,13 @@ def test_hybla_is_as_fast_as_at_its_reference_round_trip(finish: Runner) -> None
         ).document["flows"][0]["goodput_bps"]
         for cc in ("reno", "hybla")
     }
-    # Four times Reno's rate, were each segment acknowledged; of delayed ACKs Linux's Hybla makes 0.7 of that.
+    # Four times Reno's rate if each segment were acknowledged; with delayed ACKs Linux's Hybla reaches 0.7 of that.
     assert 2.2 < rates["hybla"] / rates["reno"] < 4.2
 
 
 @pytest.mark.parametrize(
     ("cc", "least", "most"),
-    # Reno fills 2 BDP, 132 packets. Vegas: alpha to beta, and what a delayed ACK adds; NV: around its nv_pad and a window's burst.
+    # Reno fills 2 BDP, 132 packets. Vegas: alpha to beta, plus the effect of a delayed ACK; NV: around its nv_pad plus a burst.
     [("reno", 60, 132), ("vegas", 2, 6), ("nv", 10, 45), ("cdg", 1, 30)],
 )
 def test_delay_ends_growth_before_loss(finish: Runner, cc: str, least: float, most: float) -> None:
@@ -159,7 +159,7 @@ def test_delay_ends_growth_before_loss(finish: Runner, cc: str, least: float, mo
     assert done.document["flows"][0]["goodput_bps"] > 16e6
 
 
-def test_bbr_carries_what_the_path_has_whatever_is_lost(finish: Runner) -> None:
+def test_bbr_fills_the_path_despite_loss(finish: Runner) -> None:
     reno, bbr = (
         finish(path=SLOW | {"loss": 0.01}, flows=[flow(cc)], duration="8 s", warmup="2 s", sample="10 ms").document[
             "flows"
@@ -170,7 +170,7 @@ def test_bbr_carries_what_the_path_has_whatever_is_lost(finish: Runner) -> None:
     assert bbr > 18.5e6
 
 
-def test_dctcp_gives_up_as_much_as_is_marked(finish: Runner) -> None:
+def test_dctcp_reduces_its_window_by_the_marked_share(finish: Runner) -> None:
     path = {"bandwidth": "100 Mbit/s", "rtt": "10 ms", "buffer": "2 BDP", "ecn": "on", "queue": "step"}
     reno, dctcp = (
         finish(
@@ -178,13 +178,13 @@ def test_dctcp_gives_up_as_much_as_is_marked(finish: Runner) -> None:
         ).document
         for cc in ("reno", "dctcp")
     )
-    # Threshold and a packet or three; half a window of 102 given up at each mark leaves Reno's path empty.
+    # Threshold plus up to four packets; Reno halves its window of 102 packets at each mark, which empties the path.
     assert dctcp["path"]["queue_packets"]["max"] <= 24
     assert dctcp["flows"][0]["goodput_bps"] > 95e6
     assert reno["flows"][0]["goodput_bps"] < 80e6
 
 
-def test_lp_yields_where_each_packet_is_acknowledged(finish: Runner) -> None:
+def test_lp_yields_if_each_packet_is_acknowledged(finish: Runner) -> None:
     shares = {}
     for cc in ("reno", "lp"):
         for other in ("reno", "cubic"):
@@ -206,5 +206,5 @@ def test_lp_yields_where_each_packet_is_acknowledged(finish: Runner) -> None:
     assert shares["lp", "cubic"] < 0.12
 
 
-def test_no_control_is_left_out() -> None:
-    assert set(KEPT) | ELSEWHERE | IN_TEST_CCP == set(CONGESTION_CONTROLS)
+def test_every_control_of_the_catalogue_has_a_test() -> None:
+    assert set(KEPT) | TESTED_BELOW | IN_TEST_CCP == set(CONGESTION_CONTROLS)

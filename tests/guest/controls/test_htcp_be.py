@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guest.windows import Reduction, acks_of, at, growth, reductions, seconds, told
+from tests.guest.windows import Reduction, acks_of, at, growth, module_state, reductions, seconds
 from tests.support.guests import Finished, Runner
 
 MSS = 1448
@@ -19,7 +19,7 @@ def be(**params: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def undisturbed(finish: Runner) -> tuple[Finished, float]:
-    """Losses at a window of some hundreds, and then twelve seconds without any; with the time of the last of them."""
+    """Losses at a window of some hundred packets, then twelve seconds without loss; with the time of the last loss."""
     schedule = [{"at": "850 ms", "path": {"loss": 0.003}}, {"at": "960 ms", "path": {"loss": 0}}]
     done = finish(
         path={"bandwidth": "10 Gbit/s", "rtt": "100 ms"}, flows=be(beta_floor=0.9), duration="14 s", schedule=schedule
@@ -36,7 +36,7 @@ def test_the_increase_grows_with_the_time_since_the_loss(
     undisturbed: tuple[Finished, float], delta_s: float, alpha: float
 ) -> None:
     done, loss_s = undisturbed
-    # Five windows are measured, each a burst of ACKs, and they grow by whole segments.
+    # Five windows, each a burst of ACKs, which grow by whole segments.
     measured = growth(done.trace, loss_s + delta_s - 0.25, loss_s + delta_s + 0.25)
     assert measured == pytest.approx(alpha, rel=0.05, abs=0.2)
 
@@ -46,7 +46,7 @@ def test_the_window_grows_as_the_increase_adds_up(undisturbed: tuple[Finished, f
     done, loss_s = undisturbed
     late = t_s - 1
     expected = (1 + late + 5 * late**2 + late**3 / 12) / 0.1
-    # ACKs come in one burst a round trip, and the window grows with them: the mean of before and after is what it is now.
+    # The window grows with one burst of ACKs a round trip, so the mean of before and after is the present window.
     now = (at(done.trace, loss_s + t_s) + at(done.trace, loss_s + t_s + 0.1)) / 2
     # Recovery is the first of the round trips, without growth.
     assert now - at(done.trace, loss_s + 0.25) == pytest.approx(expected, rel=0.05)
@@ -64,12 +64,12 @@ def test_a_loss_leads_to_the_bandwidth_times_the_average_round_trip(finish: Runn
         path={"bandwidth": "200 Mbit/s", "rtt": "20 ms"}, flows=be(rtt_avg_mode=mode, beta_cap=1), duration="40 s"
     )
     for reduction in late_reductions(done, 15):
-        said = told(done.trace, reduction.t_s)
-        window = said.enabled * 1000 / 8 * said.rtt / 1e6 / MSS
+        state = module_state(done.trace, reduction.t_s)
+        window = state.enabled * 1000 / 8 * state.rtt / 1e6 / MSS
         assert reduction.after == pytest.approx(min(window, reduction.before), rel=0.05)
 
 
-def test_what_is_kept_lies_between_the_round_trips_ratio_and_the_cap(finish: Runner) -> None:
+def test_the_kept_share_is_between_the_ratio_of_round_trips_and_the_cap(finish: Runner) -> None:
     done = finish(path={"bandwidth": "200 Mbit/s", "rtt": "20 ms"}, flows=be(), duration="40 s")
     full_ms = done.document["flows"][0]["rtt_ms"]
     ratio = 20 / 40
@@ -117,7 +117,7 @@ def test_after_a_timeout_slow_start_leads_back_to_the_bandwidth(finish: Runner) 
 
 @pytest.mark.parametrize(("loss", "kept"), [(1e-4, True), (1e-2, False)])
 def test_a_window_is_spared_while_few_segments_are_lost(finish: Runner, loss: float, kept: bool) -> None:
-    """A thousandth is allowed: losses of 1e-4 leave the window alone, losses of 1e-2 do not."""
+    """With 1000 ppm allowed, losses of 1e-4 do not reduce the window, losses of 1e-2 do."""
     path = {"bandwidth": "10 Gbit/s", "rtt": "100 ms", "loss": loss}
     spared = finish(path=path, flows=be(spared_ppm=1000), duration="4 s").document["flows"][0]
     plain = finish(path=path, flows=be(), duration="4 s").document["flows"][0]

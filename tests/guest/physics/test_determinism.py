@@ -1,4 +1,4 @@
-"""The same Run on the same kernel gives the same bytes, whatever else the machine does and whoever asks."""
+"""The same Run on the same kernel gives the same bytes, on a busy machine and for another user too."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_another_seed_gives_another_trace(pipeline: Pipeline) -> None:
 
 @pytest.fixture
 def place_of_nobody(kernel_caches: Path) -> Iterator[Path]:
-    """Copies of the agent and of the caches, and a home, in a folder that belongs to nobody."""
+    """Copies of the agent and of the caches, and a home, in a folder of the user nobody."""
     if os.geteuid() != 0:
         pytest.fail("becoming another user needs root: run the tests as root")
     place = Path(tempfile.mkdtemp(prefix="longhaul-nobody-", dir="/tmp"))
@@ -98,7 +98,7 @@ def place_of_nobody(kernel_caches: Path) -> Iterator[Path]:
 def test_another_user_gets_the_same_trace(pipeline: Pipeline, place_of_nobody: Path) -> None:
     plan = noisy("bbr", 1)
     mine = traces(pipeline, plan, 1)
-    # A fork, since the interpreter itself may lie where nobody cannot read; all it needs is loaded by now.
+    # A fork, since the user nobody may not be able to read the interpreter; all needed modules are loaded by now.
     child = get_context("fork").Process(target=_run_as_nobody, args=(plan, place_of_nobody))
     child.start()
     child.join()

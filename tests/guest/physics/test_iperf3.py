@@ -1,4 +1,4 @@
-"""iperf3 as the tool of a flow: its flows are those of lh-flow, and it says itself what it was told and what it counted."""
+"""iperf3 as the tool of a flow: its flows behave like those of lh-flow, and its own reports agree with the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.guest.physics.test_determinism import RERUNS, traces
 from tests.support.guests import Finished, Runner, experiment
 
 TOOLS = ("lh-flow", "iperf3")
-# Its control connection, the parameters on it and the data connection, before the server tells it to begin.
+# iperf3 opens a control connection, sends parameters and opens the data connection before its server lets it begin.
 ROUND_TRIPS_AHEAD = 4
 
 
@@ -70,7 +70,7 @@ def test_a_size_arrives_over_a_path_that_loses(finish: Runner) -> None:
     assert done.document["flows"][0]["completion_s"] is not None
 
 
-def test_two_of_them_share_with_a_third(finish: Runner) -> None:
+def test_two_iperf3_flows_share_with_another_flow(finish: Runner) -> None:
     flows = [iperf3("a"), iperf3("b", start="1 s"), {"name": "c", "cc": "cubic"}]
     done = finish(flows=flows, duration="20 s", warmup="5 s")
     assert done.document["path"]["utilisation"] > 0.98
@@ -78,19 +78,19 @@ def test_two_of_them_share_with_a_third(finish: Runner) -> None:
     assert [set(fact) & {"iperf3"} for fact in done.facts["flows"]] == [{"iperf3"}, {"iperf3"}, set()]
 
 
-def test_it_stops_in_mid_second(finish: Runner) -> None:
+def test_iperf3_stops_in_mid_second(finish: Runner) -> None:
     done = finish(flows=[iperf3(stop="3.4567 s")], duration="5 s")
     (stopped,) = done.trace.events[done.trace.events["what"] == EVENT_STOPPED]
     assert int(stopped["t_ns"]) == pytest.approx(3_456_700_000, abs=50_000)
     received = of_flow(done.trace.flows, 0)
-    # Half a round trip and the queue later the last of it has arrived.
+    # The last data arrives half a round trip and the queueing delay later.
     assert received["t_ns"][-1] < (3_456_700 + 20_000 + 40_000 + 2 * done.run.trace.tick_us) * 1000
     (fact,) = done.facts["flows"]
     assert fact["bytes_received"] == fact["iperf3"]["bytes_received"]
     assert fact["completed_us"] is None
 
 
-def test_a_schedule_changes_its_live_connection(finish: Runner) -> None:
+def test_a_schedule_changes_the_connection_of_iperf3(finish: Runner) -> None:
     changes = [
         {"at": "0.1 s", "flows": {"a": {"cc": "reno"}}},
         {"at": "2 s", "flows": {"a": {"cc": "bbr"}, "b": {"cc": "htcp"}}},
@@ -99,35 +99,35 @@ def test_a_schedule_changes_its_live_connection(finish: Runner) -> None:
     done = finish(flows=[iperf3("a"), iperf3("b", start="3 s")], schedule=changes, duration="6 s")
     first, second = done.facts["flows"]
     assert (first["cc"], second["cc"]) == ("bbr", "vegas")
-    # What iperf3 read as it made its connection: a's first change fell between its start and that.
+    # iperf3 reads the control when it connects; the first change of a falls between its start and that moment.
     assert first["iperf3"]["sender_cc"] in ("cubic", "reno")
     assert second["iperf3"]["sender_cc"] == "htcp"
 
 
-def test_a_rate_that_is_asked_for_is_kept_and_changed(finish: Runner) -> None:
+def test_a_required_rate_is_kept_and_changed(finish: Runner) -> None:
     flow = iperf3(cc="apptcp", params={"rate": "20 Mbit/s"})
     change = {"at": "5 s", "flows": {"one": {"params": {"rate": "40 Mbit/s"}}}}
     done = finish(flows=[flow], schedule=[change], duration="10 s", warmup="1 s")
     assert done.document["flows"][0]["rate_error"] < 0.03
 
 
-def test_iperf3_says_what_it_was_told_and_counted(finish: Runner, pipeline: Pipeline) -> None:
+def test_the_reports_of_iperf3_agree_with_the_facts(finish: Runner, pipeline: Pipeline) -> None:
     done = finish(flows=[iperf3()], duration="5 s", path={"loss": 1e-4})
-    (said,) = [fact["iperf3"] for fact in done.facts["flows"]]
+    (facts,) = [fact["iperf3"] for fact in done.facts["flows"]]
     folder = pipeline.store.directory(done.document["run"]) / "iperf3"
     client, server = (json.loads((folder / f"one.{side}.json").read_text()) for side in ("client", "server"))
-    assert client["end"]["sum_sent"]["bytes"] == said["bytes_sent"] > 10_000_000
-    assert client["end"]["sum_sent"]["retransmits"] == said["retransmits"] == done.facts["flows"][0]["retransmits"] > 0
-    assert server["end"]["sum_received"]["bytes"] == said["bytes_received"]
-    assert (said["sender_cc"], said["receiver_cc"]) == ("cubic", "cubic")
+    assert client["end"]["sum_sent"]["bytes"] == facts["bytes_sent"] > 10_000_000
+    assert client["end"]["sum_sent"]["retransmits"] == facts["retransmits"] == done.facts["flows"][0]["retransmits"] > 0
+    assert server["end"]["sum_received"]["bytes"] == facts["bytes_received"]
+    assert (facts["sender_cc"], facts["receiver_cc"]) == ("cubic", "cubic")
     assert client["start"]["connected"][0]["local_port"] == done.run.flows[0].client_port
     assert {"iperf3", "bin/iperf3", "lib/libc.so.6"} <= set(done.document["identity"])
-    # Evidence is small.
+    # The reports are small.
     assert sum(file.stat().st_size for file in folder.iterdir()) < 10_000
 
 
 def test_the_whole_connection_is_in_the_trace(finish: Runner) -> None:
-    """Its cookie and every byte of data; nothing of the connection that controls it."""
+    """The trace has the cookie and every byte of data, and nothing of the control connection."""
     done = finish(flows=[iperf3()], duration="5 s")
     (fact,) = done.facts["flows"]
     acks, received = of_flow(done.trace.acks, 0), of_flow(done.trace.flows, 0)
@@ -138,7 +138,7 @@ def test_the_whole_connection_is_in_the_trace(finish: Runner) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["6.1"])
-def test_the_other_kernel_has_it_too(finish: Runner, kernel: str) -> None:
+def test_iperf3_runs_on_the_other_kernel(finish: Runner, kernel: str) -> None:
     assert finish(flows=[iperf3()], duration="2 s", kernel=kernel).document["flows"][0]["goodput_bps"] > 50e6
 
 
@@ -149,7 +149,7 @@ def test_reruns_are_identical(pipeline: Pipeline) -> None:
     assert len(traces(pipeline, plan, RERUNS)) == 1
 
 
-def test_a_machine_without_it_is_told_how_to_get_it(
+def test_a_machine_without_iperf3_gets_the_command_to_install_it(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (run,) = compile_plan(experiment(flows=[iperf3()])).runs
@@ -165,8 +165,8 @@ def test_a_machine_without_it_is_told_how_to_get_it(
 @pytest.mark.parametrize(
     ("path", "count"), [({"rtt": "100 us", "buffer": "100 packets"}, 1), ({}, 25)], ids=["a short path", "a crowd"]
 )
-def test_none_waits_for_ever(finish: Runner, path: dict[str, Any], count: int) -> None:
-    """What the server reads late or the client says late must not hold either of them."""
+def test_no_flow_waits_for_ever(finish: Runner, path: dict[str, Any], count: int) -> None:
+    """A late read of the server or a late message of the client must not block either of them."""
     done = finish(flows=[iperf3(count=count)], path=path, duration="3 s", start_jitter="1 RTT")
     assert all(fact["iperf3"]["bytes_received"] > 100_000 for fact in done.facts["flows"])
     assert done.document["path"]["utilisation"] > 0.8

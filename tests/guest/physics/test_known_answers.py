@@ -1,4 +1,4 @@
-"""Physics the laboratory must reproduce before anyone believes one of its charts.
+"""Physics that the laboratory must reproduce before its charts can be trusted.
 
 `lhfixed` keeps a constant window, so that every number here has a closed form. Tolerances are those of docs/fidelity.md.
 """
@@ -77,7 +77,7 @@ def test_a_buffer_of_n_packets_drops_the_packet_after_n(finish: Runner, packets:
 
 
 def burst(packets: int, queue: str, window: int, unit: str = "packets") -> dict[str, object]:
-    """A window of TCP that leaves at one instant and meets an idle line; small frames, so that the first window holds them all."""
+    """A TCP window sent at one instant into an idle line; frames are small, so that they all fit into the first window."""
     size = f"{packets} packets" if unit == "packets" else f"{packets * 590} B"
     return {
         "path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms", "buffer": size, "queue": queue, "mtu": 576},
@@ -87,7 +87,7 @@ def burst(packets: int, queue: str, window: int, unit: str = "packets") -> dict[
 
 
 @pytest.mark.parametrize("packets", [1, 2, 3, 5, 50])
-def test_a_buffer_of_n_packets_holds_n_of_a_burst_beside_the_one_in_service(finish: Runner, packets: int) -> None:
+def test_a_buffer_of_n_packets_holds_n_of_a_burst_and_one_is_in_service(finish: Runner, packets: int) -> None:
     fits = finish(**burst(packets, "droptail", packets + 1))
     assert not len(fits.trace.drops)
     assert fits.document["path"]["queue_packets"]["max"] == packets
@@ -105,7 +105,7 @@ def test_a_buffer_of_n_packets_holds_n_of_a_burst_beside_the_one_in_service(fini
         *(("red", "packets", packets) for packets in (1, 5)),
     ],
 )
-def test_every_kind_of_queue_holds_as_many(finish: Runner, queue: str, unit: str, packets: int) -> None:
+def test_every_kind_of_queue_holds_as_many_packets(finish: Runner, queue: str, unit: str, packets: int) -> None:
     done = finish(**burst(packets, queue, packets + 1, unit))
     assert not len(done.trace.drops)
     assert done.document["path"]["queue_packets"]["max"] == packets
@@ -151,7 +151,7 @@ def test_ten_twins_share_alike(finish: Runner) -> None:
 
 
 @pytest.mark.parametrize(("loss", "duration_s"), [(1e-3, 400), (1e-4, 1600)])
-def test_reno_answers_loss_with_the_square_root_law(finish: Runner, loss: float, duration_s: int) -> None:
+def test_reno_follows_the_square_root_law_of_loss(finish: Runner, loss: float, duration_s: int) -> None:
     done = finish(
         path={"bandwidth": "1 Gbit/s", "rtt": "100 ms", "loss": loss},
         flows=[{"name": "one", "cc": "reno"}],
@@ -193,7 +193,7 @@ def test_the_longer_round_trip_gets_less_as_published(
     least: float,
     most: float,
 ) -> None:
-    """The exponent of the ratio of rates over that of mean round trips. The jitter keeps phases from deciding it (fidelity.md)."""
+    """The exponent of the ratio of rates over that of mean round trips. The jitter prevents phase effects (fidelity.md)."""
     done = finish_all(
         path={"bandwidth": bandwidth, "rtt": "20 ms", "buffer": buffer, "jitter": "1 ms"},
         flows=[{"name": "near", "cc": cc}, {"name": "far", "cc": cc, "rtt": f"{far_ms} ms"}],
@@ -214,5 +214,5 @@ def test_every_ack_is_traced(finish: Runner) -> None:
     acks = done.trace.acks
     assert set(np.unique(acks["cwnd"]).tolist()) <= {20}
     (arrived,) = [device["rx_packets"] for device in done.facts["devices"] if device["dev"] == "a1-s1"]
-    # The answer to the SYN is no ACK of data.
+    # The SYN-ACK acknowledges no data.
     assert len(acks) == arrived - 1

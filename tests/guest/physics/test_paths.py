@@ -1,4 +1,4 @@
-"""What an experiment may ask of a path and its flows, and what of it a guest shows."""
+"""The settings of a path and its flows, and their effect in a guest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pair(**more: object) -> list[dict[str, object]]:
 def test_every_congestion_control_fills_a_path_in_every_kernel(finish: Runner, cc: str, kernel: str) -> None:
     # DCTCP without marks would be Reno.
     marks = {"ecn": "on", "queue": "codel"} if cc == "dctcp" else {}
-    # TCP-LP takes a delayed ACK for a queue.
+    # TCP-LP mistakes a delayed ACK for a queue.
     one: dict[str, Any] = {"name": "one", "cc": cc, **({"delayed_ack": False} if cc == "lp" else {})}
     done = finish(path=SMALL | marks, flows=[one], duration="20 s", warmup="5 s", kernel=kernel)
     assert done.document["kernel"].startswith(kernel + ".")
@@ -48,10 +48,10 @@ def test_an_aqm_marks_instead_of_dropping_where_ecn_is_on(finish: Runner, queue:
 
 
 @pytest.mark.parametrize(("window", "share"), [(26, 0.0), (46, 1.0)])
-def test_a_step_queue_marks_all_that_find_its_threshold_and_nothing_else(
+def test_a_step_queue_marks_packets_above_its_threshold_and_no_others(
     finish: Runner, window: int, share: float
 ) -> None:
-    # A constant window keeps window - BDP packets waiting, 16.5 being the BDP: 9.5 and 29.5, against a threshold of 20.
+    # A constant window keeps window - BDP packets waiting; with a BDP of 16.5 that is 9.5 and 29.5, and the threshold is 20.
     path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms", "buffer": "100 packets"}
     flows = [{"name": "one", "cc": "lhfixed", "params": {"cwnd": f"{window} packets"}}]
     step = {"queue": "step", "mark_at": "20 packets", "ecn": "on"}
@@ -62,8 +62,8 @@ def test_a_step_queue_marks_all_that_find_its_threshold_and_nothing_else(
 
 
 @pytest.mark.parametrize("forward_ms", [12, 0])
-def test_a_sender_takes_no_queue_of_the_path_for_its_own(finish: Runner, forward_ms: int) -> None:
-    """Slow start sends two packets for each that leaves, so half of a window waits, wherever the delay is."""
+def test_a_sender_does_not_count_the_path_as_its_own_queue(finish: Runner, forward_ms: int) -> None:
+    """Slow start sends two packets for each that leaves, so half of a window waits, whichever direction has the delay."""
     one_way = {"forward": f"{forward_ms} ms", "reverse": f"{12 - forward_ms} ms"}
     path = {"bandwidth": "1 Gbit/s", "rtt": None, "one_way": one_way, "buffer": "5000 packets", "mtu": 1052}
     flows = [{"name": "one", "cc": "reno", "delayed_ack": "off"}]
@@ -80,8 +80,8 @@ def test_dctcp_keeps_the_queue_at_the_step_and_the_path_full(finish: Runner) -> 
     assert 14 < done.document["path"]["queue_packets"]["mean"] < 24
 
 
-def test_a_buffer_in_time_may_hold_more_packets_than_full_ones_would_fit(finish: Runner) -> None:
-    # 62500 bytes are 41 full frames; short ones, as a handshake's are, fit beside them.
+def test_a_buffer_in_time_may_hold_more_short_packets_than_full_ones(finish: Runner) -> None:
+    # 62500 bytes are 41 full frames; short ones, as of a handshake, fit in addition.
     flows = [{"name": "near", "cc": "bbr"}, {"name": "far", "cc": "bbr", "rtt": "50 ms"}]
     done = finish(
         path={"bandwidth": "50 Mbit/s", "rtt": "10 ms", "buffer": "10 ms"}, flows=flows, duration="40 s", warmup="20 s"
@@ -99,7 +99,7 @@ def test_jitter_delays_and_never_reorders(finish: Runner) -> None:
     assert done.document["flows"][0]["retransmits"] == 0
 
 
-def test_reordering_is_seen_by_the_sender(finish: Runner) -> None:
+def test_reordering_shortens_the_round_trip_of_the_sender(finish: Runner) -> None:
     done = finish(path=SMALL | {"reorder": 0.02}, flows=[{"name": "one", "cc": "reno"}], duration="20 s")
     least_us = int(done.trace.acks["rtt_us"][done.trace.acks["rtt_us"] > 0].min())
     # A packet that overtakes skips the forward delay.
@@ -107,7 +107,7 @@ def test_reordering_is_seen_by_the_sender(finish: Runner) -> None:
 
 
 def test_losses_come_in_bursts(finish: Runner) -> None:
-    # Out of the bad state once in four packets: bursts of four on average, a share p / (p + r) of all lost.
+    # The bad state ends after four packets on average, so bursts have four packets, and a share p / (p + r) of all is lost.
     burst = {"p": 0.005, "r": 0.25, "bad": 1.0}
     done = finish(
         path={"bandwidth": "1 Gbit/s", "rtt": "10 ms", "burst": burst},
@@ -141,7 +141,7 @@ def test_flows_with_their_own_round_trips(finish: Runner) -> None:
     assert long == pytest.approx(160, rel=0.001)
 
 
-def test_a_sized_flow_completes_and_says_when(finish: Runner) -> None:
+def test_a_sized_flow_reports_its_completion_time(finish: Runner) -> None:
     done = finish(path=SMALL, flows=[{"name": "file", "cc": "cubic", "size": "5 MB"}], duration="20 s")
     (flow,) = done.document["flows"]
     assert flow["bytes"] == 5_000_000
@@ -156,7 +156,7 @@ def test_constant_bit_rate_is_exact(finish: Runner) -> None:
     assert flow["pdr"] == 1.0
 
 
-def test_backgrounds_are_drawn_from_their_means(finish: Runner) -> None:
+def test_background_traffic_has_its_configured_means(finish: Runner) -> None:
     flows = [
         {"name": "bursts", "on_off": {"rate": "2 Mbit/s", "on": "100 ms", "off": "300 ms"}},
         {"name": "pages", "web": {"mean": "50 KB", "think": "200 ms"}, "count": 3},

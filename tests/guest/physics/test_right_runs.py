@@ -1,4 +1,4 @@
-"""Runs that look odd and are right: what happens in each is what its path or its kernel does, and its numbers are believed."""
+"""Runs that look odd and are right: path or kernel explain their numbers, so the fidelity checks accept them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from longhaul.orchestrator.analysis.series import of_flow
 from tests.support.guests import Finished, Runner
 
 MSS = 1448
-# The path goes dark before any of the flows begins.
-DARK: dict[str, Any] = {"schedule": [{"at": "50 ms", "path": {"loss": "100 %"}}], "duration": "2 s"}
+# The path loses all packets before any flow begins.
+BLACKOUT: dict[str, Any] = {"schedule": [{"at": "50 ms", "path": {"loss": "100 %"}}], "duration": "2 s"}
 
 
 def check(done: Finished, name: str) -> list[str]:
@@ -41,15 +41,15 @@ def test_a_window_of_one_segment_and_a_part_is_one_segment(finish: Runner, mtu: 
     assert flying_bytes(of_flow(done.trace.acks, 0)) <= mss
 
 
-def test_a_hole_that_takes_up_the_buffers_is_a_result(finish: Runner) -> None:
-    """A fixed window over a buffer of three packets: what is sent again is lost again, for longer than eight pipes of new data take."""
+def test_a_hole_that_fills_the_buffers_is_a_result(finish: Runner) -> None:
+    """A fixed window over a buffer of three packets: retransmissions are lost again, for longer than eight pipes of new data take."""
     path = {"bandwidth": "50 Mbit/s", "rtt": "1 ms", "buffer": "3 packets", "queue": "cake"}
     flows = [{"name": "fixed", "cc": "lhfixed", "params": {"cwnd": "100 packets"}}]
     (text,) = check(finish(path=path, flows=flows, duration="3 s"), "not limited by buffers")
     assert "behind a packet that was lost again and again" in text
 
 
-def test_flows_that_nothing_answers_are_results(finish: Runner) -> None:
+def test_flows_without_any_answer_are_results(finish: Runner) -> None:
     late = {"start": "100 ms"}
     flows = [
         {"name": "before", "cc": "reno", "size": "10 KB"},
@@ -59,7 +59,7 @@ def test_flows_that_nothing_answers_are_results(finish: Runner) -> None:
         {"name": "user", "web": {"mean": "20 KB", "think": "10 ms"}, **late},
         {"name": "marked", "cc": "dctcp", **late},
     ]
-    done = finish(path={"loss": 0.0, "rtt": "500 us"}, flows=flows, **DARK)
+    done = finish(path={"loss": 0.0, "rtt": "500 us"}, flows=flows, **BLACKOUT)
     answered, *others = done.document["flows"]
     assert answered["connected_s"] == pytest.approx(0.0005, abs=1e-4)
     assert answered["bytes"] == 10_000
@@ -69,8 +69,8 @@ def test_flows_that_nothing_answers_are_results(finish: Runner) -> None:
     assert check(done, "flow") == [f"{flow['name']}: no answer" for flow in others]
 
 
-def test_an_iperf3_that_is_not_told_to_begin_is_a_result(finish: Runner) -> None:
-    """It stops after its data connection and before its server's word."""
+def test_an_iperf3_that_never_gets_its_start_message_is_a_result(finish: Runner) -> None:
+    """It stops after it opened its data connection and before the start message of its server."""
     flows = [{"name": "short", "cc": "reno", "tool": "iperf3", "stop": "165 ms"}, {"name": "other", "cc": "reno"}]
     done = finish(flows=flows, duration="1 s")
     short, other = done.document["flows"]
@@ -80,8 +80,8 @@ def test_an_iperf3_that_is_not_told_to_begin_is_a_result(finish: Runner) -> None
     assert check(done, "iperf3 agrees") == ["short: its server told it nothing before its end"]
 
 
-def test_an_iperf3_that_waits_in_the_dark_is_a_result(finish: Runner) -> None:
-    """The path is cut within its handshake: it has its data connection, and asks for its server's word until the end."""
+def test_an_iperf3_that_waits_in_a_blackout_is_a_result(finish: Runner) -> None:
+    """The path is cut within its handshake: it has its data connection and waits for the start message until the end."""
     path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms"}
     schedule = [{"at": "70 ms", "path": {"loss": "100 %"}}]
     done = finish(
@@ -92,9 +92,9 @@ def test_an_iperf3_that_waits_in_the_dark_is_a_result(finish: Runner) -> None:
 
 
 def test_tcp_that_gives_up_is_a_result(finish: Runner) -> None:
-    """Six SYNs, and none after 127 s."""
+    """TCP sends six SYNs and none after 127 s."""
     flows = [{"name": name, "cc": "reno", "tool": name, "start": "1 s"} for name in ("lh-flow", "iperf3")]
-    done = finish(flows=flows, schedule=DARK["schedule"], duration="200 s")
+    done = finish(flows=flows, schedule=BLACKOUT["schedule"], duration="200 s")
     assert [flow["connected_s"] for flow in done.document["flows"]] == [None, None]
 
 
@@ -107,15 +107,15 @@ def test_dctcp_whose_syn_was_lost_runs_without_ecn(finish: Runner) -> None:
 
 
 @pytest.mark.parametrize("share", ["1 %", "10 %"])
-def test_frames_that_corruption_made_unreadable_are_refused_by_hosts(finish: Runner, share: str) -> None:
+def test_hosts_discard_corrupted_frames(finish: Runner, share: str) -> None:
     done = finish(
         path={"bandwidth": "20 Mbit/s", "corrupt": share}, flows=[{"name": "one", "cc": "bbr"}], duration="20 s"
     )
-    (told,) = check(done, "no drop elsewhere")
-    assert int(told.split()[0]) > 0, told
+    (text,) = check(done, "no drop elsewhere")
+    assert int(text.split()[0]) > 0, text
 
 
-def test_copies_are_no_goodput(finish: Runner) -> None:
+def test_duplicates_do_not_count_as_goodput(finish: Runner) -> None:
     path = {"bandwidth": "20 Mbit/s", "duplicate": "10 %", "jitter": "5 ms", "reorder": "10 %"}
     done = finish(path=path, flows=[{"name": "u", "udp": "5 Mbit/s"}], duration="10 s")
     (fact,), (receiver,) = done.facts["flows"], [one for one in done.facts["devices"] if one["node"] == "b1"]
@@ -133,7 +133,7 @@ def test_short_frames_leave_the_line_idle(finish: Runner) -> None:
 @pytest.mark.parametrize("mtu", [1500, 9000])
 @pytest.mark.parametrize("packets", [1, 17])
 def test_cake_holds_as_many_full_frames(finish: Runner, packets: int, mtu: int) -> None:
-    """It limits the memory behind the packet that is sent next: as many full frames as the buffer has, and that one."""
+    """Cake limits the memory of the packets behind the next one to send: as many full frames as the buffer has, and that one."""
     path = {"bandwidth": "10 Mbit/s", "rtt": "20 ms", "queue": "cake", "buffer": f"{packets} packets", "mtu": mtu}
     flows: list[dict[str, Any]] = [{"name": "u", "udp": "30 Mbit/s", "stop": "500 ms"}]
     if mtu == 1500:
@@ -154,8 +154,8 @@ def test_a_crowd_of_web_users_on_a_slow_path_is_believed(finish: Runner) -> None
 
 
 @pytest.mark.parametrize("every_ms", [100, 200])
-def test_bbr_is_believed_where_a_record_stands_for_more_than_a_round_trip(finish: Runner, every_ms: int) -> None:
-    """BBR's gains change between two such records, so the rate in a record is not the rate of all the time since the one before."""
+def test_bbr_passes_where_a_record_covers_more_than_a_round_trip(finish: Runner, every_ms: int) -> None:
+    """BBR's gains change between two such records, so the rate in a record is not the rate since the previous one."""
     flows = [{"name": "bbr", "cc": "bbr"}, {"name": "other", "cc": "ccpd"}]
     done = finish(path={"bandwidth": "20 Mbit/s"}, flows=flows, duration="30 s", start_jitter="1 RTT", seed=3)
     acks, fact = of_flow(done.trace.acks, 0), done.facts["flows"][0]
@@ -165,6 +165,6 @@ def test_bbr_is_believed_where_a_record_stands_for_more_than_a_round_trip(finish
             if t_ns >= due_ns:
                 due_ns = t_ns + every_ms * 1_000_000
                 chosen.append(row)
-        held = what_held(done.run, done.run.flows[0], acks[chosen], fact)
+        limits = what_held(done.run, done.run.flows[0], acks[chosen], fact)
         # Less than before the two records that the check leaves out.
-        assert held.unnamed_us < 0.02 * held.total_us, (tenth, held)
+        assert limits.unnamed_us < 0.02 * limits.total_us, (tenth, limits)

@@ -1,4 +1,4 @@
-"""What a schedule changes while a run goes on, and what of it a guest shows."""
+"""Changes by a schedule during a run, and their effect in a guest."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_required_rate_is_followed_in_flight(finish: Runner) -> None:
     )
     assert goodput_bps(done, 10, 15) == pytest.approx(400e6, rel=0.02)
     assert goodput_bps(done, 20, 30) == pytest.approx(200e6, rel=0.02)
-    # What was asked for in the window, not at the start.
+    # The error is relative to the required rate in the window, not at the start.
     assert done.document["flows"][0]["rate_error"] < 0.02
     (event,) = done.trace.events[done.trace.events["what"] == EVENT_FLOW_CHANGE]
     assert (event["id"], event["value"], event["t_ns"] // 1000) == (0, 0, 15_000_000)
@@ -111,7 +111,7 @@ def test_the_mtu_falls_and_rises_again(finish: Runner) -> None:
     assert payload_of_a_packet(done, 2, 9) == pytest.approx(1448, rel=0.001)
     assert payload_of_a_packet(done, 12, 19) == pytest.approx(548, rel=0.001)
     assert payload_of_a_packet(done, 22, 29) == pytest.approx(1448, rel=0.001)
-    # Headers take more of the line: 66 bytes of each frame.
+    # Headers take a larger share: 66 bytes of each frame.
     assert goodput_bps(done, 12, 19) == pytest.approx(19e6 * 548 / 614, rel=0.02)
     assert goodput_bps(done, 22, 29) == pytest.approx(19e6 * 1448 / 1514, rel=0.02)
     one, calls = done.document["flows"]
@@ -121,13 +121,13 @@ def test_the_mtu_falls_and_rises_again(finish: Runner) -> None:
     assert set(done.trace.events["what"].tolist()) >= {EVENT_PATH_CHANGE}
 
 
-@pytest.mark.parametrize("dark", [{"loss": "100 %"}, {"reverse_loss": "100 %"}])
-def test_a_flow_survives_a_blackout(finish: Runner, dark: dict[str, str]) -> None:
-    light = dict.fromkeys(dark, 0)
+@pytest.mark.parametrize("blackout", [{"loss": "100 %"}, {"reverse_loss": "100 %"}])
+def test_a_flow_survives_a_blackout(finish: Runner, blackout: dict[str, str]) -> None:
+    restored = dict.fromkeys(blackout, 0)
     done = finish(
         path=SMALL,
         flows=[{"name": "one", "cc": "cubic"}],
-        schedule=[{"at": "10 s", "path": dark}, {"at": "15 s", "path": light}],
+        schedule=[{"at": "10 s", "path": blackout}, {"at": "15 s", "path": restored}],
         duration="40 s",
     )
     assert len(acks_between(done, 10.2, 15)) == 0
@@ -135,21 +135,21 @@ def test_a_flow_survives_a_blackout(finish: Runner, dark: dict[str, str]) -> Non
     assert goodput_bps(done, 25, 40) == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
 
 
-@pytest.mark.parametrize("dark", ["loss", "reverse_loss"])
-def test_a_run_begins_in_a_blackout(finish: Runner, dark: str) -> None:
-    light = {"at": "2 s", "path": {dark: 0}}
+@pytest.mark.parametrize("blackout", ["loss", "reverse_loss"])
+def test_a_run_begins_in_a_blackout(finish: Runner, blackout: str) -> None:
+    restored = {"at": "2 s", "path": {blackout: 0}}
     written = {"flows": [{"name": "one", "cc": "cubic"}], "duration": "20 s"}
-    done = finish(path=SMALL | {dark: "100 %"}, schedule=[light], **written)
-    # A SYN leaves each second, up to 32 ms late (a step of the kernel's timers): the third is answered, and its data a round trip later.
+    done = finish(path=SMALL | {blackout: "100 %"}, schedule=[restored], **written)
+    # A SYN leaves each second, up to 32 ms late (a step of the kernel's timers); the third is answered, its data a round trip later.
     assert 2.08 <= done.trace.acks["t_ns"][0] / 1e9 < 2.15
     assert goodput_bps(done, 0, 2.08) == 0
     assert goodput_bps(done, 10, 20) == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
-    # What changes at 0 s is how the path begins: the same numbers, and the same packets.
-    again = finish(path=SMALL, schedule=[{"at": "0 s", "path": {dark: 1}}, light], **written)
+    # A change at 0 s is the initial state of the path: the same numbers and the same packets.
+    again = finish(path=SMALL, schedule=[{"at": "0 s", "path": {blackout: 1}}, restored], **written)
     assert again.document["trace_sha256"] == done.document["trace_sha256"]
 
 
-def test_a_flow_in_the_dark_has_no_goodput(finish: Runner) -> None:
+def test_a_flow_in_a_blackout_has_no_goodput(finish: Runner) -> None:
     # The SYN of 7 s is the first to arrive, after the window.
     done = finish(
         path=SMALL | {"loss": "100 %"},
@@ -161,7 +161,7 @@ def test_a_flow_in_the_dark_has_no_goodput(finish: Runner) -> None:
     assert goodput_bps(done, 7.1, 8) > 1e6
 
 
-def test_a_flow_is_changed_before_it_starts_and_left_alone_after_its_end(finish: Runner) -> None:
+def test_a_flow_is_changed_before_it_starts_and_not_after_its_end(finish: Runner) -> None:
     done = finish(
         path={"bandwidth": "200 Mbit/s", "rtt": "40 ms"},
         flows=[
@@ -179,7 +179,7 @@ def test_a_flow_is_changed_before_it_starts_and_left_alone_after_its_end(finish:
 
 
 def changeable(control: CongestionControl) -> dict[str, object]:
-    """Each parameter that need not be there from the start, at its default, or a little more where that is nothing."""
+    """Each parameter that may change during a run, at its default or, if that is less, its lower bound."""
     return {
         one.name: one.show(max(one.default, one.low)) if one.unit != "number" else max(one.default, one.low)
         for one in control.parameters
@@ -188,7 +188,7 @@ def changeable(control: CongestionControl) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
-def test_every_control_can_be_taken_in_flight_with_its_parameters(finish: Runner, kernel: str) -> None:
+def test_every_control_can_be_switched_to_in_flight_with_its_parameters(finish: Runner, kernel: str) -> None:
     controls = [control for control in CONGESTION_CONTROLS.values() if not control.both_ends]
     schedule = [
         {"at": f"{1 + index} s", "flows": {"one": {"cc": control.name, "params": changeable(control)}}}

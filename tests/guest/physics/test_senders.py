@@ -1,4 +1,4 @@
-"""What holds senders back: their windows and nothing else, and a run in which something else does has no result."""
+"""Only their windows limit senders; a run with another limit has no result."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import FidelityBroken, sentence
-from tests.bench.limits import CONTROLS, held_up
+from tests.bench.limits import CONTROLS, filling_experiment
 from tests.support.guests import Runner, experiment
 
 _LONG = {"bandwidth": "10 Gbit/s", "rtt": "500 ms", "buffer": "1 BDP", "mtu": 9000}
-# The send buffer that Linux begins with.
+# The initial send buffer of Linux.
 _BEGUN = ("net/ipv4/tcp_wmem", "4096 131072 2130706432")
 # A window of 64 KB that never opens.
 _CLOSED = ("net/ipv4/tcp_rmem", "4096 131072 131072")
@@ -24,7 +24,7 @@ _LARGE = {"name": "one", "cc": "lhfixed", "params": {"cwnd": "68000 packets"}}
 
 
 def with_sysctl(run: Run, name: str, value: str) -> Run:
-    """The run with another value on every host: a plan that was changed after it was made."""
+    """The run with another value of a sysctl on every host, set after compilation."""
     nodes = [
         node if node.bridge else replace(node, sysctls=tuple({**dict(node.sysctls), name: value}.items()))
         for node in run.nodes
@@ -32,8 +32,8 @@ def with_sysctl(run: Run, name: str, value: str) -> Run:
     return replace(run, nodes=tuple(nodes))
 
 
-def spoilt(pipeline: Pipeline, name: str, value: str, **changes: Any) -> RunDocument:
-    """The document of a run with another value on every host."""
+def document_with_sysctl(pipeline: Pipeline, name: str, value: str, **changes: Any) -> RunDocument:
+    """The document of a run with another value of a sysctl on every host."""
     plan = compile_plan(experiment(**changes))
     (document,) = pipeline.execute(
         Plan(plan.experiment, (with_sysctl(plan.runs[0], name, value),), plan.lint, plan.graph)
@@ -42,8 +42,8 @@ def spoilt(pipeline: Pipeline, name: str, value: str, **changes: Any) -> RunDocu
 
 
 def why_void(pipeline: Pipeline, name: str, value: str, **changes: Any) -> str:
-    """What the run is refused for, and what is to be changed."""
-    document = spoilt(pipeline, name, value, **changes)
+    """The reason why the run is refused, with its remedy."""
+    document = document_with_sysctl(pipeline, name, value, **changes)
     assert document["status"] == "failed"
     assert document["error"]["error"] == FidelityBroken.__name__
     return sentence(document["error"])
@@ -57,14 +57,16 @@ def test_a_window_of_600_mb_is_sent(finish: Runner) -> None:
 
 
 def test_a_limit_without_a_name_voids_the_run(pipeline: Pipeline) -> None:
-    """A dozen packets of 68000, and no clock of the kernel runs."""
+    """The send buffer has room for a dozen of the 68000 packets, and no limit timer of the kernel runs."""
     long: dict[str, Any] = {"path": _LONG, "duration": "8 s", "sample": "10 ms"}
     what = why_void(pipeline, *_BEGUN, **long, flows=[_LARGE])
     assert "limits have names" in what
     assert "sample: every-ack" in what
     assert "window of the flow: a cap below its bytes in flight" in what
-    # What is said to help does.
-    assert spoilt(pipeline, *_BEGUN, **long, flows=[{**_LARGE, "window": "6 packets"}])["status"] == "done"
+    # The named remedy helps.
+    assert (
+        document_with_sysctl(pipeline, *_BEGUN, **long, flows=[{**_LARGE, "window": "6 packets"}])["status"] == "done"
+    )
 
 
 def test_a_window_that_does_not_open_voids_the_run(pipeline: Pipeline) -> None:
@@ -73,9 +75,9 @@ def test_a_window_that_does_not_open_voids_the_run(pipeline: Pipeline) -> None:
     what = why_void(pipeline, *_CLOSED, **small)
     assert "not limited by buffers" in what
     assert "window of the flow: a cap on the bytes in flight" in what
-    # What is said to help does.
-    held = {"name": "one", "cc": "cubic", "window": "40 packets"}
-    assert spoilt(pipeline, *_CLOSED, **small, flows=[held])["status"] == "done"
+    # The named remedy helps.
+    capped = {"name": "one", "cc": "cubic", "window": "40 packets"}
+    assert document_with_sysctl(pipeline, *_CLOSED, **small, flows=[capped])["status"] == "done"
 
 
 @pytest.mark.parametrize("bandwidth", ["1 Mbit/s", "10 Mbit/s"])
@@ -96,7 +98,7 @@ def test_a_large_first_window_on_a_slow_path_is_right(finish: Runner) -> None:
     )
 
 
-def test_bbr_is_held_by_no_buffer_where_losses_are_lost_again(finish: Runner) -> None:
+def test_no_buffer_limits_bbr_where_retransmissions_are_lost(finish: Runner) -> None:
     done = finish(
         path={"bandwidth": "100 Mbit/s", "rtt": "200 ms", "buffer": "0.2 BDP"},
         flows=[{"name": "bbr", "cc": "bbr", "count": 2}],
@@ -108,10 +110,8 @@ def test_bbr_is_held_by_no_buffer_where_losses_are_lost_again(finish: Runner) ->
 
 @pytest.mark.parametrize("cc", CONTROLS)
 @pytest.mark.parametrize(("rate_mbps", "rtt_ms", "mtu"), [(1000, 1, 9000), (10_000, 2, 1500), (10, 10_000, 9000)])
-def test_nothing_without_a_name_limits_at_a_corner(
-    finish: Runner, cc: str, rate_mbps: int, rtt_ms: int, mtu: int
-) -> None:
+def test_no_unnamed_limit_applies_at_a_corner(finish: Runner, cc: str, rate_mbps: int, rtt_ms: int, mtu: int) -> None:
     """The long form is tests/bench/limits.py."""
-    written = held_up(cc, rate_mbps, rtt_ms, mtu)
+    written = filling_experiment(cc, rate_mbps, rtt_ms, mtu)
     del written["experiment"]
     finish(**written)

@@ -1,4 +1,4 @@
-"""Every topology answers with its own numbers: the base round trip of each pair, the rate of each bottleneck."""
+"""Every topology has its configured numbers: the base round trip of each pair, the rate of each bottleneck."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def experiment(topology: str, params: dict[str, Any], flows: list[dict[str, Any]
 def test_each_pair_has_its_base_round_trip(
     topology: str, params: dict[str, Any], rtts_ms: list[float], rates_mbps: list[float], finish: Runner
 ) -> None:
-    # One packet at a time, one pair after the other: nothing waits but for its own sending.
+    # One packet at a time, one pair after the other, so there is no queueing.
     flows = [
         {"name": f"p{number}", "cc": "cubic", "size": "20 B", "start": f"{number} s", "sender": near, "receiver": far}
         for number, (near, far) in enumerate(build_graph(topology, params).pairs)
@@ -50,7 +50,7 @@ def test_each_pair_has_its_base_round_trip(
     for flow, rtt_ms in zip(done.run.flows, rtts_ms, strict=True):
         least_us = done.facts["flows"][flow.id]["min_rtt_us"]
         rates = [link.rate_bps for link in done.run.links if link.dev in (*flow.forward, *flow.back)]
-        # A handshake's or a tiny segment's frames are sent at each of these once.
+        # A frame of a handshake or of a tiny segment is serialised once at each of these rates.
         sending_us = sum(90 * 8e6 / rate for rate in rates)
         assert rtt_ms * 1000 <= least_us <= rtt_ms * 1000 + sending_us + 20
 
@@ -76,7 +76,7 @@ def test_each_bottleneck_has_its_rate(
     assert measured[: len(rates_mbps)] == pytest.approx(rates_mbps, rel=0.02)
 
 
-def test_a_persons_own_topo_runs_with_its_link_options(tmp_path: Path, finish: Runner) -> None:
+def test_a_user_supplied_topo_runs_with_its_link_options(tmp_path: Path, finish: Runner) -> None:
     (tmp_path / "lab.py").write_text(
         "from mininet.topo import Topo\n"
         "class Lab(Topo):\n"
@@ -98,12 +98,12 @@ def test_a_persons_own_topo_runs_with_its_link_options(tmp_path: Path, finish: R
     assert 30_000 <= acks["rtt_us"][acks["rtt_us"] > 0].min() <= 31_000
     goodput_bps = done.document["flows"][0]["goodput_bps"]
     assert goodput_bps == pytest.approx(4e6 * HEADER_SHARE, rel=0.05)
-    # The host's own link is shaped one node further, not on the host.
+    # The link of the host is shaped one node further, not on the host.
     assert not next(end for end in done.run.ends if end.node == "h1").qdiscs
 
 
 @pytest.mark.parametrize("topology", sorted(CATALOG))
-def test_every_topology_runs_as_it_comes(topology: str, finish: Runner) -> None:
+def test_every_topology_runs_with_its_defaults(topology: str, finish: Runner) -> None:
     params = {"bw": "20 Mbit/s", "rtt": "20 ms"} if topology == "dumbbell" else {}
     done = finish(**experiment(topology, params, [{"name": "a", "cc": "cubic", "count": 2}], "500 ms"))
     assert all(flow["bytes"] > 0 for flow in done.document["flows"])

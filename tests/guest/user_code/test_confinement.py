@@ -1,4 +1,4 @@
-"""Code of users against this machine: a hostile source at build time, a hostile module in a guest. Each says what it could get at."""
+"""User-supplied code that attacks this machine: a hostile source at build time, a hostile module in a guest that reports its attempts."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def test_a_source_cannot_include_a_file_of_the_store(
 @pytest.mark.parametrize(
     "text",
     [
-        # An endless compile: every line doubles what the next one expands.
+        # An endless compilation: every line doubles the expansion.
         "\n".join(["#define A0 x,x,x,x", *(f"#define A{n} A{n - 1} A{n - 1}" for n in range(1, 60)), "int a[] = {A59};"]),
-        # And one that would fill the memory.
+        # A compilation that would fill the memory.
         "const char big[1UL << 40] = {1};",
         '#include "tcp_bad.c"\n#include "tcp_bad.c"',
     ],
     ids=["macros", "memory", "itself"],
 )  # fmt: skip
-def test_a_compile_without_an_end_is_ended(
+def test_an_endless_compilation_is_ended(
     settings: Settings, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_user_modules, "_LONGEST_S", 10)
@@ -89,12 +89,12 @@ def test_a_compile_without_an_end_is_ended(
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Somebody who listens on this machine."""
+    """The port of a server on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
-def test_a_module_that_attacks_the_machine_gets_nothing(
+def test_a_module_that_attacks_the_machine_has_no_success(
     pipeline: Pipeline, secret: Path, port: int, tmp_path: Path
 ) -> None:
     folder = tmp_path / "hostile"
@@ -130,22 +130,22 @@ def test_a_module_that_attacks_the_machine_gets_nothing(
     (document,) = pipeline.execute(plan)
     assert document["status"] == "done", document.get("error")
     kept = pipeline.store.directory(document["run"])
-    said = (kept / "log.txt").read_text(errors="replace")
-    got = {what: (int(number), text) for what, number, text in re.findall(r"hostile: (.*?): (-?\d+) ?(.*)", said)}
+    log = (kept / "log.txt").read_text(errors="replace")
+    results = {what: (int(number), text) for what, number, text in re.findall(r"hostile: (.*?): (-?\d+) ?(.*)", log)}
     for file in files:
         if file not in ("/proc/1/environ", "/proc/self/mountinfo"):
-            assert got[f"read {file}"][0] in (ENOENT, EACCES), file
-    # What the shell that starts it adds by itself.
-    assert re.fullmatch(r"(PWD=/[^|]*\|)?", got["read /proc/1/environ"][1])
-    assert SECRET not in said
+            assert results[f"read {file}"][0] in (ENOENT, EACCES), file
+    # The shell that starts it may add PWD.
+    assert re.fullmatch(r"(PWD=/[^|]*\|)?", results["read /proc/1/environ"][1])
+    assert SECRET not in log
     for target in targets:
-        assert got[f"write {target}"][0] in (ENOENT, EACCES, ETXTBSY, EROFS), target
+        assert results[f"write {target}"][0] in (ENOENT, EACCES, ETXTBSY, EROFS), target
     # Refused, or no such process.
-    assert got["connect"][0] == EPERM
-    assert got["signal"][0] in (ESRCH, EPERM)
-    assert got["memory"][0] == ENOMEM
-    assert [got[what][0] for what in ("segment", "keyring", "namespace")] == [EPERM] * 3
-    assert got["forks"][0] < 200
+    assert results["connect"][0] == EPERM
+    assert results["signal"][0] in (ESRCH, EPERM)
+    assert results["memory"][0] == ENOMEM
+    assert [results[what][0] for what in ("segment", "keyring", "namespace")] == [EPERM] * 3
+    assert results["forks"][0] < 200
     assert not any(path.is_symlink() for path in kept.rglob("*"))
     assert not [*(pipeline.store.home / "staging").glob("*/*/guest")]
     assert secret.read_text() == f'"{SECRET}"\n'
@@ -158,7 +158,7 @@ def c_list(name: str, items: Sequence[object]) -> str:
 
 
 def processes_of(seed: int) -> list[str]:
-    """Guests of this seed that run."""
+    """Running guests with this seed."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -168,7 +168,7 @@ def processes_of(seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("init", "error", "says"),
+    ("init", "error", "reason"),
     [
         ("for (;;) ;", RunTimedOut, "no virtual progress in 3 s"),
         ('panic("on purpose");', GuestDied, "panic"),
@@ -176,8 +176,8 @@ def processes_of(seed: int) -> list[str]:
     ],
     ids=["endless", "panic", "exit"],
 )  # fmt: skip
-def test_a_guest_behind_the_fence_dies_like_any_other(
-    settings: Settings, tmp_path: Path, init: str, error: type[Exception], says: str
+def test_a_confined_guest_fails_like_any_other(
+    settings: Settings, tmp_path: Path, init: str, error: type[Exception], reason: str
 ) -> None:
     folder = tmp_path / "dying"
     folder.mkdir()
@@ -189,13 +189,13 @@ def test_a_guest_behind_the_fence_dies_like_any_other(
     directory = tmp_path / "run"
     directory.mkdir()
     (directory / "run.json").write_text(json.dumps(run.as_json()))
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=reason):
         open_backend("sandbox", replace(settings, stall_limit_s=3)).run(run, directory, lambda virtual_ns: None)
     assert processes_of(run.seed) == []
     assert not (directory / "guest").exists()
 
 
-def test_a_guest_behind_the_fence_gives_the_same_bytes(settings: Settings, tmp_path: Path) -> None:
+def test_a_confined_guest_gives_the_same_bytes(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "twin"
     folder.mkdir()
     text = (REPOSITORY / "kmod" / "tcp_agilesd.c").read_text()

@@ -1,4 +1,4 @@
-"""`longhaul new-module`: what it writes compiles, passes its trial, and its experiment holds as it stands."""
+"""`longhaul new-module`: the written module compiles and passes its trial, and the written experiment meets its expectations."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from tests.support.command import longhaul
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    said = longhaul("new-module", "my_cc", "--folder", str(tmp_path / "mine"), home=tmp_path)
-    assert said.returncode == 0, said.stderr
+    done = longhaul("new-module", "my_cc", "--folder", str(tmp_path / "mine"), home=tmp_path)
+    assert done.returncode == 0, done.stderr
     return tmp_path / "mine"
 
 
-def test_the_commands_that_it_names_work_in_turn(folder: Path, tmp_path: Path) -> None:
-    said = longhaul("new-module", "other", "--folder", str(tmp_path / "other"), home=tmp_path).stdout
-    commands = [line.split("  ")[0].split() for line in said.splitlines() if line.startswith("longhaul ")]
-    assert [words[1] for words in commands] == ["modules", "modules", "run"]
-    for words in commands:
-        done = longhaul(*words[1:], home=tmp_path / "home")
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
+def test_the_printed_commands_work_in_order(folder: Path, tmp_path: Path) -> None:
+    text = longhaul("new-module", "other", "--folder", str(tmp_path / "other"), home=tmp_path).stdout
+    commands = [line.split("  ")[0].split() for line in text.splitlines() if line.startswith("longhaul ")]
+    assert [command[1] for command in commands] == ["modules", "modules", "run"]
+    for command in commands:
+        done = longhaul(*command[1:], home=tmp_path / "home")
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
-def test_its_parameters_are_known_and_do_what_they_say(folder: Path, tmp_path: Path) -> None:
-    """A larger share left by each loss, and a steeper increase: more loss for the same path."""
+def test_its_parameters_take_effect_and_have_bounds(folder: Path, tmp_path: Path) -> None:
+    """A larger share kept at each loss and a steeper increase cause more loss on the same path."""
 
     def drops(*changes: str) -> int:
-        words = [word for change in changes for word in ("--set", change)]
-        said = longhaul("run", str(folder / "my_cc.yaml"), *words, "--json", home=tmp_path / "home")
-        assert said.returncode == 0, said.stderr
-        return int(json.loads(said.stdout)["runs"][0]["path"]["drops"])
+        arguments = [argument for change in changes for argument in ("--set", change)]
+        done = longhaul("run", str(folder / "my_cc.yaml"), *arguments, "--json", home=tmp_path / "home")
+        assert done.returncode == 0, done.stderr
+        return int(json.loads(done.stdout)["runs"][0]["path"]["drops"])
 
     gentle = drops()
     steep = drops("flows.first.params={beta: 0.9, add: 8}", "flows.second.params={beta: 0.9, add: 8}")
@@ -43,9 +43,9 @@ def test_its_parameters_are_known_and_do_what_they_say(folder: Path, tmp_path: P
     assert "0.1 to 0.95" in wrong.stderr
 
 
-def test_it_runs_on_the_other_kernel_too(folder: Path, tmp_path: Path) -> None:
-    said = longhaul("modules", "check", str(folder), "--kernel", "6.1", home=tmp_path)
-    assert said.returncode == 0, said.stdout
+def test_the_module_runs_on_the_other_kernel_too(folder: Path, tmp_path: Path) -> None:
+    done = longhaul("modules", "check", str(folder), "--kernel", "6.1", home=tmp_path)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_it_runs_on_the_other_kernel_too(folder: Path, tmp_path: Path) -> None:
         ("a_name_that_is_too_long", "it is no name"),
     ],
 )
-def test_a_name_that_does_not_do_is_refused(tmp_path: Path, name: str, what: str) -> None:
-    said = longhaul("new-module", name, "--folder", str(tmp_path / "new"), home=tmp_path)
-    assert said.returncode == 2
-    assert what in said.stderr
+def test_an_invalid_name_is_refused(tmp_path: Path, name: str, what: str) -> None:
+    done = longhaul("new-module", name, "--folder", str(tmp_path / "new"), home=tmp_path)
+    assert done.returncode == 2
+    assert what in done.stderr
     assert not (tmp_path / "new").exists()
 
 
-def test_what_is_there_is_not_written_over(folder: Path, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
     (folder / "tcp_my_cc.c").write_text("mine")
-    said = longhaul("new-module", "my_cc", "--folder", str(folder), home=tmp_path)
-    assert said.returncode == 2
+    done = longhaul("new-module", "my_cc", "--folder", str(folder), home=tmp_path)
+    assert done.returncode == 2
     assert (folder / "tcp_my_cc.c").read_text() == "mine"

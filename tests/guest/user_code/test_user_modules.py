@@ -1,4 +1,4 @@
-"""Congestion controls that people bring along: built from a folder, or as an object, known by their content."""
+"""User-supplied congestion controls: built from a folder or given as an object, identified by their content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KMOD = REPOSITORY / "kmod"
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """A folder with somebody's first module, which uses the project's headers."""
+    """A folder with a user's module, which uses the headers of the project."""
     folder = tmp_path / "mymodule"
     folder.mkdir()
     (folder / "tcp_mine.c").write_text((KMOD / "tcp_lhfixed.c").read_text().replace("lhfixed", "mine"))
@@ -50,8 +50,8 @@ def test_a_changed_source_is_another_run_and_the_old_one_stays_repeatable(
     assert set(acks_of(second.trace)["cwnd"].tolist()) == {21}
     assert first.document["run"] != second.document["run"]
     shutil.rmtree(mine)
-    said = longhaul("rerun", first.document["run"], home=settings.home)
-    assert "identical" in said.stdout
+    again = longhaul("rerun", first.document["run"], home=settings.home)
+    assert "identical" in again.stdout
 
 
 def test_an_object_for_the_guests_kernel_is_run_and_one_for_another_refused(
@@ -60,13 +60,13 @@ def test_an_object_for_the_guests_kernel_is_run_and_one_for_another_refused(
     (module,) = compile_plan(experiment(modules=[str(mine)], flows=flows(20))).runs[0].modules
     built = own_module(settings, "6.12", module.source, "tcp_mine")
     shutil.copy(built, tmp_path / "tcp_mine.ko")
-    brought = {"modules": [str(tmp_path / "tcp_mine.ko")], "flows": flows(20), "duration": "2 s"}
-    assert set(acks_of(finish(**brought).trace)["cwnd"].tolist()) == {20}
+    changes = {"modules": [str(tmp_path / "tcp_mine.ko")], "flows": flows(20), "duration": "2 s"}
+    assert set(acks_of(finish(**changes).trace)["cwnd"].tolist()) == {20}
     with pytest.raises(PlanError, match=r"it is built for 6\.12\..*, the guest's is 6\.1\."):
-        finish(**brought, kernel="6.1")
+        finish(**changes, kernel="6.1")
 
 
-def test_what_the_compiler_says_is_told(mine: Path, tmp_path: Path) -> None:
+def test_errors_of_the_compiler_are_reported(mine: Path, tmp_path: Path) -> None:
     source = mine / "tcp_mine.c"
     source.write_text(source.read_text().replace("static u32 mine_window", "static wrong mine_window"))
     file = tmp_path / "experiment.yaml"
@@ -74,24 +74,24 @@ def test_what_the_compiler_says_is_told(mine: Path, tmp_path: Path) -> None:
         "experiment: mine\npath: {bandwidth: 1 Mbit/s, rtt: 10 ms}\nmodules: [./mymodule]\n"
         "flows: [{name: one, cc: mine}]\nduration: 1 s\n"
     )
-    said = longhaul("run", str(file), home=tmp_path)
-    assert said.returncode == 2
-    assert "error: unknown type name" in said.stderr
-    assert "building the module tcp_mine for 6.12" in said.stderr
+    done = longhaul("run", str(file), home=tmp_path)
+    assert done.returncode == 2
+    assert "error: unknown type name" in done.stderr
+    assert "building the module tcp_mine for 6.12" in done.stderr
 
 
 def test_every_congestion_control_passes_its_trial(tmp_path: Path) -> None:
-    said = longhaul("modules", "check", "--kernel", "6.1", home=tmp_path)
-    assert said.returncode == 0, said.stdout
-    assert "compound" in said.stdout
+    done = longhaul("modules", "check", "--kernel", "6.1", home=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "compound" in done.stdout
 
 
 def test_a_module_that_fails_its_trial_is_named(mine: Path, tmp_path: Path) -> None:
     source = mine / "tcp_mine.c"
     source.write_text(source.read_text().replace('.name = "mine"', '.name = "other"'))
-    said = longhaul("modules", "check", str(mine), home=tmp_path)
-    assert said.returncode == 1
-    assert "mine" in said.stdout
+    done = longhaul("modules", "check", str(mine), home=tmp_path)
+    assert done.returncode == 1
+    assert "mine" in done.stdout
 
 
 def with_code(mine: Path, function: str, code: str) -> int:
@@ -114,19 +114,19 @@ def run_mine(mine: Path, home: Path, **environment: str) -> CompletedProcess[str
 
 def test_a_crash_in_a_module_names_its_function_and_line(mine: Path, tmp_path: Path) -> None:
     line = with_code(mine, "mine_ssthresh", "*(volatile int *)0 = 1;")
-    said = run_mine(mine, tmp_path)
-    assert said.returncode == 4
-    words = " ".join((said.stdout + said.stderr).split())
-    assert f"Segfault with no mm, in mine_ssthresh of tcp_mine.c:{line}; the fault is the module's" in words
-    assert "kernel=6.12-debug" in words
-    assert "report" not in words
-    log = longhaul("log", words.partition("`longhaul log ")[2][:8], home=tmp_path).stdout
+    done = run_mine(mine, tmp_path)
+    assert done.returncode == 4
+    text = " ".join((done.stdout + done.stderr).split())
+    assert f"Segfault with no mm, in mine_ssthresh of tcp_mine.c:{line}; the fault is the module's" in text
+    assert "kernel=6.12-debug" in text
+    assert "report" not in text
+    log = longhaul("log", text.partition("`longhaul log ")[2][:8], home=tmp_path).stdout
     assert re.search(rf"longhaul:   mine_ssthresh +tcp_mine\.c:{line}\n", log)
-    # What called it is the kernel's, and was found on the stack.
+    # The caller is a function of the kernel, found on the stack.
     assert re.search(r"longhaul: \? tcp_\w+ +the kernel\n", log)
 
 
-def test_what_a_module_prints_is_in_the_log_of_its_run(mine: Path, tmp_path: Path) -> None:
+def test_messages_of_a_module_are_in_the_log_of_its_run(mine: Path, tmp_path: Path) -> None:
     with_code(mine, "mine_init", 'pr_info("mine: a flow begins\\n");')
     run_mine(mine, tmp_path)
     (run,) = (folder.name for folder in (tmp_path / "runs").glob("*/*"))
@@ -145,8 +145,8 @@ def test_a_module_that_never_ends_leaves_its_log(
     mine: Path, tmp_path: Path, code: str, limit_s: str, found: str
 ) -> None:
     with_code(mine, "mine_ssthresh", f'pr_info("mine: a loss\\n"); {code}')
-    said = run_mine(mine, tmp_path, LONGHAUL_STALL_LIMIT_S=limit_s)
-    words = " ".join((said.stdout + said.stderr).split())
-    assert said.returncode == 4 and found in words
-    log = longhaul("log", words.partition("`longhaul log ")[2][:8], home=tmp_path).stdout
+    done = run_mine(mine, tmp_path, LONGHAUL_STALL_LIMIT_S=limit_s)
+    text = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 4 and found in text
+    log = longhaul("log", text.partition("`longhaul log ")[2][:8], home=tmp_path).stdout
     assert log.count("mine: a loss\n") == 1
