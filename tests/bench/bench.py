@@ -1,9 +1,9 @@
-"""`make bench`: measures speed, overhead and memory, and the same dumbbell in ns-3, all within one run of this program.
+"""`make bench`: measures speed, overhead and memory, and the same dumbbell in ns-3, all in one run of this program.
 
-It prints a table with the machine and both kernels, writes build/bench.json, and ends with 1 when a number misses its bar.
-Absolute times belong to the machine; the ratios are what can be compared.
+It prints a table with the machine and both kernels, writes build/bench.json, and exits with 1 when a number misses its bar.
+Absolute times depend on the machine; only ratios can be compared between machines.
 
-    bench.py --- cases.py, *_cases.py: what is measured, bars ---|- longhaul_side.py: `longhaul run` as a process
+    bench.py --- cases.py, *_cases.py: measurements and bars ----|- longhaul_side.py: `longhaul run` as a process
        `--- build/bench.json ---> page.py                        `- ns3_side.py, ns3_dumbbell.cc: the same in ns-3
 """
 
@@ -50,15 +50,15 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
 
 
 def main() -> int:
-    """Measure the parts asked for; 1 when a bar is missed, 4 when a part that should have worked did not."""
-    words = _arguments()
+    """Measure the selected parts; 1 when a bar is missed, 4 when a part failed."""
+    args = _arguments()
     progress = Console(stderr=True)
     rows: list[Row] = []
     broken: list[str] = []
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder:
-        bench = Bench(Path(folder), 1 if words.quick else 3, words.quick)
+        bench = Bench(Path(folder), 1 if args.quick else 3, args.quick)
         machine = _machine(bench)
-        for part in words.only or [name for name in PARTS if not (words.skip_ns3 and name == "ns-3")]:
+        for part in args.only or [name for name in PARTS if not (args.skip_ns3 and name == "ns-3")]:
             try:
                 for row in PARTS[part](bench):
                     progress.print(f"{row.part}: {row.case}: {number(row.value)} {row.unit}", highlight=False)
@@ -68,7 +68,7 @@ def main() -> int:
     _print(rows, machine)
     for line in broken:
         progress.print(f"not measured: {line}", style="red", highlight=False)
-    _write(rows, machine, _how(whole=not (words.quick or words.only or words.skip_ns3)), broken)
+    _write(rows, machine, _how(whole=not (args.quick or args.only or args.skip_ns3)), broken)
     return 4 if broken else int(any(row.holds is False for row in rows))
 
 
@@ -81,13 +81,13 @@ def _arguments() -> argparse.Namespace:
 
 
 def _machine(bench: Bench) -> dict[str, str | int]:
-    """What the numbers belong to. The probe also leaves a catalogue and compiled modules behind, so the first case starts warm."""
+    """The machine and its kernels. The probe also leaves a catalogue and compiled modules behind, so the first case starts warm."""
     probe = run_longhaul(one_flow("1 Mbit/s", "40 ms", 1), bench.home)
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "host_kernel": platform.release(),
-        # Kernels of one release may be compiled differently; a run's identity has the hash of all that makes one.
+        # Kernels of one release may be compiled differently; the identity of a run has the hash of the kernel's inputs.
         "guest_kernel": f"{probe.run['kernel']} ({probe.run['identity']['kernel'][:8]})",
         "load": f"{os.getloadavg()[0]:.2f}",
         "python": platform.python_version(),
@@ -110,7 +110,7 @@ def _print(rows: list[Row], machine: dict[str, str | int]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
     table.add_column("holds", no_wrap=True)
-    table.add_column("how it came about")
+    table.add_column("details")
     last = ""
     for row in rows:
         if last and row.part != last:
@@ -119,7 +119,7 @@ def _print(rows: list[Row], machine: dict[str, str | int]) -> None:
         part = row.part if row.part != last else ""
         table.add_row(part, row.case, number(row.value), bar(row.at_least, row.at_most), row.unit, holds, row.note)
         last = row.part
-    # A pipe has no width of its own; the table is as wide as its notes need there.
+    # A pipe has no width, so the table is as wide as its notes need.
     console = Console(width=None if sys.stdout.isatty() else 180)
     console.print(table)
     console.print(
@@ -130,9 +130,9 @@ def _print(rows: list[Row], machine: dict[str, str | int]) -> None:
 
 
 def _how(*, whole: bool) -> dict[str, str | bool]:
-    """By which command, and when."""
-    words = f' BENCH="{shlex.join(sys.argv[1:])}"' if sys.argv[1:] else ""
-    return {"command": f"make bench{words}", "day": str(datetime.datetime.now(tz=datetime.UTC).date()), "whole": whole}
+    """The command, the day, and whether it measured all parts in full."""
+    args = f' BENCH="{shlex.join(sys.argv[1:])}"' if sys.argv[1:] else ""
+    return {"command": f"make bench{args}", "day": str(datetime.datetime.now(tz=datetime.UTC).date()), "whole": whole}
 
 
 def _write(rows: list[Row], machine: dict[str, str | int], how: dict[str, str | bool], broken: list[str]) -> None:

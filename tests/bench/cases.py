@@ -1,7 +1,6 @@
-"""The parts of the benchmark: speed, overhead, memory, modules, topologies, ns-3. Each gives rows: what was measured, its bar, both as numbers.
+"""The parts of the benchmark: speed, overhead, memory, modules, topologies, ns-3. Each gives rows of a measured number and its bar.
 
-A machine with other work on it is noisy, so a number is the median of a few repeats, and where two programs are compared
-they take turns.
+Other load on the machine causes noise, so a number is the median of a few repeats, and compared programs run alternately.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where runs are kept while measuring, how often each is repeated, and whether the long ones are left out."""
+    """The folder of the runs, the repeats of each case, and whether long cases are left out."""
 
     folder: Path
     repeats: int
@@ -60,7 +59,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class SpeedCase:
-    """One path; the virtual time is long enough for some wall seconds, and for the flow to have filled the path."""
+    """One path; the virtual time takes some seconds of real time and is long enough for the flow to fill the path."""
 
     bandwidth: str
     rtt: str
@@ -75,13 +74,13 @@ SPEED_CASES = (
     SpeedCase("10 Mbit/s", "40 ms", 1000, 200, 100),
     SpeedCase("100 Mbit/s", "40 ms", 100, 20, 10),
     SpeedCase("1 Gbit/s", "40 ms", 10, 5, 2.5),
-    # Never shortened: in its first seconds the flow is in slow start, with few packets, which would flatter the number.
+    # Never shortened: slow start in the first seconds has few packets, which would make the number too good.
     SpeedCase("10 Gbit/s", "300 ms", 20, 20, 0.5, most_repeats=1),
 )
 
 
 def speed(bench: Bench) -> Iterator[Row]:
-    """Virtual seconds a wall second of one flow, 1 BDP of buffer, every ACK traced."""
+    """Virtual seconds per second of real time: one flow, 1 BDP of buffer, every ACK traced."""
     for case in SPEED_CASES:
         duration_s = case.quick_s if bench.quick else case.duration_s
         measured = bench.measure(one_flow(case.bandwidth, case.rtt, duration_s), case.most_repeats)
@@ -105,7 +104,7 @@ def speed(bench: Bench) -> Iterator[Row]:
         )
 
 
-# Small enough that packets are few: what is left is what every run costs.
+# Few packets, so that the fixed cost of a run remains.
 _TINY = one_flow("1 Mbit/s", "40 ms", 1)
 _TINY_WALL_MOST_S = 1.0
 _SWEEP_SHORT, _SWEEP_LONG = 40, 80
@@ -113,7 +112,7 @@ _ONE_MORE_MOST_S = 0.15
 
 
 def overhead(bench: Bench) -> Iterator[Row]:
-    """What a run costs beside its packets: alone from the command line, and one more in a sweep."""
+    """The fixed cost of a run: alone from the command line, and one more in a sweep."""
     bench.measure(_TINY)
     yield _tiny_run(bench, "with a catalogue", lambda: None)
     yield _tiny_run(bench, "without a home", lambda: shutil.rmtree(bench.home))
@@ -137,7 +136,7 @@ def _tiny_run(bench: Bench, what: str, prepare: Callable[[], None]) -> Row:
 
 
 def _one_more(bench: Bench) -> Row:
-    """CPU of the longer sweep less that of the shorter; of the guests only what one takes that has next to no packets."""
+    """CPU time of the longer sweep less that of the shorter; guests count as one with hardly any packets."""
     idle = _TINY | {"flows": [{"name": "app", "cc": "htcp", "size": "1 KB"}]}
     idle_guest_s = median(one.guest_cpu_s for one in bench.measure(idle))
     pairs = []
@@ -145,16 +144,16 @@ def _one_more(bench: Bench) -> Row:
         few, many = (run_longhaul(_sweep(points), bench.home) for points in (_SWEEP_SHORT, _SWEEP_LONG))
         pairs.append((many.cpu_s - few.cpu_s, many.guest_cpu_s - few.guest_cpu_s))
     extra = _SWEEP_LONG - _SWEEP_SHORT
-    beside_s = median(cpu_s - guest_s for cpu_s, guest_s in pairs) / extra
+    around_s = median(cpu_s - guest_s for cpu_s, guest_s in pairs) / extra
     guest_s = median(guest_s for _, guest_s in pairs) / extra
     return Row(
         "overhead",
         "one more run of a sweep",
         "CPU s",
-        beside_s + idle_guest_s,
+        around_s + idle_guest_s,
         at_most=_ONE_MORE_MOST_S,
-        note=f"{beside_s * 1e3:.0f} ms around the guest, {idle_guest_s * 1e3:.0f} ms an idle guest",
-        details={"around_guest_cpu_s": beside_s, "idle_guest_cpu_s": idle_guest_s, "guest_cpu_s": guest_s},
+        note=f"{around_s * 1e3:.0f} ms around the guest, {idle_guest_s * 1e3:.0f} ms an idle guest",
+        details={"around_guest_cpu_s": around_s, "idle_guest_cpu_s": idle_guest_s, "guest_cpu_s": guest_s},
     )
 
 
@@ -166,17 +165,17 @@ _MEMORY_MOST_MB = 300
 
 
 def memory(bench: Bench) -> Iterator[Row]:
-    """The most memory the guest's process held at once."""
+    """The peak memory of the guest's process."""
     run = run_longhaul(one_flow("1 Gbit/s", "100 ms", 5 if bench.quick else 15), bench.home).run
     yield Row("memory", "1 Gbit/s × 100 ms", "MB", run["max_rss_kb"] / 1000, at_most=_MEMORY_MOST_MB, note="guest")
 
 
-# The largest graph that anybody has asked for so far, and how long its guest may take until packets can flow.
+# The largest graph in use so far, and the time its guest may take until packets can flow.
 _PAIRS, _READY_MOST_S = 250, 5.0
 
 
 def topologies(bench: Bench) -> Iterator[Row]:
-    """The wall time of a guest in which hardly a packet flows: boot, every node and wire with its read-back, power off."""
+    """The wall time of a guest with hardly any packets: boot, every node and wire with its read-back, power off."""
     experiment = one_flow("100 Mbit/s", "1 ms", 1) | {"params": {"n": _PAIRS}, "duration": "50 ms"}
     wall_s = median(float(one.run["wall_s"]) for one in bench.measure(experiment))
     yield Row(
@@ -191,11 +190,11 @@ def topologies(bench: Bench) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Ns3Case:
-    """One dumbbell for both sides; where ns-3 takes minutes it runs once, where it takes seconds the sides alternate.
+    """One dumbbell for both sides; ns-3 runs once where it takes minutes; where it takes seconds the sides alternate.
 
-    ns-3's slow start grows by a segment an ACK, Linux's by what an ACK acknowledges. So no setting of ns-3 is the same in
-    everything: with an ACK for two segments it handles as many ACKs, with an ACK for each it doubles, overshoots and
-    loses as Linux does. Both are measured.
+    Slow start grows by a segment an ACK in ns-3, and by the acknowledged segments in Linux. No setting of ns-3 matches in
+    both respects: with an ACK for two segments it handles as many ACKs as Linux; with an ACK for each it doubles, overshoots
+    and loses as Linux does. Both are measured.
     """
 
     rate_mbps: int
@@ -206,7 +205,7 @@ class Ns3Case:
     at_least: float
 
 
-# Of 10 s at 100 Mbit/s most is the start of the whole process; 100 s tell how fast packets go.
+# At 100 Mbit/s most of a run of 10 s is the start of the process; 100 s show the speed of packets.
 NS3_CASES = (
     Ns3Case(100, 350, 10, 1, 5, 8),
     Ns3Case(100, 350, 10, 2, 5, 8),
@@ -219,7 +218,7 @@ _NS3_RTT_MS = 40
 GOODPUT_TOLERANCE = 0.1
 
 
-# Parameters under which a module fills 10 Gbit/s x 20 ms from the start: the work of an ACK is to be seen, not its law.
+# Parameters with which a module fills 10 Gbit/s x 20 ms from the start, since the cost of an ACK is measured, not the law.
 _FILLING: dict[str, dict[str, Any]] = {
     "apptcp": {"rate": "9 Gbit/s"},
     "htcp_be": {"beta_floor": 0.9},
@@ -233,7 +232,7 @@ SEGMENT_BYTES = 1448
 
 
 def modules(bench: Bench) -> Iterator[Row]:
-    """What a segment costs under each of the project's modules, in turns with cubic on the same path."""
+    """The cost of a segment with each of the project's modules, alternating with cubic on the same path."""
     for cc, params in _FILLING.items():
         pairs = [
             (_per_segment_us(bench, cc, params), _per_segment_us(bench, "cubic", {})) for _ in range(2 * bench.repeats)
@@ -257,7 +256,7 @@ def _per_segment_us(bench: Bench, cc: str, params: dict[str, Any]) -> float:
 
 
 def ns3(bench: Bench) -> Iterator[Row]:
-    """Whole process against whole process, start-up included; without ns-3 the rows say so."""
+    """Whole processes compared, start-up included; without ns-3 the notes of the rows report that."""
     cases = NS3_CASES[:2] if bench.quick else NS3_CASES
     try:
         version = ns3_version()
@@ -280,7 +279,7 @@ def _compare(bench: Bench, program: Path, version: str, case: Ns3Case) -> Row:
         )
         ours.append(run_longhaul(experiment, bench.home))
     our_wall_s, their_wall_s = median(one.wall_s for one in ours), median(one.wall_s for one in theirs)
-    our_bps, their_bps = float(ours[0].run["flows"][0]["goodput_bps"]), float(theirs[0].said["goodput_bps"])
+    our_bps, their_bps = float(ours[0].run["flows"][0]["goodput_bps"]), float(theirs[0].result["goodput_bps"])
     fair = abs(our_bps - their_bps) <= GOODPUT_TOLERANCE * their_bps
     goodputs = f"{our_bps / 1e6:.1f} against {their_bps / 1e6:.1f} Mbit/s"
     return _ns3_row(
@@ -294,7 +293,7 @@ def _compare(bench: Bench, program: Path, version: str, case: Ns3Case) -> Row:
             "ns3_wall_s": their_wall_s,
             "goodput_bps": our_bps,
             "ns3_goodput_bps": their_bps,
-            "ns3_packets": theirs[0].said["packets"],
+            "ns3_packets": theirs[0].result["packets"],
         },
     )
 

@@ -1,8 +1,8 @@
 """`make bench-cluster`: the rate of two Dask workers on loopback against that of one, within one run of this program.
 
-Each worker has one slot; the same sweep with other seeds is carried out by one and by both, in turns. Scheduler and dispatcher
-take their share of the same processors, as they do in a lab on one machine. It prints the ratio, and what others on the
-machine took meanwhile: above a few percent the ratio is theirs. It ends with 1 where the ratio is under its bar.
+Each worker has one slot; one worker and both run the same sweep with other seeds, alternately. Scheduler and dispatcher use
+the same processors, as they do in a lab on one machine. It prints the ratio, and the share of other processes: above a few
+percent the ratio is not valid. It exits with 1 where the ratio is below its bar.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.parts import DaskScheduler, DaskWorker, Part
 
-# About a second of one processor: a run of the kind that fills a sweep, and not one that is over at once.
+# About a second of one processor, like a typical run of a sweep.
 RUN = ("path.bandwidth=100 Mbit/s", "duration=40 s", "sample=10 ms")
 BAR = 1.8
 
@@ -34,7 +34,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Side:
-    """What a number of workers came to, over the rounds."""
+    """The totals of one number of workers, over the rounds."""
 
     runs: int = 0
     wall_s: float = 0.0
@@ -48,12 +48,12 @@ class Side:
 
     @property
     def others(self) -> float:
-        """Which share of all processors whoever else is on this machine had."""
+        """The share of all processors that other processes on this machine took."""
         return max(0.0, self.busy_s - self.own_s) / (self.wall_s * _PROCESSORS)
 
 
 class Lab:
-    """One dispatcher, one scheduler, one worker, and a second one from time to time."""
+    """One dispatcher, one scheduler, one worker, and at times a second one."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._stack = folder, stack
@@ -72,22 +72,22 @@ class Lab:
         self.add_worker()
 
     def add_worker(self) -> None:
-        """One more, with one slot, that is there and warm when this returns."""
+        """Add a worker with one slot, and wait until it is connected and warm."""
         worker = DaskWorker(self._folder, self._scheduler.address, 1, self._settings.cache, f"worker{self._seed}")
         self._start(worker)
         worker.wait_until_it_says("slots at")
         self._workers.append(worker)
-        self._carry_out(8)
+        self._run_sweep(8)
 
     def remove_worker(self) -> None:
-        """One less."""
+        """Stop the newest worker."""
         self._workers.pop().stop()
 
     def measure(self, runs: int, side: Side) -> None:
-        """Carry out a sweep that nobody has run before."""
+        """Run a sweep with new seeds."""
         before = self._processors()
         begun = time.monotonic()
-        self._carry_out(runs)
+        self._run_sweep(runs)
         side.runs += runs
         side.wall_s += time.monotonic() - begun
         overhead_s, own_s, busy_s = (now - then for now, then in zip(self._processors(), before, strict=True))
@@ -97,7 +97,7 @@ class Lab:
             side.busy_s + busy_s,
         )
 
-    def _carry_out(self, runs: int) -> None:
+    def _run_sweep(self, runs: int) -> None:
         self._seed += 1
         request = Request(shipped="quick", changes=RUN, repeats=runs, seed=self._seed * 10_000)
         key = self._desk.submit(request, "bench")
@@ -107,7 +107,7 @@ class Lab:
             sys.exit(f"{row['failed']} runs failed: {self._experiments.documents(key)[0].get('error')}")
 
     def _processors(self) -> tuple[float, float, float]:
-        """Processor seconds so far: of dispatcher and scheduler, of all that belongs to this lab, and of everybody."""
+        """Processor seconds so far: of dispatcher and scheduler, of all processes of this lab, and of all processes."""
         overhead_s = _cpu_s(self._dispatcher.pid) + _cpu_s(self._scheduler.pid)
         own_s = overhead_s + _cpu_s(os.getpid()) + sum(_cpu_s(worker.child) for worker in self._workers if worker.child)
         user, nice, system, _, _, irq, softirq = map(int, Path("/proc/stat").read_text().split()[1:8])
@@ -119,7 +119,7 @@ class Lab:
 
 
 def _cpu_s(pid: int) -> float:
-    """Of a process and of those of its children that have ended, as guests have."""
+    """Processor time of a process and of its ended children, such as guests."""
     times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
     return sum(map(int, times)) / _TICKS
 
@@ -128,17 +128,17 @@ def main() -> int:
     """Measure; 1 when the ratio misses its bar."""
     parser = argparse.ArgumentParser(description="Two Dask workers against one.")
     parser.add_argument("--runs", type=int, default=300, help="runs of the sweep, for either side")
-    parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
+    parser.add_argument("--rounds", type=int, default=3, help="how often the sides alternate")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    words = parser.parse_args()
+    options = parser.parse_args()
     load = os.getloadavg()[0]
     one, two = Side(), Side()
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder, ExitStack() as stack:
         lab = Lab(Path(folder), stack)
-        for _ in range(words.rounds):
-            lab.measure(words.runs // words.rounds, one)
+        for _ in range(options.rounds):
+            lab.measure(options.runs // options.rounds, one)
             lab.add_worker()
-            lab.measure(words.runs // words.rounds, two)
+            lab.measure(options.runs // options.rounds, two)
             lab.remove_worker()
     ratio = two.per_s / one.per_s
     found = {
@@ -149,11 +149,11 @@ def main() -> int:
         "bar": BAR,
         "overhead_s_per_run": round(two.overhead_s / two.runs, 4),
         "processors": _PROCESSORS,
-        "others_beside_one": round(one.others, 3),
-        "others_beside_two": round(two.others, 3),
+        "others_with_one": round(one.others, 3),
+        "others_with_two": round(two.others, 3),
         "load_before": round(load, 2),
     }
-    if words.json:
+    if options.json:
         print(json.dumps(found))
     else:
         print(
@@ -161,7 +161,7 @@ def main() -> int:
             f" dispatcher and scheduler take {two.overhead_s / two.runs * 1000:.0f} ms of processor a run"
         )
         print(
-            f"{_PROCESSORS} processors, load {load:.1f} before; others had {one.others:.0%} of them beside one, {two.others:.0%} beside two"
+            f"{_PROCESSORS} processors, load {load:.1f} before; other processes took {one.others:.0%} with one worker, {two.others:.0%} with two"
         )
     return int(ratio < BAR)
 

@@ -1,4 +1,4 @@
-"""What cost grows with: flows, bandwidth times time, ACKs that are traced, runs at a time, workers of a cluster."""
+"""Growth of the cost with flows, bandwidth times time, traced ACKs, concurrent runs and workers of a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLOWS = {1: None, 10: None, 100: None, 1000: 0.3}
 
 
 def flows(bench: Bench) -> Iterator[Row]:
-    """As many flows at once on one bottleneck, the packets of all of them together the same."""
+    """Different numbers of flows on one bottleneck, with the same total of packets."""
     duration_s = 2 if bench.quick else 10
     for count, at_least in _FLOWS.items():
         experiment = one_flow("1 Gbit/s", "40 ms", duration_s)
@@ -40,12 +40,12 @@ def flows(bench: Bench) -> Iterator[Row]:
         )
 
 
-# The same gigabits three times, by less bandwidth for longer; then twice, four times and eight times as many.
+# The same gigabits three times, with less bandwidth for longer; then twice, four times and eight times as many.
 _VOLUMES = (("10 Mbit/s", 200), ("100 Mbit/s", 20), ("1 Gbit/s", 2), ("1 Gbit/s", 4), ("1 Gbit/s", 8), ("1 Gbit/s", 16))
 
 
 def growth(bench: Bench) -> Iterator[Row]:
-    """A guest's CPU time by what it carried: near to a constant where cost grows with bandwidth times time."""
+    """A guest's CPU time per carried gigabyte, nearly constant if cost grows with bandwidth times time."""
     for bandwidth, duration_s in _VOLUMES[: 4 if bench.quick else None]:
         measured = bench.measure(one_flow(bandwidth, "40 ms", duration_s))
         cpu_s = median(one.guest_cpu_s for one in measured)
@@ -61,7 +61,7 @@ def growth(bench: Bench) -> Iterator[Row]:
 
 
 def trace(bench: Bench) -> Iterator[Row]:
-    """What it takes to write down an ACK, carry it out of the guest and keep it: against a sample a second, in turns."""
+    """The cost of recording an ACK, moving it out of the guest and keeping it: against a sample a second, alternately."""
     duration_s = 5 if bench.quick else 30
     every_ack = one_flow("100 Mbit/s", "40 ms", duration_s)
     pairs = [
@@ -83,14 +83,14 @@ def trace(bench: Bench) -> Iterator[Row]:
 
 
 def scaling(bench: Bench) -> Iterator[Row]:
-    """A sweep with more runs at a time, and with more workers of a cluster, against one."""
+    """A sweep with more concurrent runs, and with more workers of a cluster, against one."""
     cores = len(os.sched_getaffinity(0))
     for jobs in sorted({min(2, cores), cores} - {1}):
         yield _jobs(bench, jobs)
     runs, rounds = (12, 1) if bench.quick else (100, 3)
-    words = [sys.executable, "-m", "tests.bench.cluster", "--json", "--runs", str(runs), "--rounds", str(rounds)]
-    # It ends with 1 where its ratio misses the bar, which is this row's to say.
-    found: dict[str, Any] = json.loads(run_process(words, ends=(0, 1)).output)
+    command = [sys.executable, "-m", "tests.bench.cluster", "--json", "--runs", str(runs), "--rounds", str(rounds)]
+    # Exit code 1 is a ratio below the bar, which this row reports.
+    found: dict[str, Any] = json.loads(run_process(command, ends=(0, 1)).output)
     yield Row(
         "scaling",
         "2 Dask workers against 1",

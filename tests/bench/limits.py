@@ -1,9 +1,9 @@
-"""Looks for what limits a sender and has no name: rates, round trips and packet sizes whose path holds less than half a GiB.
+"""Searches for unnamed limits of senders: over rates, round trips and packet sizes with a BDP below half a GiB.
 
     python -m tests.bench.limits            five controls everywhere, every control at three corners: about two hours of processor time
-    python -m tests.bench.limits --quick    one round of it with the smallest paths
+    python -m tests.bench.limits --quick    one round with the smallest paths
 
-A run that a check of fidelity refuses is listed with the reason, and the exit code is 1. The short form is tests/guest/physics/test_senders.py.
+A run that fails a fidelity check is listed with the reason, and the exit code is 1. The short form is tests/guest/physics/test_senders.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROUND_TRIPS = 24
 
 
 def filling_experiment(cc: str, rate_mbps: int, rtt_ms: int, mtu: int) -> dict[str, Any]:
-    """One flow that fills a path from nothing."""
+    """An experiment with one flow that fills an empty path."""
     flow: dict[str, Any] = {"name": "one", "cc": cc}
     if cc == "lhfixed":
         flow["params"] = {"cwnd": f"{rate_mbps * rtt_ms * 125 * 11 // 10 // (mtu + 14) + 2} packets"}
@@ -47,7 +47,7 @@ def filling_experiment(cc: str, rate_mbps: int, rtt_ms: int, mtu: int) -> dict[s
 
 
 def paths(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """Rate, round trip and MTU of each path that holds little enough."""
+    """Rate, round trip and MTU of each path with a BDP below the limit."""
     most_bytes = 2**20 if quick else _MOST_BYTES
     for rate_mbps in _RATES_MBPS:
         for rtt_ms in _RTTS_MS:
@@ -56,7 +56,7 @@ def paths(*, quick: bool) -> Iterator[tuple[int, int, int]]:
 
 
 def cases(*, quick: bool) -> Iterator[tuple[str, int, int, int]]:
-    """A control and a path each, the smallest first."""
+    """Pairs of a control and a path, the smallest path first."""
     known = sorted(paths(quick=quick), key=lambda path: path[0] * path[1] / path[2])
     made = [(cc, *path) for path in known for cc in CONTROLS]
     if not quick:
@@ -65,7 +65,7 @@ def cases(*, quick: bool) -> Iterator[tuple[str, int, int, int]]:
 
 
 def main() -> int:
-    """Runs all; the number of those that were refused as an exit code."""
+    """Run all cases; 1 when a run was refused."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true")
     settings = load_settings()
@@ -74,8 +74,8 @@ def main() -> int:
         cc, rate_mbps, rtt_ms, mtu = case
         (document,) = pipeline.execute(compile_plan(parse_experiment(filling_experiment(*case), "limits")))
         refused += document["status"] == "failed"
-        said = document["error"]["what"] if document["status"] == "failed" else f"{document['cpu_s']:.1f} s"
-        print(f"{cc} {rate_mbps} Mbit/s {rtt_ms} ms MTU {mtu}: {said}", flush=True)
+        outcome = document["error"]["what"] if document["status"] == "failed" else f"{document['cpu_s']:.1f} s"
+        print(f"{cc} {rate_mbps} Mbit/s {rtt_ms} ms MTU {mtu}: {outcome}", flush=True)
     print(f"{refused} refused")
     return 1 if refused else 0
 

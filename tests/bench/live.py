@@ -1,11 +1,11 @@
-"""`make bench-live`: samples a second from a trace that grows to a real Prometheus, and what that takes of a processor.
+"""`make bench-live`: samples a second from a growing trace to a real Prometheus, and the processor time that they take.
 
-    this process    writes a trace as a run with many flows would, by the wall clock: four ACKs of every flow in each 10 ms
-    exporter        a process of its own, with the stream, spool and sender of every run that is exported
+    this process    writes a trace like a run with many flows, in real time: four ACKs of every flow in each 10 ms
+    exporter        a separate process, with the stream, spool and sender of every run that is exported
     Prometheus      Debian's, with the project's configuration, in a temporary folder
 
-Every sample is counted in Prometheus in the end. Prints a table, and with --json a document; processor time is that of the exporter's
-process from before the first sample to after the last, start-up left out.
+At the end all samples in Prometheus are counted. Prints a table, with --json a document; processor time is that of the exporter
+from before the first sample to after the last, without start-up.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def run_of(flows: int, seconds: int) -> Run:
 
 
 def records_between(run: Run, begin_cell: int, end_cell: int) -> bytes:
-    """What the kernel would write in these cells: ACKs, and at each tick receivers and the queue."""
+    """The records that the kernel would write in these cells: ACKs, and at each tick receivers and the queue."""
     flows = len(run.flows)
     parts = []
     for cell in range(begin_cell, end_cell):
@@ -62,7 +62,7 @@ def records_between(run: Run, begin_cell: int, end_cell: int) -> bytes:
         order = np.arange(len(acks))
         acks["id"] = order % flows
         acks["t_ns"] = tick_ns + order * (10_000_000 // len(acks))
-        # No two values of a cell are the same, or the cell would need but one sample.
+        # All values of a cell differ, or the cell would need only one sample.
         turn = (cell * _ACKS_PER_CELL + order // flows).astype(np.uint32)
         for name in ("cwnd", "ssthresh", "rtt_us", "inflight", "pacing_Bps"):
             acks[name] = 10 + turn % 1000
@@ -86,7 +86,7 @@ def _empty(kind: str, count: int) -> Records:
 
 
 def export(home: Path, url: str, flows: int, seconds: int) -> None:
-    """The exporter's process: follows the trace until it is told that the run is over, and says what it took."""
+    """The exporter's process: follow the trace until a line on stdin ends the run, and print the cost."""
     settings = replace(load_settings(), home=home, prometheus=Prometheus(url))
     run = run_of(flows, seconds)
     exporter = Exporter(settings)
@@ -103,7 +103,7 @@ def export(home: Path, url: str, flows: int, seconds: int) -> None:
     after, done_s = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
     exporter.close()
     took_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    told = {
+    cost = {
         "begin_ms": begin_ms,
         "samples": stream.tally.samples,
         "wall_s": done_s - begun_s,
@@ -111,7 +111,7 @@ def export(home: Path, url: str, flows: int, seconds: int) -> None:
         "cpu_s": took_s,
         "max_rss_mb": after.ru_maxrss / 1024,
     }
-    print(json.dumps(told))
+    print(json.dumps(cost))
 
 
 def measure(folder: Path, samples_a_second: int, seconds: int) -> dict[str, Any]:
@@ -122,26 +122,26 @@ def measure(folder: Path, samples_a_second: int, seconds: int) -> dict[str, Any]
     prometheus.start()
     home = folder / "home"
     home.mkdir()
-    words = [sys.executable, "-m", "tests.bench.live", "--export", str(home), prometheus.url, str(flows), str(seconds)]
-    exporter = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    argv = [sys.executable, "-m", "tests.bench.live", "--export", str(home), prometheus.url, str(flows), str(seconds)]
+    exporter = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert exporter.stdin is not None and exporter.stdout is not None
     try:
         assert exporter.stdout.readline() == "ready\n"
         _write(home / "trace.bin", run, seconds)
-        told: dict[str, Any] = json.loads(exporter.communicate("over\n")[0])
-        end_s = told["begin_ms"] / 1000 + seconds + 1
+        cost: dict[str, Any] = json.loads(exporter.communicate("over\n")[0])
+        end_s = cost["begin_ms"] / 1000 + seconds + 1
         stored = [
             prometheus.query(f'sum(count_over_time({metric.name}{{run="{RUN_ID}"}}[{seconds + 2}s]))', at_s=end_s)
             for metric in RUN_METRICS
         ]
-        rate = told["samples"] / seconds
-        return told | {
+        rate = cost["samples"] / seconds
+        return cost | {
             "flows": flows,
             "seconds": seconds,
             "samples_a_second": rate,
-            "cores": told["cpu_s"] / told["wall_s"],
+            "cores": cost["cpu_s"] / cost["wall_s"],
             "stored": sum(int(found[0]["value"][1]) for found in stored if found),
-            "prometheus_cores": _cpu_s(prometheus.pid) / told["wall_s"],
+            "prometheus_cores": _cpu_s(prometheus.pid) / cost["wall_s"],
         }
     finally:
         exporter.kill()
@@ -167,20 +167,20 @@ def _cpu_s(pid: int) -> float:
 
 
 def main() -> None:
-    """Read the words, measure, print."""
+    """Read the options, measure, print."""
     parser = argparse.ArgumentParser(prog="make bench-live")
     parser.add_argument("--samples", type=int, default=100_000, help="samples a second (100000)")
-    parser.add_argument("--seconds", type=int, default=30, help="for so long (30)")
+    parser.add_argument("--seconds", type=int, default=30, help="duration of the trace in seconds (30)")
     parser.add_argument("--json", action="store_true", help="print a document")
     parser.add_argument("--export", nargs=4, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.export:
-        home, url, flows, seconds = asked.export
+    options = parser.parse_args()
+    if options.export:
+        home, url, flows, seconds = options.export
         export(Path(home), url, int(flows), int(seconds))
         return
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder:
-        found = measure(Path(folder), asked.samples, asked.seconds)
-    if asked.json:
+        found = measure(Path(folder), options.samples, options.seconds)
+    if options.json:
         print(json.dumps(found))
         return
     marks = found["samples"] - found["stored"]

@@ -1,4 +1,4 @@
-"""Runs `longhaul run` as a user would, in a process of its own, and says what the whole process took.
+"""Runs `longhaul run` as a user would, in a separate process, and measures the cost of the whole process.
 
 CPU time is that of the process and of everything below it, guests included: each child has waited for its own.
 """
@@ -18,17 +18,17 @@ from typing import Any
 
 LONGHAUL = Path(sys.executable).with_name("longhaul")
 
-# Left out of the environment of what is measured: this switch would make every start compile the program's modules anew.
+# Removed from the environment of the measured program: it would make every start compile the modules again.
 _NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 
 
 class BenchError(Exception):
-    """A part of the benchmark could not be measured, and why."""
+    """The reason why a part of the benchmark could not be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessCost:
-    """What a finished process took, with its standard output."""
+    """The cost of a finished process, and its standard output."""
 
     output: str
     wall_s: float
@@ -50,14 +50,14 @@ class Measured:
 
     @property
     def guest_cpu_s(self) -> float:
-        """What the guests took of the CPU time."""
+        """The CPU time of the guests."""
         return sum(float(run["cpu_s"]) for run in self.runs)
 
 
 def one_flow(
     bandwidth: str, rtt: str, duration_s: int, buffer: str = "1 BDP", sweep: Mapping[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """The experiment of every part: one H-TCP flow, every ACK traced, nothing left out at the beginning."""
+    """The experiment of every part: one H-TCP flow, every ACK traced, no warmup."""
     experiment = {
         "experiment": "bench",
         "path": {"bandwidth": bandwidth, "rtt": rtt, "buffer": buffer},
@@ -70,13 +70,13 @@ def one_flow(
     return experiment | ({"sweep": dict(sweep)} if sweep else {})
 
 
-def run_longhaul(experiment: Mapping[str, Any], home: Path, *words: str) -> Measured:
-    """Carry the experiment out from its file, with more words if any, without answers from the store."""
+def run_longhaul(experiment: Mapping[str, Any], home: Path, *options: str) -> Measured:
+    """Run the experiment from a file, with these options, without using kept runs."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.json"
         file.write_text(json.dumps(experiment))
-        command = [str(LONGHAUL), "run", str(file), "--json", "--no-cache", *words]
-        # 4: a run failed, and its document says why.
+        command = [str(LONGHAUL), "run", str(file), "--json", "--no-cache", *options]
+        # 4: a run failed, and its document has the reason.
         cost = run_process(command, {"LONGHAUL_HOME": str(home)}, ends=(0, 4))
     runs: list[dict[str, Any]] = json.loads(cost.output)["runs"]
     if failed := [run["error"] for run in runs if run["status"] == "failed"]:
@@ -87,21 +87,21 @@ def run_longhaul(experiment: Mapping[str, Any], home: Path, *words: str) -> Meas
 def run_process(
     argv: Sequence[str], environment: Mapping[str, str] | None = None, ends: Sequence[int] = (0,)
 ) -> ProcessCost:
-    """Run a program to its end; BenchError with its last words when it ends otherwise than it may."""
+    """Run a program to its end; BenchError with its last line of errors on another exit code."""
     inherited = {name: value for name, value in os.environ.items() if name != _NO_BYTECODE}
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begun_s = time.monotonic()
         child = subprocess.Popen(
             list(argv), stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=inherited | dict(environment or {})
         )
-        # wait4 instead of Popen.wait: it alone tells this child's CPU time apart from that of earlier ones.
+        # wait4 instead of Popen.wait: it separates the CPU time of this child from that of earlier ones.
         _, status, usage = os.wait4(child.pid, 0)
         wall_s = time.monotonic() - begun_s
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
         if child.returncode not in ends:
-            words = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
+            lines = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
             program = Path(argv[0]).name
-            raise BenchError(f"{program}: {words[-1].removeprefix(f'{program}: ')}")
+            raise BenchError(f"{program}: {lines[-1].removeprefix(f'{program}: ')}")
         return ProcessCost(output.read(), wall_s, usage.ru_utime + usage.ru_stime)

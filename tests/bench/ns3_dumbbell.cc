@@ -1,9 +1,8 @@
 // The dumbbell of the benchmark in ns-3: one H-TCP flow over sender - router - router - receiver.
 //
-// It is given what the Longhaul side is given: rate and delay of the middle link, its buffer in packets, the length of the
-// run. It does what the Longhaul side does: the sender's state at every ACK goes to a file as a record of 64 bytes. It
-// writes one line of JSON: what the receiver's application got, how many packets crossed the middle link and how many were
-// dropped in front of it.
+// Like the Longhaul side it gets rate and delay of the middle link, its buffer in packets and the duration, and writes the
+// sender's state at every ACK to a file as a record of 64 bytes. It prints one line of JSON: the goodput of the receiver's
+// application, the packets that crossed the middle link, and the packets dropped before it.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -33,12 +32,12 @@ struct Options {
 const uint32_t kSegmentBytes = 1448;
 const uint32_t kSocketBufferBytes = 64 << 20;
 const uint16_t kPort = 5000;
-// The links beside the bottleneck add no queue and no delay worth speaking of.
+// The other links add no queue and hardly any delay.
 const double kAccessSpeedup = 10;
 const char *const kAccessDelay = "1us";
 const char *const kAccessQueue = "1000000p";
 
-// What the guests of the other side have: H-TCP, SACK, time stamps, window scaling, 10 segments at first, RTO from 200 ms.
+// The settings of Longhaul's guests: H-TCP, SACK, time stamps, window scaling, 10 segments at first, RTO from 200 ms.
 void SetTcpDefaults(const Options &options)
 {
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpHtcp::GetTypeId()));
@@ -66,12 +65,12 @@ Ipv4InterfaceContainer Assign(const NetDeviceContainer &link, const char *networ
 {
     Ipv4AddressHelper addresses(network, "255.255.255.0");
     const Ipv4InterfaceContainer interfaces = addresses.Assign(link);
-    // The helper has put fq_codel in front of the device's queue; a plain drop-tail queue is wanted.
+    // The helper puts fq_codel before the queue of the device; remove it to keep plain drop-tail.
     TrafficControlHelper().Uninstall(link);
     return interfaces;
 }
 
-// What the other side's trace holds of a sender as an ACK arrives.
+// The same fields as in an ACK record of Longhaul's trace.
 struct AckRecord {
     uint64_t t_ns = 0;
     uint32_t cwnd_bytes = 0, ssthresh_bytes = 0, inflight_bytes = 0, window_bytes = 0;
@@ -132,7 +131,7 @@ Ptr<PacketSink> StartFlow(Ptr<Node> sender, Ptr<Node> receiver, Ipv4Address to, 
     sink.Start(Seconds(0));
     source.Start(Seconds(0));
     source.Stop(duration);
-    // The application makes its socket when it starts.
+    // The application creates its socket when it starts.
     Simulator::Schedule(NanoSeconds(1), &Follow, DynamicCast<BulkSendApplication>(source.Get(0)));
     return DynamicCast<PacketSink>(sink.Get(0));
 }
@@ -149,14 +148,14 @@ void CountDrop(Ptr<const Packet>)
 int main(int argc, char *argv[])
 {
     Options options;
-    CommandLine words(__FILE__);
-    words.AddValue("rate_mbps", "rate of the middle link", options.rate_mbps);
-    words.AddValue("rtt_ms", "base round trip", options.rtt_ms);
-    words.AddValue("buffer_packets", "waiting room in front of the middle link", options.buffer_packets);
-    words.AddValue("duration_s", "length of the run", options.duration_s);
-    words.AddValue("segments_per_ack", "segments that a delayed ACK acknowledges", options.segments_per_ack);
-    words.AddValue("trace", "file for the sender's state at every ACK", options.trace);
-    words.Parse(argc, argv);
+    CommandLine arguments(__FILE__);
+    arguments.AddValue("rate_mbps", "rate of the middle link", options.rate_mbps);
+    arguments.AddValue("rtt_ms", "base round trip", options.rtt_ms);
+    arguments.AddValue("buffer_packets", "waiting room in front of the middle link", options.buffer_packets);
+    arguments.AddValue("duration_s", "length of the run", options.duration_s);
+    arguments.AddValue("segments_per_ack", "segments that a delayed ACK acknowledges", options.segments_per_ack);
+    arguments.AddValue("trace", "file for the sender's state at every ACK", options.trace);
+    arguments.Parse(argc, argv);
     SetTcpDefaults(options);
     trace.open(options.trace, std::ios::binary);
 

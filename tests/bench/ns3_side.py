@@ -21,18 +21,18 @@ _LIBRARIES = ["applications", "internet", "point-to-point", "traffic-control", "
 
 @dataclass(frozen=True, slots=True)
 class Ns3Run:
-    """What ns-3 said of its dumbbell, and the wall time of its process."""
+    """The JSON result of ns-3, and the wall time of its process."""
 
-    said: dict[str, Any]
+    result: dict[str, Any]
     wall_s: float
 
 
 def ns3_version() -> str:
-    """The installed version; BenchError with the one command when there is none."""
+    """The installed version; BenchError with the install command when there is none."""
     if shutil.which("g++") is None or not (_HEADERS / "internet-module.h").is_file():
         raise BenchError(f"ns-3 is not installed; run: {INSTALL}")
-    asked = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libns3-dev"], capture_output=True, text=True)
-    return asked.stdout.strip() or "of unknown version"
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libns3-dev"], capture_output=True, text=True)
+    return done.stdout.strip() or "of unknown version"
 
 
 def build_ns3(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The sandbox against real Mininet by the real clock, with the agent's traffic and with iperf3's: wall time and CPU time, in turns."""
+"""The sandbox against Mininet in real time, with traffic of the agent and of iperf3: wall time and CPU time, measured alternately."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.bench.longhaul_side import BenchError, Measured, one_flow, run_longha
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where Mininet is by the real clock, and the words for it."""
+    """A place of Mininet in real time, and its command-line options."""
 
     title: str
-    words: tuple[str, ...]
+    options: tuple[str, ...]
 
 
 _PLACES = (
@@ -27,12 +27,12 @@ _TOOLS = {"lh-flow": "real time", "iperf3": "iperf3"}
 
 
 def real_time(bench: Bench) -> Iterator[Row]:
-    """How much sooner the same experiment is over; real time cannot be hurried."""
+    """How many times faster the same experiment is; real time cannot be accelerated."""
     yield from _against(bench, "lh-flow", "times faster", lambda one: one.wall_s)
 
 
 def iperf3(bench: Bench) -> Iterator[Row]:
-    """How much more of a processor the same goodput takes of Mininet and iperf3, the whole of both sides."""
+    """How many times the CPU time the same goodput takes with Mininet and iperf3, both sides as a whole."""
     yield from _against(bench, "iperf3", "times the CPU", lambda one: one.cpu_s)
 
 
@@ -45,7 +45,7 @@ def _against(bench: Bench, tool: str, unit: str, cost: Callable[[Measured], floa
             part, case = _TOOLS[tool], f"{bandwidth} × 40 ms, {duration_s} s, {place.title}"
             try:
                 pairs = [
-                    (run_longhaul(ours, bench.home), run_longhaul(theirs, bench.home, *place.words))
+                    (run_longhaul(ours, bench.home), run_longhaul(theirs, bench.home, *place.options))
                     for _ in range(bench.repeats)
                 ]
             except BenchError as error:

@@ -1,4 +1,4 @@
-"""What a picture of a kept run costs: thinning alone, one series from the store, and many readers at once."""
+"""The cost of a chart of a kept run: thinning alone, one series from the store, and many readers at once."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tests.bench.cases import Bench, Row
 from tests.bench.longhaul_side import run_longhaul
 
 _VALUES, _POINTS, _THIN_MOST_MS = 1_000_000, 2_000, 50.0
-# The path of `longhaul run demo`, and as long: both flows trace every ACK.
+# The path and duration of `longhaul run demo`; both flows trace every ACK.
 _DEMO = {
     "experiment": "bench-series",
     "path": {"bandwidth": "622 Mbit/s", "rtt": "300 ms", "buffer": "1 BDP"},
     "flows": [{"name": "cubic", "cc": "cubic"}, {"name": "htcp", "cc": "htcp"}],
 }
-_ASKED = [(measure, flow) for measure in ("cwnd", "rtt", "inflight", "goodput") for flow in ("cubic", "htcp")]
+_SERIES = [(measure, flow) for measure in ("cwnd", "rtt", "inflight", "goodput") for flow in ("cubic", "htcp")]
 _READERS, _READERS_MOST_MS = 20, 80.0
 
 
 def series(bench: Bench) -> Iterator[Row]:
-    """Thinning, one series of a kept run, and 20 readers at once, without the service around them."""
+    """Thinning, one series of a kept run, and 20 readers at once, without the service."""
     yield thinning(bench.repeats)
     duration_s = 10 if bench.quick else 30
     run = run_longhaul(_DEMO | {"duration": f"{duration_s} s"}, bench.home).run
@@ -40,7 +40,7 @@ def series(bench: Bench) -> Iterator[Row]:
 
 
 def thinning(repeats: int) -> Row:
-    """A million values to what a picture shows."""
+    """A million values thinned to the points of a chart."""
     chance = np.random.default_rng(1)
     t_ns = np.sort(chance.integers(0, 60 * 10**9, _VALUES).astype(np.uint64))
     values = chance.normal(size=_VALUES)
@@ -81,12 +81,12 @@ def _one(store: Store, run: str, duration_s: int, repeats: int) -> Row:
 
 
 def _many(store: Store, run: str, repeats: int) -> Row:
-    """Every reader has its next question when its last one is answered; as many are at work as there are processors."""
+    """Every reader asks again when it has its result; as many work at once as there are processors."""
     at_work = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
     def reader(first: int) -> list[float]:
-        asked = [_ASKED[(first + place) % len(_ASKED)] for place in range(10 * repeats)]
-        return [_wall_ms(at_work.submit(kept_timeline, store, run, name, flow=flow).result) for name, flow in asked]
+        series = [_SERIES[(first + place) % len(_SERIES)] for place in range(10 * repeats)]
+        return [_wall_ms(at_work.submit(kept_timeline, store, run, name, flow=flow).result) for name, flow in series]
 
     begun, begun_cpu = time.perf_counter(), time.process_time()
     with at_work, ThreadPoolExecutor(_READERS) as readers:

@@ -1,9 +1,9 @@
-"""`make bench-api`: the service with 10,000 runs in its record, asked by wrk on loopback; prints a table, and --json a document.
+"""`make bench-api`: the service with 10,000 runs in its database, loaded by wrk on loopback; prints a table, with --json a document.
 
     list      GET /runs, a page of 50                                20 requests at once
     series    GET /runs/{random}/series, 2,000 of some 100,000 points  20 requests at once
-    cached    POST /experiments of which every run is kept           one at a time
-    follow    500 followers of one run's events                      from the event's time to its arrival
+    cached    POST /experiments with only kept runs                  one at a time
+    follow    500 followers of one run's events                      from the time of an event to its arrival
     memory    resident memory of the API's process after all of it
 
 The runs are copies of one real run (its files as hard links), so a series is really read from Parquet each time.
@@ -34,7 +34,7 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.service import LONGHAUL, served
 
-# What an every-ACK trace of a long run comes to: a hundred thousand ACKs.
+# A hundred thousand ACKs, as in the trace of a long run.
 MODEL = ["quick", "--set", "path.bandwidth=100 Mbit/s", "--set", "duration=25 s"]
 _BATCH = 500
 
@@ -56,7 +56,7 @@ end
 
 
 def fill(store: Store, count: int) -> list[str]:
-    """Make the store's one run into many: rows, and folders of hard links."""
+    """Copy the only run of the store many times: rows, and folders of hard links."""
     (model,) = store.list_runs(1)
     document = store.find(model["id"])
     assert document is not None
@@ -83,43 +83,43 @@ def wrk(address: str, token: str, path: str, ids: list[str], seconds: int, folde
     script = folder / "script.lua"
     script.write_text(_SCRIPT % {"ids": folder / "ids", "path": path, "token": token})
     command = ["wrk", "-t1", "-c20", f"-d{seconds}s", "-s", str(script), address]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    match = re.search(r"RESULT (\d+) (\d+) (\S+) (\S+) (\S+)", said)
-    assert match is not None, said
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    match = re.search(r"RESULT (\d+) (\d+) (\S+) (\S+) (\S+)", output)
+    assert match is not None, output
     requests, errors, p50, p95, p99 = map(float, match.groups())
-    assert errors == 0, said
+    assert errors == 0, output
     return {"requests_per_s": requests / seconds, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
 
 
 def cached(address: str, token: str, times: int) -> dict[str, float]:
-    """Submissions that the store answers."""
+    """Submissions with only kept runs."""
     with httpx.Client(base_url=f"{address}/api/v1", headers={"Authorization": f"Bearer {token}"}) as client:
-        asked = {"shipped": "quick", "repeats": 3}
-        first = client.post("/experiments", json=asked).json()
+        body = {"shipped": "quick", "repeats": 3}
+        first = client.post("/experiments", json=body).json()
         while client.get(f"/experiments/{first['id']}").json()["status"] in ("queued", "running"):
             time.sleep(0.05)
         took = []
         for _ in range(times):
             begun = time.perf_counter()
-            answer = client.post("/experiments", json=asked).json()
+            answer = client.post("/experiments", json=body).json()
             took.append((time.perf_counter() - begun) * 1000)
             assert answer["status"] == "done", answer
     return {"p50_ms": statistics.median(took), "p95_ms": statistics.quantiles(took, n=20)[-1], "max_ms": max(took)}
 
 
 async def follow(address: str, token: str, followers: int) -> dict[str, float]:
-    """Many who listen to one run while it runs: how long they take to be there, and from an event's time to its arrival at each."""
+    """Many followers of one running run: the time until all are connected, and from the time of an event to its arrival at each."""
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=f"{address}/api/v1", headers=headers, timeout=60) as client:
-        # Something to hold every slot, so that everybody listens before the run begins.
-        held = {"shipped": "quick", "seed": 2000, "repeats": 4 * (os.cpu_count() or 1), "set": ["duration=3600 s"]}
-        holder = (await client.post("/experiments", json=held)).json()
-        asked = {"shipped": "quick", "seed": 1000, "set": ["path.bandwidth=100 Mbit/s", "duration=600 s"]}
-        run = (await client.post("/experiments", json=asked)).json()["runs"][0]
+        # Occupy every slot, so that all followers are connected before the run begins.
+        blocking = {"shipped": "quick", "seed": 2000, "repeats": 4 * (os.cpu_count() or 1), "set": ["duration=3600 s"]}
+        blocker = (await client.post("/experiments", json=blocking)).json()
+        body = {"shipped": "quick", "seed": 1000, "set": ["path.bandwidth=100 Mbit/s", "duration=600 s"]}
+        run = (await client.post("/experiments", json=body)).json()["runs"][0]
         begun = time.perf_counter()
         streams = await asyncio.gather(*(_listen(address, token, f"{run}/events") for _ in range(followers)))
         joined_s = time.perf_counter() - begun
-        await client.post(f"/experiments/{holder['id']}/cancel")
+        await client.post(f"/experiments/{blocker['id']}/cancel")
         lags = sorted(lag for some in await asyncio.gather(*map(_lags, streams)) for lag in some)
     assert len(lags) >= followers
     return {
@@ -132,7 +132,7 @@ async def follow(address: str, token: str, followers: int) -> dict[str, float]:
 
 
 async def _listen(address: str, token: str, path: str) -> _Stream:
-    """An open stream of which the first event has come. By hand, or the listeners would take longer than the service."""
+    """Open a stream and wait for its first event; without httpx, which would take longer than the service."""
     host, _, port = address.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
@@ -142,9 +142,9 @@ async def _listen(address: str, token: str, path: str) -> _Stream:
 
 
 async def _lags(stream: _Stream) -> list[float]:
-    """Of every event that comes until the run is over."""
+    """The delay of every event until the run is over."""
     found, last = [], False
-    # With its writer, or the connection would be closed.
+    # Keep the writer, or the connection would be closed.
     reader, _ = stream
     while not last:
         line = await reader.readline()
@@ -163,7 +163,7 @@ def memory_mb(pid: int) -> float:
 
 
 def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
-    """Everything, on a home of its own."""
+    """Measure everything, with a temporary home."""
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder:
         home = Path(folder) / "home"
         home.mkdir()
@@ -185,7 +185,7 @@ def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--seconds", type=int, default=15, help="of each wrk")
+    parser.add_argument("--seconds", type=int, default=15, help="duration of each wrk")
     parser.add_argument("--followers", type=int, default=500)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

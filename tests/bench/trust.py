@@ -1,7 +1,7 @@
-"""`make trust`: the same experiments in virtual time, on Mininet in virtual and in real time, and on this host where it can; writes docs/trust.md.
+"""`make trust`: the same experiments in virtual time, on Mininet in virtual and in real time, and on this host if possible; writes docs/trust.md.
 
-The page says by how much each measure differs from the sandbox's, with an interval, and how many runs were void. What is measured on
-one machine is committed as it was measured there.
+The page lists the difference of each measure from the sandbox's, with an interval, and the number of void runs. It is committed as
+measured on one machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GUIDE = PAGE.with_name("trust.intro.md")
 
 @dataclass(frozen=True)
 class Place:
-    """Where and by which clock."""
+    """A backend, its place and its clock."""
 
     title: str
     backend: str
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Lab:
-    """How often each experiment is repeated (None: as it says), and whether runs that were kept will do."""
+    """The repeats of each experiment (None: its own), and whether to use kept runs."""
 
     repeats: int | None
     kept: bool
@@ -53,7 +53,7 @@ PLACES = (
     Place("Mininet on this host", "mininet", "host", "real"),
 )
 
-# Units of what is printed: how a measure's number is scaled, and its unit.
+# The factor and the unit with which a measure is printed.
 SCALES = {
     "goodput": (1e-6, "Mbit/s"),
     "rtt_min": (1.0, "ms"),
@@ -74,18 +74,18 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="experiments, without trust/")
     parser.add_argument("--kept", action="store_true", help="take runs that were kept earlier, by the same programs")
     parser.add_argument("--output", type=Path, default=PAGE)
-    words = parser.parse_args()
+    options = parser.parse_args()
     names = [name for name in shipped_experiments() if name.startswith("trust/")]
-    names = [name for name in names if not words.only or name.removeprefix("trust/") in words.only]
-    lab = Lab(words.repeats, words.kept)
+    names = [name for name in names if not options.only or name.removeprefix("trust/") in options.only]
+    lab = Lab(options.repeats, options.kept)
     sections = [line for name in names for line in section(name, lab)]
-    words.output.write_text("\n".join([GUIDE.read_text().rstrip(), "", *machine(), "", *sections]) + "\n")
-    print(words.output)
+    options.output.write_text("\n".join([GUIDE.read_text().rstrip(), "", *machine(), "", *sections]) + "\n")
+    print(options.output)
     return 0
 
 
 def section(name: str, lab: Lab) -> Iterator[str]:
-    """One experiment: a row a measure, a column a place."""
+    """One experiment: a row for each measure, a column for each place."""
     experiment = load_experiment(name)
     yield f"## {name.removeprefix('trust/')}\n"
     yield f"{experiment.about} `longhaul plan {name}` has every number.\n"
@@ -111,7 +111,7 @@ def section(name: str, lab: Lab) -> Iterator[str]:
 
 
 def measured(name: str, place: Place, lab: Lab) -> tuple[list[RunDocument], str]:
-    """The runs that ended well there, and what became of the others."""
+    """The successful runs of a place, and a note about the others."""
     print(f"{name}: {place.title}", file=sys.stderr)
     settings = load_settings()
     backend = open_backend(place.backend, settings)
@@ -127,7 +127,7 @@ def measured(name: str, place: Place, lab: Lab) -> tuple[list[RunDocument], str]
 
 
 def cell(one: Difference | None) -> str:
-    """A difference and its interval, in per cent of the sandbox's value where that says something."""
+    """A difference and its interval, in per cent of the sandbox's value unless that is zero."""
     if one is None:
         return "not known"
     if not one.value:
@@ -141,7 +141,7 @@ def cell(one: Difference | None) -> str:
 
 
 def machine() -> Sequence[str]:
-    """What the numbers belong to."""
+    """The machine and the day of the measurement."""
     model = next(
         (
             line.partition(":")[2].strip()

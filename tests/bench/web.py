@@ -1,10 +1,10 @@
-"""`make bench-web`: the web page in Chromium against the real service; prints a table, and --json a document.
+"""`make bench-web`: the web page in Chromium against the real service; prints a table, with --json a document.
 
-launch   from the submission of a run to the first point of it in the page that is opened at once
-open     a run of a million points and more: from the address to its drawn charts, the first time and again
-pan      the same run, panned for some seconds: frames a second, by Chromium's own trace
-live     fifty flows while they go on: processor time of the page's process and of the service, of one processor each
-page     JavaScript of the first page, compressed as it is sent; until it is painted, and until its content is there, cold
+launch   from the submission of a run to its first point on the page, which is opened at once
+open     a run with a million points or more: from the address to its drawn charts, the first time and again
+pan      the same run, panned for some seconds: frames a second, from the trace of Chromium
+live     fifty running flows: processor time of the page's process and of the service, each in processors
+page     JavaScript of the first page, compressed as sent; time until it is painted and until its content is shown, with an empty cache
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.support.service import ROOT, Service, served
 _POINTS = 1_000_000
 _PAN_S, _LIVE_S = 5.0, 15.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-# Some 41,000 packets a second, two to an ACK; how long a million ACKs take is found out.
+# Some 41,000 packets a second, two to an ACK; many() finds the duration for a million ACKs.
 MANY: dict[str, Any] = {
     "experiment": "many-points",
     "path": {"bandwidth": "500 Mbit/s", "rtt": "20 ms"},
@@ -47,12 +47,12 @@ FIFTY: dict[str, Any] = {
     "flows": [{"name": "f", "cc": "cubic", "count": 50}],
     "duration": "600 s",
 }
-SAID = 'figure[aria-label="Congestion window"] output'
+LEGEND = 'figure[aria-label="Congestion window"] output'
 
 
 @contextmanager
 def opened(browser: Browser, service: Service) -> Iterator[Page]:
-    """A page of somebody who is logged in."""
+    """A page of a logged-in user."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     page.goto(f"{service.url}/#/runs")
@@ -68,13 +68,13 @@ def go(page: Page, service: Service, run: str) -> None:
 
 
 def drawn(page: Page) -> None:
-    """The charts tell values, and what the last of them needs is painted."""
-    page.wait_for_selector(f"{SAID} span")
+    """Wait until the charts show values and the browser has painted them."""
+    page.wait_for_selector(f"{LEGEND} span")
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def launch(page: Page, service: Service, repeats: int) -> dict[str, float]:
-    """The quick preset, slowed by its rate, so that it goes on while it is looked at."""
+    """The quick preset at a high rate, so that it is still running when the page shows it."""
     took = []
     for seed in range(1, repeats + 1):
         begun = time.perf_counter()
@@ -86,7 +86,7 @@ def launch(page: Page, service: Service, repeats: int) -> dict[str, float]:
             client.post(f"{ROOT}/experiments/{made['id']}/cancel")
         service.wait(made["id"])
         page.evaluate("() => { location.hash = '#/compare'; }")
-        page.wait_for_selector(SAID, state="detached")
+        page.wait_for_selector(LEGEND, state="detached")
     return {"median_s": statistics.median(took), "max_s": max(took)}
 
 
@@ -98,19 +98,19 @@ def many(service: Service) -> tuple[str, int]:
         run = str(made["runs"][0]).rpartition("/")[2]
         service.wait(made["id"])
         with service.client() as client:
-            told = client.get(f"{ROOT}/runs/{run}/timelines", params={"measure": "cwnd", "points": 4}).json()
-        points = sum(one["of_values"] for one in told["series"])
+            timelines = client.get(f"{ROOT}/runs/{run}/timelines", params={"measure": "cwnd", "points": 4}).json()
+        points = sum(one["of_values"] for one in timelines["series"])
         if points >= _POINTS:
             return run, points
         duration_s = int(duration_s * _POINTS / points * 1.1) + 1
 
 
 def open_run(page: Page, service: Service, run: str, repeats: int) -> dict[str, float]:
-    """A service that was just started has read nothing of it yet."""
+    """Open a kept run; the service, just started, has read none of its files before the first time."""
     took = []
     for _ in range(repeats):
         page.evaluate("() => { location.hash = '#/compare'; }")
-        page.wait_for_selector(SAID, state="detached")
+        page.wait_for_selector(LEGEND, state="detached")
         begun = time.perf_counter()
         go(page, service, run)
         drawn(page)
@@ -119,7 +119,7 @@ def open_run(page: Page, service: Service, run: str, repeats: int) -> dict[str, 
 
 
 def pan(page: Page, browser: Browser) -> dict[str, float]:
-    """Along a zoomed run by the mouse, for some seconds; what Chromium's trace says of its frames."""
+    """Pan a zoomed run with the mouse for some seconds; the frames in the trace of Chromium."""
     over = page.locator('figure[aria-label="Congestion window"] .u-over').bounding_box()
     assert over is not None
     for _ in range(3):
@@ -146,7 +146,7 @@ def pan(page: Page, browser: Browser) -> dict[str, float]:
 
 
 def frames(events: list[dict[str, Any]], lasted_s: float) -> dict[str, float]:
-    """Frames that were drawn, and what the page's own thread took for one."""
+    """The drawn frames, and the time of the page's main thread for one."""
     drawn_us = sorted(event["ts"] for event in events if event.get("name") == "DrawFrame")
     fired = [event["dur"] / 1000 for event in events if event.get("name") == "FireAnimationFrame" and "dur" in event]
     threads = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one.get("name") == "thread_name"}
@@ -162,14 +162,14 @@ def frames(events: list[dict[str, Any]], lasted_s: float) -> dict[str, float]:
         "frames_a_second": len(drawn_us) / lasted_s,
         "median_gap_ms": statistics.median(gaps_ms) if gaps_ms else 0.0,
         "p95_gap_ms": statistics.quantiles(gaps_ms, n=20)[-1] if len(gaps_ms) > 1 else 0.0,
-        # Of the thread that draws, processor time alone: other work of the machine does not count.
+        # Processor time of the drawing thread, which other load on the machine does not affect.
         "thread_ms_a_frame": sum(tasks_ms) / max(1, len(fired)),
         "script_median_ms": statistics.median(fired) if fired else 0.0,
     }
 
 
 def processor_s(pids: list[int]) -> float:
-    """What processes have taken so far."""
+    """The processor time of these processes so far."""
     total = 0
     for pid in pids:
         try:
@@ -190,7 +190,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def live(page: Page, service: Service, chromium: int) -> dict[str, float]:
-    """Fifty flows by the real clock's pace or faster: what the browser, the service and nothing else take."""
+    """Fifty flows in real time or faster: the processor time of the browser and of the service."""
     made = service.submit({"spec": FIFTY})
     go(page, service, str(made["runs"][0]).rpartition("/")[2])
     drawn(page)
@@ -212,7 +212,7 @@ def live(page: Page, service: Service, chromium: int) -> dict[str, float]:
 
 
 def first_page(service: Service) -> dict[str, float]:
-    """What a first visit fetches, as it is sent."""
+    """The compressed size of the JavaScript of a first visit."""
     with service.client(None) as client:
         names = re.findall(r"\./(assets/[^\"]+\.js)", client.get("/").text)
         sizes = []
@@ -223,7 +223,7 @@ def first_page(service: Service) -> dict[str, float]:
 
 
 def chromium_of() -> int:
-    """The browser that this process has started."""
+    """The pid of the browser that this process has started."""
     for pid in children_of(os.getpid()):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -235,7 +235,7 @@ def chromium_of() -> int:
 
 
 def measure(repeats: int) -> dict[str, Any]:
-    """Everything, on a home of its own."""
+    """Measure everything, with a temporary home."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder, served(Path(folder) / "home") as service:
         run, points = many(service)

@@ -1,4 +1,4 @@
-"""The first page of `make bench-web`: how long until something is seen, and until what was asked for is there, with nothing kept from before."""
+"""The first page of `make bench-web`: the time until the first paint and until the content is shown, with an empty cache."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from playwright.sync_api import Browser
 from tests.support.service import ROOT, Service
 
 _PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-# Since the address was given.
+# Since the navigation began.
 _NOW = "() => performance.now()"
 
 
 def first_content(browser: Browser, service: Service, repeats: int) -> dict[str, float]:
-    """A stranger's first page, which asks for a token, and that of somebody who was here before, with what goes on in the lab."""
+    """The first page without a session, which asks for a token, and with one, which shows the running work of the lab."""
     found: dict[str, float] = {}
     for who, content in (("stranger", "#root h1"), ("visitor", "#root main ul")):
         painted, there = [], []
