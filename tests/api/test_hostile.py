@@ -128,7 +128,7 @@ def test_a_content_length_above_the_limit_is_413_before_the_body_is_read(service
 
 
 def _exchange(service: Service, sent: bytes) -> bytes:
-    """Send these bytes and return the response up to the end of its head, of the connection or of 5 s without data."""
+    """Send these bytes and return the response until its head is complete, the connection ends or no data comes for 5 s."""
     url = httpx.URL(service.url)
     with socket.create_connection((url.host, url.port or 80), timeout=5) as connection:
         connection.sendall(sent)

@@ -187,7 +187,7 @@ def test_an_invalid_position_is_422(service: Service, last: str) -> None:
         assert client.get(f"{ROOT}/runs/{service.run}/live", headers={"Last-Event-ID": last}).status_code == 422
 
 
-def plain(content: bytes) -> dict[tuple[str, str], tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+def decode_series(content: bytes) -> dict[tuple[str, str], tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
     (length,) = struct.unpack("<I", content[:4])
     at, found = 4 + length, {}
     assert at % 8 == 0
@@ -207,7 +207,7 @@ def test_many_series_equal_the_single_ones_in_json_and_as_floats(service: Servic
         whole = client.get(f"{place}/timelines", params=params)
         floats = client.get(f"{place}/timelines", params=params, headers={"Accept": "application/octet-stream"})
         assert floats.headers["content-type"] == "application/octet-stream"
-        numbers = plain(floats.content)
+        numbers = decode_series(floats.content)
         assert [one["measure"] for one in whole.json()["series"]] == params["measure"]
         for one in whole.json()["series"]:
             of = {one["kind"]: one["of"]}

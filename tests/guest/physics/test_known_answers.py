@@ -139,7 +139,7 @@ def test_random_loss_is_binomial(finish: Runner, share: str, rate: str, seconds:
     assert abs(len(done.trace.drops) - expected) < 4 * math.sqrt(expected) + 1
 
 
-def test_ten_twins_share_alike(finish: Runner) -> None:
+def test_ten_equal_flows_share_equally(finish: Runner) -> None:
     flows = [{"name": "twin", "cc": "lhfixed", "params": {"cwnd": "40 packets"}, "count": 10}]
     done = finish(
         path={"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "500 packets"},

@@ -142,7 +142,7 @@ def test_cake_holds_as_many_full_frames(finish: Runner, packets: int, mtu: int) 
     assert int(done.trace.links["queue_packets"].max()) <= packets + 1
 
 
-def test_a_crowd_of_web_users_on_a_slow_path_is_believed(finish: Runner) -> None:
+def test_a_crowd_of_web_users_on_a_slow_path_passes(finish: Runner) -> None:
     path = {"bandwidth": "1 Mbit/s", "rtt": "31 ms", "queue": "codel", "reorder": "1 %"}
     done = finish(
         path=path, flows=[{"name": "w", "web": {"mean": "20 KB", "think": "200 ms"}, "count": 100}], duration="6 s"
@@ -166,5 +166,5 @@ def test_bbr_passes_where_a_record_covers_more_than_a_round_trip(finish: Runner,
                 due_ns = t_ns + every_ms * 1_000_000
                 chosen.append(row)
         limits = what_held(done.run, done.run.flows[0], acks[chosen], fact)
-        # Less than before the two records that the check leaves out.
+        # Below the limit of the check even without its allowance of two records.
         assert limits.unnamed_us < 0.02 * limits.total_us, (tenth, limits)

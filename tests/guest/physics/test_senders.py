@@ -50,7 +50,7 @@ def why_void(pipeline: Pipeline, name: str, value: str, **changes: Any) -> str:
 
 
 def test_a_window_of_600_mb_is_sent(finish: Runner) -> None:
-    """Twice its packets, each as large as the kernel books it, is more than an int holds (tcp_sndbuf_expand)."""
+    """Twice its packets, at the size that the kernel accounts for each, exceeds an int (tcp_sndbuf_expand)."""
     done = finish(path=_LONG, flows=[_LARGE], duration="7 s", warmup="6 s", sample="10 ms")
     (flow,) = done.document["flows"]
     assert flow["goodput_bps"] == pytest.approx(68_000 * 8948 * 8 / 0.5, rel=0.005)
@@ -70,7 +70,7 @@ def test_a_limit_without_a_name_voids_the_run(pipeline: Pipeline) -> None:
 
 
 def test_a_window_that_does_not_open_voids_the_run(pipeline: Pipeline) -> None:
-    """Also in a run of a few round trips, in which the first three are most of it."""
+    """This also holds for a short run, most of which are its first three round trips."""
     small: dict[str, Any] = {"path": {"rtt": "500 ms"}, "duration": "6 s"}
     what = why_void(pipeline, *_CLOSED, **small)
     assert "not limited by buffers" in what

@@ -95,7 +95,7 @@ def test_a_module_that_fails_its_trial_is_named(mine: Path, tmp_path: Path) -> N
 
 
 def with_code(mine: Path, function: str, code: str) -> int:
-    """Put a statement at the beginning of a function of the module; the line that it is on."""
+    """Put a statement at the beginning of a function of the module; return its line number."""
     source = mine / "tcp_mine.c"
     before, after = source.read_text().split(f"{function}(struct sock *sk)\n{{\n", 1)
     source.write_text(f"{before}{function}(struct sock *sk)\n{{\n\t{code}\n{after}")
