@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs stages of `make test` one after the other beside two busy loops: no test may depend on how fast the machine is.
+# Runs stages of `make test` one after the other while two busy loops are running: no test may depend on the machine's speed.
 #
 #	tests/busy.sh STAGE...      prints each stage's result and the end of the output of those that failed
 set -uo pipefail
@@ -23,4 +23,4 @@ for stage in "$@"; do
 		tail -n 40 "$output"
 	fi
 done
-[ ${#failed[@]} = 0 ] || { echo "failed beside two busy loops: ${failed[*]}" >&2; exit 1; }
+[ ${#failed[@]} = 0 ] || { echo "failed with two busy loops: ${failed[*]}" >&2; exit 1; }

@@ -1,5 +1,5 @@
-"""What all tests share: no example of hypothesis is held against the clock. And options of the tests that look for faults: which kernel,
-how many experiments, from which seed, for how long; how much is killed.
+"""Shared by all tests: hypothesis has no deadline for examples. And options of the fuzz and chaos tests: which kernel, how many
+experiments, from which seed, for how long; how many kills.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import hypothesis
 import pytest
 
-# A machine with other work takes any time for anything.
+# On a machine with other work an example may take any time.
 hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("unhurried")
 

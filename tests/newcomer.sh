@@ -33,7 +33,7 @@ git -C "$repository" diff --quiet HEAD || echo "being a newcomer: what is not co
 
 place=$(mktemp -d -p "${TMPDIR:-/var/tmp}" longhaul-newcomer-XXXXXX)
 root=$place/root watcher=
-# The mounts are of a namespace that ends with its processes.
+# The mounts belong to a namespace that ends with its processes.
 trap 'kill $watcher 2>/dev/null || true; rm -rf --one-file-system "$place"' EXIT
 home=$root/home/newcomer
 clone="$home/my labs/longhaul"
@@ -62,7 +62,7 @@ if [ -n "${NEWCOMER_CACHE:-}" ]; then
 fi
 chroot "$root" chown -R newcomer: "${home#"$root"}"
 
-# What this machine's apt and pip are configured with, and whom they trust: not what they already have.
+# The configuration and the trusted certificates of this machine's apt and pip, but not their packages.
 cp -rL /etc/apt/apt.conf.d /etc/apt/auth.conf.d /etc/apt/trusted.gpg.d "$root/etc/apt/" 2>/dev/null || true
 rm -f "$root"/etc/apt/apt.conf.d/docker-*
 [ ! -f /etc/pip.conf ] || grep -v find-links /etc/pip.conf >"$root/etc/pip.conf" || true
@@ -86,19 +86,19 @@ touch cloned
 cd "my labs/longhaul"
 if [ "$1" = sudo ]; then
 	code=0
-	make demo 2>&1 | tee ~/said || code=$?
+	make demo 2>&1 | tee ~/output || code=$?
 	[ $code != 0 ] || { echo "make demo needed no packages on a bare Debian" >&2; exit 1; }
-	# What it prints is run as it stands.
-	sed -n 's/^    \(sudo .*\)/\1/p' ~/said >~/printed
+	# Run the printed command unchanged.
+	sed -n 's/^    \(sudo .*\)/\1/p' ~/output >~/printed
 	[ -s ~/printed ] || { echo "make demo printed no command for the missing packages" >&2; exit 1; }
 	bash -euxc "$(cat ~/printed)" >~/installed 2>&1 || { tail -n 5 ~/installed >&2; exit 1; }
 	! grep -i "automatically?" ~/installed || { echo "a package asked a question" >&2; exit 1; }
 fi
-make demo 2>&1 | tee ~/said
+make demo 2>&1 | tee ~/output
 touch ~/done
 { du -smx --exclude=/home / 2>/dev/null || true; } >~/system
 # The last line of its output makes `longhaul` a command.
-eval "$(grep -o 'export PATH=.*' ~/said)"
+eval "$(grep -o 'export PATH=.*' ~/output)"
 longhaul --version
 if [ "$1" = sudo ]; then
 	echo 'the packages for every guest kernel:'

@@ -1,7 +1,7 @@
-"""Nothing is lost, nothing is done twice: runs go on while everything that carries them out is killed, again and again.
+"""Nothing is lost, nothing is done twice: runs continue while every process that runs them is killed, again and again.
 
     API, dispatcher, a worker, the scheduler, PostgreSQL: kill -9 in an order drawn from a seed, each started again at once.
-    A kill comes when so many runs have ended, a number that is drawn too; some fall upon each other.
+    A kill comes after a drawn number of runs has ended; some kills coincide.
 
 In the end the database has every run once, with the trace of an undisturbed pass.
 """
@@ -38,20 +38,20 @@ from tests.support.parts import DaskScheduler, DaskWorker, Part, Postgres, Servi
 
 # Runs of one submission.
 _REPEATS = 10
-# Everything has come to rest by then, on the busiest machine.
+# Longer than the whole test takes on the busiest machine.
 _PATIENCE_S = 1500.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     runs: int
     kills: int
     seed: int
 
 
 @pytest.fixture
-def asked(request: pytest.FixtureRequest) -> Asked:
-    return Asked(*(request.config.getoption(name) for name in ("--chaos-runs", "--kills", "--chaos-seed")))
+def options(request: pytest.FixtureRequest) -> Options:
+    return Options(*(request.config.getoption(name) for name in ("--chaos-runs", "--kills", "--chaos-seed")))
 
 
 class Lab:
@@ -90,7 +90,7 @@ class Lab:
             part.stop()
 
     def _kill_worker(self, chance: random.Random) -> None:
-        """What carries the runs out, or what watches over that."""
+        """Kill the process that runs the runs, or its watcher."""
         worker = chance.choice(self.workers)
         if chance.random() < 0.5:
             worker.kill_child()
@@ -103,7 +103,7 @@ class Lab:
         part.start()
 
     def left_behind(self) -> list[str]:
-        """Processes that still work in a folder of this lab."""
+        """Processes that are still running in a folder of this lab."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -123,10 +123,10 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
         yield lab
 
 
-def undisturbed(asked: Asked, settings: Settings, folder: Path) -> dict[str, str]:
-    """What the same runs come to in peace: run id -> hash of its trace."""
+def undisturbed(options: Options, settings: Settings, folder: Path) -> dict[str, str]:
+    """The same runs without kills: run id -> hash of its trace."""
     settings = replace(settings, home=folder, database="", dask="")
-    plan = compile_plan(load_experiment("quick"), seed=asked.seed * 1000, repeats=asked.runs)
+    plan = compile_plan(load_experiment("quick"), seed=options.seed * 1000, repeats=options.runs)
     documents = Pipeline(open_backend("sandbox", settings), Store(settings)).execute(plan, jobs=2)
     return {document["run"]: document["trace_sha256"] for document in documents}
 
@@ -134,18 +134,18 @@ def undisturbed(asked: Asked, settings: Settings, folder: Path) -> dict[str, str
 class Client(threading.Thread):
     """Submits experiments while others run, and repeats each request, with the same key, until the service responds."""
 
-    def __init__(self, lab: Lab, token: str, asked: Asked) -> None:
+    def __init__(self, lab: Lab, token: str, options: Options) -> None:
         super().__init__(daemon=True)
-        self._lab, self._token, self._asked = lab, token, asked
+        self._lab, self._token, self._options = lab, token, options
         self.ids: list[str] = []
         self.refusals = 0
         self.ended = 0
 
     def run(self) -> None:
-        for first in range(0, self._asked.runs, _REPEATS):
+        for first in range(0, self._options.runs, _REPEATS):
             while first - self.ended > 2 * _REPEATS:
                 time.sleep(0.05)
-            self.ids.append(self._submit(self._asked.seed * 1000 + first))
+            self.ids.append(self._submit(self._options.seed * 1000 + first))
 
     def _submit(self, seed: int) -> str:
         body = json.dumps({"shipped": "quick", "repeats": _REPEATS, "seed": seed}).encode()
@@ -167,25 +167,25 @@ def ended(experiments: Experiments) -> int:
     return sum(row["done"] + row["missed"] + row["failed"] for row in experiments.page(1000))
 
 
-def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, tmp_path: Path) -> None:
-    peace = undisturbed(asked, lab.settings, tmp_path / "peace")
-    assert len(peace) == asked.runs
+def test_every_run_ends_exactly_once_despite_kills(lab: Lab, options: Options, tmp_path: Path) -> None:
+    peace = undisturbed(options, lab.settings, tmp_path / "peace")
+    assert len(peace) == options.runs
     store = Store(lab.settings)
     experiments = Experiments(store.database)
     lab.service.wait_until_ready()
     token, _ = Access(store.database).add_token("chaos", "run")
-    chance = random.Random(asked.seed)
-    order = [name for _ in range(asked.kills // len(lab.kills) + 1) for name in lab.kills][: asked.kills]
+    chance = random.Random(options.seed)
+    order = [name for _ in range(options.kills // len(lab.kills) + 1) for name in lab.kills][: options.kills]
     chance.shuffle(order)
-    moments = sorted(chance.randrange(asked.runs * 9 // 10) for _ in order)
+    moments = sorted(chance.randrange(options.runs * 9 // 10) for _ in order)
 
     begun = time.monotonic()
-    client = Client(lab, token, asked)
+    client = Client(lab, token, options)
     client.start()
     killed: list[str] = []
     known = 0
-    while not (len(killed) == len(order) and known == asked.runs):
-        assert time.monotonic() - begun < _PATIENCE_S, f"{known} of {asked.runs} runs ended after {killed}"
+    while not (len(killed) == len(order) and known == options.runs):
+        assert time.monotonic() - begun < _PATIENCE_S, f"{known} of {options.runs} runs ended after {killed}"
         with suppress(ResultsError):
             known = client.ended = ended(experiments)
         if len(killed) < len(order) and known >= moments[len(killed)]:
@@ -197,11 +197,11 @@ def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, 
     took_s = time.monotonic() - begun
     given_back = sum("why" in event["data"] for event in EventLog(store.database).after(0, 1_000_000))
     print(
-        f"{asked.runs} runs, {len(killed)} kills ({dict(Counter(killed))}), seed {asked.seed}: {took_s:.0f} s,"
-        f" {given_back} runs given back, {client.refusals} submissions asked again"
+        f"{options.runs} runs, {len(killed)} kills ({dict(Counter(killed))}), seed {options.seed}: {took_s:.0f} s,"
+        f" {given_back} runs given back, {client.refusals} submissions repeated"
     )
     assert given_back > 0, "no claim was given back"
-    check_the_record(store, client.ids, peace)
+    check_database(store, client.ids, peace)
     store.database.close()
     lab.stop()
     assert lab.left_behind() == []
@@ -209,8 +209,8 @@ def test_every_run_ends_exactly_once_whatever_is_killed(lab: Lab, asked: Asked, 
         assert [entry.name for entry in (home / "staging").iterdir() if entry.name != ".lock"] == []
 
 
-def check_the_record(store: Store, ids: list[str], peace: dict[str, str]) -> None:
-    """Every run once, whole, and the same as in peace; nothing else."""
+def check_database(store: Store, ids: list[str], peace: dict[str, str]) -> None:
+    """The database has every run exactly once, complete and equal to the undisturbed pass, and nothing else."""
     experiments, events = Experiments(store.database), EventLog(store.database)
     assert sorted(row["id"] for row in experiments.page(1000)) == sorted(ids), "a key submits once"
     assert len(ids) == len(peace) // _REPEATS

@@ -2,9 +2,9 @@
 
     breaks(old, new)  -->  one sentence for each promise that is broken
 
-A request that was good has to stay good: nothing taken away, nothing more required, no fewer values. An answer that was
-understood has to stay so: nothing that was always there goes away or becomes null. Under another major path (/api/v2 beside or
-in the place of /api/v1) everything is new, and nothing of the old one is held against it.
+A valid request has to stay valid: nothing is removed, nothing more is required, no value is refused. A client has to understand
+responses as before: no field that was always present is removed or becomes null. Under another major path (/api/v2 next to or
+instead of /api/v1) everything is new and not compared with the old one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 _MAJOR = re.compile(r"^/api/v(\d+)(?=/|$)")
 _SCOPES = (None, "read", "run", "gate", "admin")
-# Of what a text, number or list may be: a bound that may only rise, or only fall.
+# Bounds of texts, numbers and lists: a bound that may only rise, or only fall.
 _UPPER = ("maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties")
 _DEEPEST = 30
@@ -46,13 +46,13 @@ def _majors(document: Json) -> set[int]:
 
 
 class _Pair:
-    """Two references, of which the schemas refer to their own components."""
+    """Two references, whose schemas refer to their own components."""
 
     def __init__(self, old: Json, new: Json) -> None:
         self._old, self._new = old, new
 
     def operation(self, old: Json, new: Json) -> Iterator[str]:
-        """What is broken of one operation."""
+        """The broken promises of one operation."""
         if _SCOPES.index(new.get("x-scope")) > _SCOPES.index(old.get("x-scope")):
             yield f"it needs the scope {new['x-scope']}"
         yield from self._parameters(old, new)
@@ -97,7 +97,7 @@ class _Pair:
                 yield from self._question(content.get("schema", {}), other.get("schema", {}), "body", 0)
 
     def _question(self, old: Json, new: Json, where: str, depth: int) -> Iterator[str]:
-        """What the old schema let in and the new one does not."""
+        """Values that the old schema accepts and the new one refuses."""
         old, new = _resolved(self._old, old), _resolved(self._new, new)
         if depth > _DEEPEST or new in ({}, True):
             return
@@ -106,7 +106,7 @@ class _Pair:
                 yield from self._question(choice, new, where, depth + 1)
             return
         if choices := new.get("anyOf"):
-            # Good where one of the choices lets all of it in; else, what the nearest does not.
+            # Fine if one of the choices accepts all of it; otherwise report what the nearest one refuses.
             found = [list(self._question(old, choice, where, depth + 1)) for choice in choices]
             yield from min(found, key=len)
             return
@@ -132,7 +132,7 @@ class _Pair:
             yield from self._question(old["items"], new.get("items", {}), f"{where}[]", depth + 1)
 
     def _answer(self, old: Json, new: Json, where: str, depth: int) -> Iterator[str]:
-        """Parts of the new schema that a reader of the old one does not understand."""
+        """Parts of the new schema that a client of the old one does not understand."""
         old, new = _resolved(self._old, old), _resolved(self._new, new)
         if depth > _DEEPEST or old in ({}, True):
             return

@@ -10,7 +10,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 AGENT = REPOSITORY / "orchestrator/agent"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# A declaration begins in the first column, and what only its own file sees does not count.
+# A declaration begins in the first column; static declarations do not count.
 DECLARED = re.compile(r"^(?!static\b|typedef\b|struct \w+ \{|#)\w[^;{(]*?\b(\w+)\(", re.MULTILINE)
 SHARED = re.compile(r"^extern (?:const )?(?:struct )?\w+ ([\w, ]+);", re.MULTILINE)
 
@@ -78,8 +78,8 @@ def test_no_files_include_each_other_in_a_cycle() -> None:
     assert cycle == []
 
 
-def test_what_a_header_declares_its_own_source_defines() -> None:
-    """Else an include would not name the file that is called."""
+def test_declarations_of_a_header_are_defined_in_its_source() -> None:
+    """Otherwise an include would not name the file whose functions are called."""
     elsewhere = {
         f"{module}.h: {name}"
         for module in modules()

@@ -1,4 +1,4 @@
-"""docker-compose.yml is a compose file by the specification's own rules, and every service of it is as closed as docs/containers.md says."""
+"""docker-compose.yml is valid by the compose specification, and every service is as closed as docs/containers.md describes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROFILES = {
 
 
 def config() -> dict[str, Any]:
-    """The file as compose reads it where nothing is set: anchors merged, variables filled in."""
+    """The file as compose reads it by default: anchors merged, variables filled in."""
     found: dict[str, Any] = rec_subs(yaml.safe_load(FILE.read_text()), {})
     return found
 
@@ -55,7 +55,7 @@ def test_no_service_has_a_password_that_others_know(profile: str) -> None:
             assert not (re.search("PASSWORD|TOKEN|SECRET", variable) and value), f"{name}: {variable}"
 
 
-def test_who_runs_code_for_others_reaches_nothing_else() -> None:
+def test_services_that_run_user_code_reach_nothing_else() -> None:
     lab = services("lab")
     networks = config()["networks"]
     assert networks["inside"]["internal"] is True
@@ -66,7 +66,7 @@ def test_who_runs_code_for_others_reaches_nothing_else() -> None:
 
 
 def test_the_image_takes_nothing_from_a_working_copy_but_its_parts() -> None:
-    """What is copied is let through, and what is built here is not."""
+    """The build context contains the files that are copied, and no build products."""
     ignored = (REPOSITORY / ".dockerignore").read_text().splitlines()
     assert "*" in ignored
     let_through = {line[1:] for line in ignored if line.startswith("!")}

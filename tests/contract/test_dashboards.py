@@ -1,4 +1,4 @@
-"""The dashboards are what their code makes, what Grafana's SDK takes, and name what the table of metrics names."""
+"""The dashboards are fresh, Grafana's SDK accepts them, and they use names of the table of metrics."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from longhaul.orchestrator.live.metrics import BY_NAME, HISTOGRAM, RUN_METRICS, 
 from tests.support.boards import (
     FILES,
     PROVISIONED,
-    Asked,
     Filled,
+    Query,
     marks,
     panel_queries,
     panels,
@@ -35,16 +35,16 @@ BOARDS = {file.name: read(file) for file in FILES}
 UIDS = {board["uid"]: board for board in BOARDS.values()}
 GENERATED = texts()
 
-# Prometheus' own, with the labels that dashboards ask for.
+# Prometheus' own metrics, with the labels that dashboards use.
 _OF_PROMETHEUS = {"up": ("job", "instance"), "ALERTS": ("alertname", "alertstate")}
-# What Prometheus gives to all that it scrapes.
+# Labels that Prometheus adds to everything that it scrapes.
 _SCRAPED = ("instance", "job")
-# The fields of annotations that belong to the data source, and so are none of the SDK's.
+# The fields of annotations that belong to the data source and not to the SDK.
 _OF_THE_SOURCE = {"step", "titleFormat", "textFormat", "tagKeys", "useValueForTime"}
 
 
-def asked(board: Mapping[str, Any]) -> Iterator[Asked]:
-    """Every query of a dashboard, those of its variables too."""
+def queries(board: Mapping[str, Any]) -> Iterator[Query]:
+    """Every query of a dashboard, including those of its variables."""
     yield from panel_queries(dict(board))
     yield from marks(dict(board))
     for variable in variables(dict(board)):
@@ -53,21 +53,21 @@ def asked(board: Mapping[str, Any]) -> Iterator[Asked]:
         text = variable["query"]["query"]
         where = f"variable {variable['name']}"
         if found := re.fullmatch(r"query_result\((.*)\)", text):
-            yield Asked(board["uid"], where, found[1], True)
+            yield Query(board["uid"], where, found[1], True)
         else:
             found = re.fullmatch(r"label_values\((.*), (\w+)\)", text)
             assert found, text
-            yield Asked(board["uid"], where, found[1], True, legend=f"{{{{{found[2]}}}}}")
+            yield Query(board["uid"], where, found[1], True, legend=f"{{{{{found[2]}}}}}")
 
 
-def parsed(one: Asked) -> Any:
+def parsed(one: Query) -> Any:
     names = used_variables(one.expr) | used_variables(one.least_step)
     filled = Filled(dict.fromkeys(names, "1") | {"window": "1s"}, 0, 60)
     return promql_parser.parse(filled.expr(one))
 
 
-def faults(one: Asked, table: Mapping[str, Metric]) -> list[str]:
-    """What of a query is not in a table of metrics."""
+def faults(one: Query, table: Mapping[str, Metric]) -> list[str]:
+    """Metrics and labels of a query that are not in a table of metrics."""
     found: list[str] = []
     known: set[str] = set()
     wanted = set(re.findall(r"{{(\w+)}}", one.legend))
@@ -79,8 +79,8 @@ def faults(one: Asked, table: Mapping[str, Metric]) -> list[str]:
                 found.append(f"no metric {part.name}")
             else:
                 known.update(labels)
-                asked_for = set(re.findall(r"(\w+)(?:=~|!=|!~|=)\"", str(part.matchers)))
-                found.extend(f"{part.name} has no label {label}" for label in sorted(asked_for - set(labels)))
+                matched = set(re.findall(r"(\w+)(?:=~|!=|!~|=)\"", str(part.matchers)))
+                found.extend(f"{part.name} has no label {label}" for label in sorted(matched - set(labels)))
         if isinstance(part, promql_parser.AggregateExpr) and part.modifier:
             wanted.update(part.modifier.labels)
         if isinstance(part, promql_parser.BinaryExpr) and part.modifier and part.modifier.matching:
@@ -103,7 +103,7 @@ def labels_of(name: str, table: Mapping[str, Metric]) -> tuple[str, ...] | None:
     )
 
 
-ASKED = [one for board in BOARDS.values() for one in asked(board)]
+QUERIES = [one for board in BOARDS.values() for one in queries(board)]
 
 
 def test_every_dashboard_is_committed() -> None:
@@ -130,21 +130,21 @@ def test_the_sdk_reads_a_dashboard_and_writes_the_same(name: str) -> None:
     assert again == board
 
 
-@pytest.mark.parametrize("one", ASKED, ids=lambda one: f"{one.board}-{one.where}")
-def test_queries_are_promql_and_name_what_the_table_names(one: Asked) -> None:
+@pytest.mark.parametrize("one", QUERIES, ids=lambda one: f"{one.board}-{one.where}")
+def test_queries_are_promql_and_use_names_of_the_table(one: Query) -> None:
     assert faults(one, BY_NAME) == []
 
 
 @pytest.mark.parametrize("metric", RUN_METRICS, ids=lambda metric: metric.name)
 def test_a_metric_that_is_renamed_on_one_side_is_noticed(metric: Metric) -> None:
     renamed = {name: one for name, one in BY_NAME.items() if name != metric.name}
-    users = [one for one in ASKED if metric.name in re.findall(r"\w+", one.expr)]
+    users = [one for one in QUERIES if metric.name in re.findall(r"\w+", one.expr)]
     assert users, f"no dashboard shows {metric.name}"
     assert all(f"no metric {metric.name}" in faults(one, renamed) for one in users)
 
 
 def test_a_label_that_is_not_there_is_noticed() -> None:
-    one = Asked("x", "x", 'sum by (colour) (longhaul_flow_cwnd_packets{shape="round",run="1"})', legend="{{taste}}")
+    one = Query("x", "x", 'sum by (colour) (longhaul_flow_cwnd_packets{shape="round",run="1"})', legend="{{taste}}")
     assert faults(one, BY_NAME) == [
         "longhaul_flow_cwnd_packets has no label shape",
         "nothing has a label colour",
@@ -154,7 +154,7 @@ def test_a_label_that_is_not_there_is_noticed() -> None:
 
 @pytest.mark.parametrize("metric", SERVICE_METRICS, ids=lambda metric: metric.name)
 def test_a_metric_of_the_service_is_shown(metric: Metric) -> None:
-    words = {word for one in ASKED for word in re.findall(r"\w+", one.expr)}
+    words = {word for one in QUERIES for word in re.findall(r"\w+", one.expr)}
     assert any(word.startswith(metric.name) for word in words)
 
 
@@ -203,11 +203,11 @@ def test_panels_have_a_place_a_title_and_a_formula(name: str) -> None:
     assert all(panel["description"].endswith(".") for panel in shown)
 
 
-@pytest.mark.parametrize("asked", {one.points for one in ASKED if not one.instant})
-def test_no_time_that_is_shown_asks_prometheus_for_more_points_than_it_gives(asked: int) -> None:
+@pytest.mark.parametrize("points", {one.points for one in QUERIES if not one.instant})
+def test_no_shown_time_needs_more_points_than_prometheus_gives(points: int) -> None:
     shown_s = 1.0
     while shown_s < 90 * 86_400:
-        step_ms = Filled({}, 0, shown_s).step_ms(Asked("", "", "", points=asked))
+        step_ms = Filled({}, 0, shown_s).step_ms(Query("", "", "", points=points))
         assert shown_s * 1000 / step_ms <= 11_000
         shown_s *= 1.01
 
@@ -218,7 +218,7 @@ def test_a_minute_is_shown_at_the_resolution_of_the_export() -> None:
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_units_are_ones_that_grafana_knows(name: str) -> None:
+def test_units_exist_in_grafana(name: str) -> None:
     known = {value for value in vars(units).values() if isinstance(value, str)} | {""}
     for panel in panels(BOARDS[name]):
         config = {"overrides": [], "defaults": {}} | panel.get("fieldConfig", {})

@@ -25,7 +25,7 @@ def prose(recipe: str) -> list[str]:
 
 
 def places(recipe: str) -> list[str]:
-    """The files that it says are to be touched, in order."""
+    """The files that the recipe lists for changes, in order."""
     return re.findall(r"^\d\. `([^`]+)`: ", recipe, re.MULTILINE)
 
 

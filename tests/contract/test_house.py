@@ -30,7 +30,7 @@ CONFINED = {
     "subprocess": {
         "orchestrator/system/process.py",
         "orchestrator/backends/mininet_net.py",
-        # It travels to hosts alone.
+        # This module is copied to hosts without the others.
         "playbooks/module_utils/longhaul_host.py",
     },
     "os.environ": {"orchestrator/system/settings.py", "orchestrator/system/process.py"},
@@ -68,7 +68,7 @@ def test_third_parties_stay_where_they_are_wrapped(word: str) -> None:
 
 
 def test_a_migration_stays_what_it_was() -> None:
-    """Code moves on, and with whatever of it a migration imported the migration would."""
+    """A migration that imports code of the project would change with that code."""
     pattern = re.compile(r"^\s*(import|from) (orchestrator|api|topologies)\b", re.MULTILINE)
     versions = [file for file in PYTHON if file.parent.name == "versions" and file.parent.parent.name == "migrations"]
     assert len(versions) > 1
@@ -100,7 +100,7 @@ def test_the_contract_of_imports_covers_every_room_in_few_rows() -> None:
 
 
 def test_a_module_that_a_text_names_exists() -> None:
-    """In docstrings and comments too: a path of before a move leads nowhere."""
+    """Also in docstrings and comments: after a move, an old path leads nowhere."""
     tops = ("", "orchestrator", "api", "longhaul")
     rooms = {init.parent.name for init in REPOSITORY.glob("orchestrator/*/__init__.py")} | {
         "orchestrator",
@@ -118,7 +118,7 @@ def test_a_module_that_a_text_names_exists() -> None:
 
 
 @pytest.mark.parametrize("file", [file for file in TRACKED if file.suffix in (".c", ".h")], ids=lambda file: file.name)
-def test_every_c_file_says_what_it_is(file: Path) -> None:
+def test_every_c_file_begins_with_a_comment(file: Path) -> None:
     assert file.read_text().lstrip().startswith(("/*", "//"))
 
 

@@ -1,4 +1,4 @@
-"""Prometheus' names are the same everywhere: in the table, in what is promised, at the service, in rules."""
+"""Prometheus' names are the same everywhere: in the table, in the promised list, at the service, in rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from longhaul.orchestrator.live.metrics import BY_NAME, COUNTER, HISTOGRAM, RUN_
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.rules import rules
 
-# What users build dashboards on. It is written here once more so that changing it takes two hands.
+# The names on which users build dashboards. They are repeated here so that a change needs two edits.
 PROMISED = {
     "longhaul_flow_cwnd_packets", "longhaul_flow_ssthresh_packets", "longhaul_flow_goodput_bps", "longhaul_flow_throughput_bps",
     "longhaul_flow_rtt_seconds", "longhaul_flow_inflight_packets", "longhaul_flow_pacing_bps", "longhaul_flow_retransmits_total",
@@ -36,17 +36,17 @@ def test_the_series_of_a_run_are_those_that_are_promised() -> None:
     assert len(BY_NAME) == len(RUN_METRICS) + len(SERVICE_METRICS)
 
 
-def test_the_service_tells_what_the_table_says(tmp_path: Path) -> None:
+def test_the_service_exports_the_metrics_of_the_table(tmp_path: Path) -> None:
     lab = Lab(replace(load_settings(), home=tmp_path, database=""))
     gauges = Gauges()
     gauges.requests.labels("read_run", "200").observe(0.01)
     lab.counts.add(guest_deaths=2)
     lab.counts.heard("one", time.time() - 100, 5000, 10, 3)
-    assert lab.leases.take("root@here", "somebody", 60) is not None
+    assert lab.leases.take("root@here", "ada", 60) is not None
     text = gauges.text(lab, Hub(lab.events)).decode()
     families = (one for one in text_string_to_metric_families(text) if not one.name.endswith("_created"))
     found = {family.name: family for family in families}
-    # The parser takes the ending off a counter's name.
+    # The parser removes the suffix of a counter's name.
     named = {name + "_total" if family.type == COUNTER else name: family for name, family in found.items()}
     assert set(named) == {metric.name for metric in SERVICE_METRICS}
     for metric in SERVICE_METRICS:

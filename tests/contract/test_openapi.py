@@ -1,4 +1,4 @@
-"""The reference of the API is what the service does, has an example of everything, and keeps what it promised before."""
+"""The API reference has an example of everything, declares every problem, and keeps its earlier promises."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _git(*words: str) -> str:
 
 
 def _earlier() -> dict[str, Json]:
-    """The references that this one follows: the last commit's, its parents', and that of where it left the main branch.
+    """The references before this one: the last commit's, its parents', and that of the merge base with the main branch.
 
-    A shallow clone has the last commit's alone, which only tells of what is not committed; the workflow fetches all.
+    A shallow clone has only the last commit's, which shows only uncommitted changes; the workflow fetches all.
     """
     found = {}
     for name in ("HEAD", "HEAD^1", "HEAD^2", "main", "origin/main"):
@@ -42,7 +42,7 @@ def _earlier() -> dict[str, Json]:
     return found
 
 
-def test_what_was_promised_before_is_kept() -> None:
+def test_earlier_promises_are_kept() -> None:
     earlier = _earlier()
     assert earlier, "there is no commit with a reference to compare with"
     for commit, old in earlier.items():
@@ -67,13 +67,13 @@ def test_every_problem_is_declared_as_one() -> None:
         assert {"429", "500", "503"} <= set(operation.openapi["responses"])
 
 
-def test_what_an_operation_says_itself_of_a_problem_stands_there() -> None:
-    said = document()["paths"][RUN]["delete"]["responses"]
+def test_an_operations_own_description_of_a_problem_is_in_the_reference() -> None:
+    responses = document()["paths"][RUN]["delete"]["responses"]
     assert (
-        said["409"]["description"]
+        responses["409"]["description"]
         == "It is running or pinned, or belongs to an experiment that is running or a baseline."
     )
-    assert said["404"]["description"] == "Not found."
+    assert responses["404"]["description"] == "Not found."
 
 
 def test_the_same_and_more_is_no_break() -> None:
@@ -163,11 +163,11 @@ BREAKING: list[tuple[Callable[[Json], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), BREAKING, ids=[said for _, said in BREAKING])
-def test_what_is_taken_away_or_narrowed_is_a_break(change: Callable[[Json], None], said: str) -> None:
+@pytest.mark.parametrize(("change", "sentence"), BREAKING, ids=[sentence for _, sentence in BREAKING])
+def test_removals_and_restrictions_are_breaks(change: Callable[[Json], None], sentence: str) -> None:
     new = copy.deepcopy(document())
     change(new)
-    assert any(said in one for one in breaks(document(), new)), breaks(document(), new)
+    assert any(sentence in one for one in breaks(document(), new)), breaks(document(), new)
 
 
 def test_another_major_path_may_be_anything() -> None:

@@ -28,7 +28,7 @@ def name(page: Path) -> str:
 
 
 def parse(command: Any, words: list[str]) -> None:
-    """As the command line does, without carrying it out."""
+    """Parse as the command line does, without running the command."""
     context = command.make_context("longhaul", words)
     if isinstance(command, TyperGroup):
         verb, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
@@ -48,7 +48,7 @@ def test_every_command_that_is_shown_is_one(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_options_that_are_named_in_the_text_are_those_of_their_verb(page: Path) -> None:
+def test_options_in_the_text_belong_to_their_verb(page: Path) -> None:
     for inline in re.findall(r"`longhaul ([^`\n]+)`", page.read_text()):
         command: Any = ROOT
         words = inline.split()
@@ -83,7 +83,7 @@ def test_a_piece_of_yaml_is_one(block: Block, tmp_path: Path) -> None:
     text = "\n".join(block.lines)
     written = yaml.safe_load(text)
     if isinstance(written, dict) and {"experiment", "flows"} <= set(written):
-        # The module is the reader's: another one stands for it.
+        # The module is the reader's: replace it by an existing one.
         for folder in written.get("modules", []):
             (tmp_path / "page" / folder).mkdir(parents=True)
             (tmp_path / "page" / folder / "tcp_mine.c").write_text(STARTING.read_text().replace("newcc", "mine"))
@@ -109,7 +109,7 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """What GitHub calls a page's headings."""
+    """GitHub's anchors of a page's headings."""
     return {
         re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"(?m)^#+ (.+)$", prose(page))
     }

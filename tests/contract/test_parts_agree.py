@@ -1,4 +1,4 @@
-"""What two parts of the project say about the same thing is the same."""
+"""Facts that are stated in two parts of the project agree."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
     source = tmp_path / "layout.c"
     source.write_text(
         '#include <stdio.h>\n#include <stddef.h>\n#include "lh_trace.h"\n'
-        '#define SAY(type, numpy, name) printf("%s " numpy " %zu\\n", #name, offsetof(struct KIND, name));\n'
+        '#define PRINT_FIELD(type, numpy, name) printf("%s " numpy " %zu\\n", #name, offsetof(struct KIND, name));\n'
         "int main(void)\n{\n"
         + "".join(
-            f'#define KIND {struct}\nputs("== {kind}");\nLH_COMMON(SAY)\nLH_{kind.upper()}_FIELDS(SAY)\n#undef KIND\n'
+            f'#define KIND {struct}\nputs("== {kind}");\nLH_COMMON(PRINT_FIELD)\nLH_{kind.upper()}_FIELDS(PRINT_FIELD)\n#undef KIND\n'
             for kind, struct in STRUCTS.items()
         )
         + "return 0;\n}\n"
@@ -68,7 +68,7 @@ def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
         dtype = TRACE_KINDS[kind]
         assert dtype.fields is not None
         known = [f"{name} {dtype[name].str[1:]} {dtype.fields[name][1]}" for name in dtype.names or ()]
-        # One byte has no byte order, so numpy marks it in another way.
+        # One byte has no byte order, so numpy writes its type differently.
         assert lines == [line.replace("|u1", "u1") for line in known], kind
 
 
@@ -106,7 +106,7 @@ def test_the_channels_statistics_are_documented() -> None:
 
 
 def test_formulas_are_all_that_judging_calls() -> None:
-    """A module left out could change what a kept run's numbers are, and no kept run would be measured again."""
+    """A change in an unlisted module could change the numbers of kept runs without measuring them again."""
     analysis = "longhaul.orchestrator.analysis"
     called, found = [f"{analysis}.expect", f"{analysis}.fidelity.checks", f"{analysis}.measures"], set()
     while called:
@@ -128,7 +128,7 @@ def test_formulas_are_all_that_judging_calls() -> None:
     assert {module.__name__ for module in evaluation.FORMULAS} == found
 
 
-def test_what_the_probe_follows_is_what_a_plan_may_have() -> None:
+def test_the_probe_follows_all_flows_and_links_of_a_plan() -> None:
     most = dict(re.findall(r"^#define LH_MAX_(\w+) (\d+)", (KMOD / "lh_trace.c").read_text(), re.MULTILINE))
     assert int(most["FLOWS"]) == rules.MOST_FLOWS
     assert int(most["LINKS"]) == plan.MOST_FOLLOWED
@@ -164,7 +164,7 @@ def test_every_congestion_control_has_a_module_in_every_kernel(kernel: str) -> N
 def test_every_shipped_experiment_compiles(name: str) -> None:
     plan = compile_plan(load_experiment(name))
     assert plan.runs
-    assert plan.experiment.about, "it says what it shows"
+    assert plan.experiment.about, "it describes what it shows"
 
 
 def test_the_newest_migration_is_the_catalogues() -> None:
@@ -212,7 +212,7 @@ def test_setup_and_doctor_have_the_same_table() -> None:
     text = (REPOSITORY / "setup.sh").read_text()
     head, _, rest = text.partition("needs=(")[2].partition("\n)\n")
     pairs = {tuple(need.strip("'").rsplit(":", 1)) for need in head.split()}
-    # Whoever can ask the doctor has Python.
+    # A user who can run the doctor has Python.
     assert pairs == {("python3", "python3")} | {need for group in ALWAYS for need in NEEDS[group]}
     for group in set(NEEDS) - set(ALWAYS):
         line = next(line for line in rest.splitlines() if line.strip().startswith(f"{group})"))

@@ -1,4 +1,4 @@
-"""Pictures of the web page: each that a page of the documentation shows is there, none is there for nothing, and none is large."""
+"""Pictures of the web page: each one shown in the documentation exists, none is unused, and none is large."""
 
 from __future__ import annotations
 

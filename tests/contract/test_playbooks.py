@@ -1,4 +1,4 @@
-"""The playbooks say what they do: defaults are those that are documented, examples are read by those they are for, units start what exists."""
+"""The playbooks match their documentation: defaults agree, examples are readable, units start programs that exist."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_all_congestion_controls_are_loaded_unless_some_are_named() -> None:
     assert names(given | {"kmod_modules": ["tcp_ccp"]}) == ["tcp_ccp"]
 
 
-def test_the_example_of_a_policy_is_one_and_speaks_of_the_hosts_of_the_inventory() -> None:
+def test_the_example_policy_is_valid_and_names_the_hosts_of_the_inventory() -> None:
     policy = read_policy(PLAYBOOKS / "hosts.example.yml")
     groups = _read(PLAYBOOKS / "inventory.example.yml")["all"]["children"]
     assert set(groups["endpoints"]["hosts"]) == set(policy.hosts)
@@ -85,7 +85,7 @@ def test_the_service_reads_every_setting_of_its_unit() -> None:
             assert f"{line.split('=')[0]} " in known, line
 
 
-def test_what_the_agent_keeps_on_a_host_is_taken_away_with_it() -> None:
+def test_removing_the_agent_removes_its_files() -> None:
     source = (REPOSITORY / "orchestrator/agent/host/byte_quota.c").read_text()
     folder = re.search(r'#define FOLDER\s+"(.+)"', source)
     name = re.search(r'#define FILE_NAME FOLDER "(.+)"', source)

@@ -1,4 +1,4 @@
-"""What errors and notes tell a user to run exists: every `make ...` and `longhaul ...` between backquotes in the source."""
+"""Commands in errors and notes exist: every `make ...` and `longhaul ...` between backquotes in the source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOURCES = [
 
 
 def texts(file: Path) -> Iterator[str]:
-    """Every text of a module; what an f-string fills in is X."""
+    """Every text of a module, with X for the values of f-strings."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)

@@ -1,7 +1,7 @@
-"""The type of a run's document, compared with what the product writes, what the API answers and what the page reads.
+"""The type of a run's document, compared with written documents, with the API's responses and with the fields that the page reads.
 
-A field that is added to one of them alone fails here: to a document and not to its type, to the type and to no document, or as one that is
-required where some document lacks it.
+A field that is added to only one of them fails here: to a document and not to its type, to the type and to no document, or as a
+required field that some document lacks.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Recordings:
 
 
 def kept(name: str, store: Store, **changes: Any) -> str:
-    """The id of a recorded run as the pipeline keeps it."""
+    """Keep a recorded run as the pipeline does, and return its id."""
     run = replace(recorded(name)[0], **changes)
     backend: Any = Recordings(name)
     with Staging(store.home) as staging:
@@ -81,7 +81,7 @@ def kept(name: str, store: Store, **changes: Any) -> str:
 
 
 def exported(name: str, begin_ms: int | None) -> Stream:
-    """The stream of a recorded run to a Prometheus that takes all; without a place where it begins nothing is sent."""
+    """The stream of a recorded run to a Prometheus that accepts all; without a begin nothing is sent."""
     run = recorded(name)[0]
     stream = Stream(run, "0" * 20, [RUNS / name / "trace.bin"], begin_ms, 10, lambda stream, request: True)
     stream.end(whole=True)
@@ -91,7 +91,7 @@ def exported(name: str, begin_ms: int | None) -> Stream:
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
-    """Every kind of document, written by the product and read again from where it was written."""
+    """Every kind of document, written and read again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LONGHAUL_HOME", str(tmp_path_factory.mktemp("home")))
         settings = replace(load_settings(), grafana=Grafana("https://lab.example"))
@@ -127,7 +127,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
 
 
 def faults(value: Any, kind: Any, place: str, seen: dict[Any, list[set[str]]]) -> Iterator[str]:
-    """Where a value is not of its type; `seen` gets the fields of every mapping that has a type of its own."""
+    """Places where a value does not have its type; `seen` gets the fields of every typed mapping."""
     if is_typeddict(kind):
         hints = get_type_hints(kind)
         seen.setdefault(kind, []).append(set(value))
@@ -152,7 +152,7 @@ def faults(value: Any, kind: Any, place: str, seen: dict[Any, list[set[str]]]) -
 
 
 def without_none(kind: Any) -> Any:
-    """The type of a value where there is one."""
+    """A type without None."""
     return next((one for one in get_args(kind) if one is not NoneType), kind) if NoneType in get_args(kind) else kind
 
 
@@ -178,7 +178,7 @@ def test_a_run_that_was_measured_has_all_numbers_and_any_other_none(documents: l
         assert has - {"phases"} == (numbers - {"phases"} if one["status"] in ("done", "missed") else set())
 
 
-def test_what_the_type_says_twice_is_the_same() -> None:
+def test_repeated_parts_of_the_type_agree() -> None:
     whole = get_type_hints(RunNumbers)
     parts = get_type_hints(PartNumbers) | get_type_hints(CompletionTimes)
     assert {name: whole[name] for name in parts} == parts
@@ -187,7 +187,7 @@ def test_what_the_type_says_twice_is_the_same() -> None:
 
 
 def test_the_faults_of_a_document_are_found(documents: list[Any]) -> None:
-    """A field more, a field less, and a value of another type, at any depth."""
+    """An additional field, a missing field and a value of another type, at any depth."""
     sound = json.dumps(documents[0])
     changed = [json.loads(sound) for _ in range(4)]
     changed[0]["flows"][0]["new"] = 1.0
@@ -211,9 +211,9 @@ def test_the_api_answers_documents_as_they_are(documents: list[Any]) -> None:
     )
 
 
-def test_what_a_run_of_the_api_repeats_of_its_document_is_of_the_same_type() -> None:
+def test_fields_that_the_api_repeats_from_a_document_have_the_same_type() -> None:
     hints = get_type_hints(RunDocument)
-    # These are something else of a row: addresses, and whether there is a part.
+    # These fields of a row differ: addresses, and whether a part exists.
     repeated = hints.keys() & ApiRun.model_fields.keys() - {"links", "partial", "status"}
     assert {"experiment", "backend", "kernel", "seed", "point", "virtual_s", "wall_s", "trace_sha256"} <= repeated
     for name in repeated:

@@ -1,4 +1,4 @@
-"""The bill of materials has what the lock files have, no more and no less, in the form that its readers know."""
+"""The bill of materials has exactly the packages of the lock files, in the CycloneDX format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _of(kind: str) -> dict[str, str]:
     }
 
 
-def test_it_is_what_cyclonedx_calls_a_bill() -> None:
+def test_it_is_a_valid_cyclonedx_bill() -> None:
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(BILL)) is None
 
 
@@ -65,7 +65,7 @@ def test_the_lock_file_of_npm_is_in_it_with_its_hashes() -> None:
     assert not {"vite", "typescript", "@biomejs/biome"} & in_page
 
 
-def test_what_setup_and_the_images_install_is_in_it() -> None:
+def test_packages_that_setup_and_the_images_install_are_in_it() -> None:
     found = {name.split()[0]: scope for name, scope in _of("deb").items()}
     for words in ("iproute2 mininet gcc bubblewrap", "prometheus postgresql postgresql-common python3-venv python3"):
         assert {found.get(name) for name in words.split()} == {"required"}, words
@@ -81,7 +81,7 @@ def test_the_kernels_are_in_it_with_their_patches() -> None:
         assert {Path(patch["diff"]["url"]).name for patch in source["pedigree"]["patches"]} == patches
 
 
-def test_who_needs_what_leads_somewhere() -> None:
+def test_every_dependency_is_listed() -> None:
     itself = BILL["metadata"]["component"]["bom-ref"]
     needs = {row["ref"]: set(row["dependsOn"]) for row in BILL["dependencies"]}
     assert set().union(*needs.values()) <= set(PARTS)

@@ -1,4 +1,4 @@
-"""Every topology of the catalogue builds with the real Mininet, which is a package of the system's own Python."""
+"""Every topology of the catalogue builds with the real Mininet, which is a package of the system's Python."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_catalogue_has_the_classes_parameters_and_their_defaults(name: str) 
 
 
 @pytest.mark.parametrize("name", CATALOG)
-def test_what_the_catalogue_shows_of_a_parameter_is_what_an_experiment_writes(name: str) -> None:
+def test_parameters_in_the_catalogue_are_written_as_in_an_experiment(name: str) -> None:
     for one in CATALOG[name].parameters:
         for value in (one.low, one.high):
             text = show(one, value)

@@ -1,4 +1,4 @@
-"""The version stands in pyproject.toml; what cannot read it there says the same, and so do the list of changes and the tags."""
+"""The version is in pyproject.toml; files that cannot read it, the list of changes and the tags agree with it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def test_every_file_that_has_it_has_this_one(file: str, pattern: str) -> None:
     assert set(re.findall(pattern, (REPOSITORY / file).read_text())) == {VERSION}
 
 
-def test_the_command_says_it() -> None:
+def test_the_command_prints_it() -> None:
     assert CliRunner().invoke(app, ["--version"]).output == f"longhaul {VERSION}\n", (
         "reinstall: touch pyproject.toml, make"
     )
 
 
-def test_the_service_says_it() -> None:
+def test_the_service_reports_it() -> None:
     assert json.loads((REPOSITORY / "docs/openapi.json").read_text())["info"]["version"] == VERSION
 
 
 def test_the_list_of_changes_goes_up_to_it() -> None:
-    """What is released has a heading with its day; the newest comes first, after what is not released."""
+    """Each release has a heading with its day; the newest comes first, after the unreleased changes."""
     first, *released = re.findall(r"^## (.*)$", CHANGES, re.MULTILINE)
     assert first == "Unreleased"
     versions = [re.fullmatch(r"(\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}", heading) for heading in released]

@@ -1,4 +1,4 @@
-"""Both kinds of database: SQLite in a file, and a PostgreSQL that the session starts for itself."""
+"""Both kinds of database: SQLite in a file, and a PostgreSQL that the session starts."""
 
 from __future__ import annotations
 

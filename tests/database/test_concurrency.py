@@ -1,4 +1,4 @@
-"""Many at once, in threads and processes: every run has one holder at a time and one end, and followers miss nothing."""
+"""Concurrent threads and processes: every run has one holder at a time and one end, and followers miss no event."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _name(number: int) -> str:
 
 
 def _drain(url: str, process: int) -> list[tuple[str, int, str]]:
-    """Claim and settle until nothing is left, with threads that share a database; what each got, and how it ended."""
+    """Claim and settle runs until none is left, with threads that share a database; return each claim and its end."""
     lab = Lab(url)
 
     def work(thread: int) -> list[tuple[str, int, str]]:
@@ -63,7 +63,7 @@ def _drain(url: str, process: int) -> list[tuple[str, int, str]]:
 def test_each_of_500_runs_has_one_holder_at_a_time_and_one_end(url: str) -> None:
     lab = Lab(url)
     lab.submit("e", [_name(number) for number in range(_RUNS)])
-    # Another that wants some of them too.
+    # Another experiment with some of the same runs.
     lab.submit("f", [_name(number) for number in range(0, _RUNS, 5)], owner="ben")
     followed: list[int] = []
     over = threading.Event()
@@ -88,7 +88,7 @@ def test_each_of_500_runs_has_one_holder_at_a_time_and_one_end(url: str) -> None
         ]
     over.set()
     follower.join()
-    # No claim was given twice: every one has a fence of its own.
+    # No claim was given twice: every one has a different fence.
     assert len({(run_id, fence) for run_id, fence, _ in found}) == len(found)
     ends = {run_id: end for run_id, _, end in found if end != "released"}
     assert len(ends) == _RUNS == sum(end != "released" for _, _, end in found)
@@ -100,7 +100,7 @@ def test_each_of_500_runs_has_one_holder_at_a_time_and_one_end(url: str) -> None
     assert {end: lab.counts("f")[end] for end in ben} == dict(ben)
     log = lab.events.after(0, 1_000_000)
     assert Counter(event["kind"] for event in log)["run.finished"] == _RUNS
-    # Whoever asks for "all after the last that I saw" has seen every one, in order.
+    # A follower that reads all events after the last one it got has seen every event, in order.
     assert followed == [event["id"] for event in log]
     lab.database.close()
 
@@ -122,7 +122,7 @@ def test_ends_and_cancellations_together_count_every_run_once(url: str) -> None:
     lab.database.close()
 
 
-def test_one_key_makes_one_experiment_however_many_ask_at_once(url: str) -> None:
+def test_concurrent_requests_with_one_key_make_one_experiment(url: str) -> None:
     Lab(url).database.close()
     labs = [Lab(url) for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:
@@ -139,8 +139,8 @@ def test_one_key_makes_one_experiment_however_many_ask_at_once(url: str) -> None
         lab.database.close()
 
 
-def test_a_lease_has_one_holder_however_many_want_it(url: str) -> None:
-    """Twelve take the lease in turns for a moment; each holder is alone, and fences rise."""
+def test_concurrent_requests_for_a_lease_give_it_one_holder(url: str) -> None:
+    """Twelve holders take the lease in turns for a moment; each is the only one, and fences rise."""
     databases = [Database(url) for _ in range(4)]
     inside: list[str] = []
     fences: list[int] = []
@@ -153,8 +153,8 @@ def test_a_lease_has_one_holder_however_many_want_it(url: str) -> None:
             inside.append(f"holder{number}")
             fences.append(fence)
             assert inside == [f"holder{number}"]
-            held = leases.get("root")
-            assert held is not None and (held["holder"], held["fence"]) == (f"holder{number}", fence)
+            lease = leases.get("root")
+            assert lease is not None and (lease["holder"], lease["fence"]) == (f"holder{number}", fence)
             inside.clear()
             assert leases.give_back("root", f"holder{number}", fence)
             assert not leases.renew("root", f"holder{number}", fence, 30.0)
@@ -167,7 +167,7 @@ def test_a_lease_has_one_holder_however_many_want_it(url: str) -> None:
 
 
 def test_a_slow_writer_hides_no_event_from_readers(url: str) -> None:
-    """An event that is written first and recorded last has the larger id, or the later one waits for it."""
+    """An event that is written first and committed last has the larger id, or the later one waits for it."""
     database = Database(url)
     log = EventLog(database)
     log.newest()
@@ -207,7 +207,7 @@ def test_the_queue_is_read_at_one_moment_while_runs_are_taken_and_given_back(url
     holder.start()
     try:
         looks: list[Queue] = []
-        # Long enough to have looked between a run's going and its coming.
+        # Long enough to look between the removal of a run and its return.
         while len(looks) < 200 or len({look.waiting for look in looks}) == 1:
             looks.append(read_queue(lab.database, time.time(), 500))
     finally:
@@ -229,7 +229,7 @@ def test_an_unreachable_database_is_reported_and_comes_back(postgres: Any) -> No
     except ResultsError as error:
         assert "is it running" in str(error)
     else:
-        raise AssertionError("there was nobody to answer")
+        raise AssertionError("there was no database to answer")
     postgres.start()
     (claim,) = lab.claim()
     lab.keep("a")

@@ -1,4 +1,4 @@
-"""The service over a database that an earlier version left, in PostgreSQL and in SQLite: its answers, its tokens, its baselines, its queue.
+"""The service with a database of an earlier version, in PostgreSQL and in SQLite: its responses, tokens, baselines and queue.
 
 How it was recorded: tests/support/former.py.
 """
@@ -41,7 +41,7 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True)
 class FormerLab:
-    """Its home, its database, and what it answered; `seed` is that of the runs that its database knows."""
+    """Its home, its database and its responses; `seed` is that of the runs in its database."""
 
     home: Path
     url: str
@@ -50,7 +50,7 @@ class FormerLab:
     seed: int
 
     def service(self, **more: str) -> Service:
-        """Today's, with the tokens of then."""
+        """Today's service with the old tokens."""
         return Service(self.home, self.settings | more, tokens=dict(self.then["tokens"]))
 
 
@@ -96,8 +96,8 @@ def run_ids(experiment: Mapping[str, Any]) -> list[str]:
     return [href.rpartition("/")[2] for href in experiment["runs"]]
 
 
-def test_what_is_kept_is_answered_and_what_waited_is_run(lab: FormerLab) -> None:
-    """With the programs of then nothing is queued again; a machine with others gives runs other ids (see its guest's test)."""
+def test_kept_runs_are_answered_and_waiting_runs_are_run(lab: FormerLab) -> None:
+    """With the old programs nothing is queued again; a machine with other programs gives runs other ids (see its guest's test)."""
     before = rows_of(lab.url)
     kept = {row["id"] for row in lab.then["answers"]["/runs"][1]["items"] if row["status"] == "done"}
     waiting = lab.then.get("waiting")
@@ -113,7 +113,7 @@ def test_what_is_kept_is_answered_and_what_waited_is_run(lab: FormerLab) -> None
         assert compared["ok"], compared
         if waiting is not None:
             ended = service.wait(waiting)
-            # Elsewhere its runs fail and say that they were queued with other programs.
+            # On other machines its runs fail with the error that they were queued with other programs.
             assert ended["status"] == ("done" if run_ids(ended) == ids_here(WAITING_SEED) else "failed")
     after = rows_of(lab.url)
     assert after["work"] == []
@@ -126,7 +126,7 @@ def test_what_is_kept_is_answered_and_what_waited_is_run(lab: FormerLab) -> None
 
 
 def test_another_database_of_the_same_home_adopts_its_runs(lab: FormerLab, tmp_path: Path) -> None:
-    """The folders alone are enough: of runs that a database does not know nothing is run again."""
+    """The folders alone are enough: runs that a database does not have are adopted and not run again."""
     url = f"sqlite:///{tmp_path / 'new.sqlite'}"
     store = Store(replace(load_settings(), home=lab.home, database=url))
     for folder in lab.home.glob("runs/*/*"):

@@ -39,7 +39,7 @@ def _kept(run: str) -> Any:
     return document(run) | {"flows": [{"name": "app", "cc": "htcp", "goodput_bps": 1.5}], "path": {"utilisation": 0.5}}
 
 
-# What each revision's own programs would have written, in the words of its own tables.
+# Rows as each revision's own programs would have written them into their tables.
 _RUN = (
     "INSERT INTO runs (id, experiment, status, backend, kernel, seed, created_at, virtual_s, wall_s, trace_sha256, point, document)"
     " VALUES (:id, 'old', :status, 'sandbox', '6.12.1', 1, '2026-01-01T00:00:00.000+00:00', 3.0, 0.1, 't', '{}', :document)"
@@ -89,12 +89,12 @@ ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         (_WORK_2, {"id": "q" * 20, "run": _PACKED_2, "cancel": False}),
     ],
 }
-# No table changed but the width of a column; a lease with a holder.
+# Only the width of a column changed; a lease with a holder.
 _LEASE_3 = "INSERT INTO leases (name, holder, fence, until_s, about) VALUES ('root@lab', 'ada', 4, 4e9, 'tests')"
 ROWS["0003"] = [*ROWS["0002"], (_LEASE_3, {})]
-# What was added then stands apart.
+# Rows of the tables that were added then.
 ROWS["0004"] = ROWS["0003"]
-# What lists show and are searched by stands beside the rest.
+# The columns that lists show and search are added.
 _KNOWN_5 = "UPDATE runs SET controls = :controls, utilisation = :utilisation, words = :words WHERE id = :id"
 _PATH_5 = "UPDATE runs SET topology = 'dumbbell', bandwidth_bps = 100000000, rtt_us = 10000 WHERE id = :id"
 _EXPERIMENT_5 = "UPDATE experiments SET backend = 'sandbox', controls = 'htcp cubic', words = ' old owner=ada backend=sandbox cc=htcp cc=cubic of before '"
@@ -115,7 +115,7 @@ ROWS["0005"] = [
 
 
 def make_earlier(url: str, revision: str) -> None:
-    """A database as that revision's version left it."""
+    """Make a database as that revision's version left it."""
     engine = sqlalchemy.create_engine(Database(url)._url)
     with engine.begin() as connection:
         config = _config()
@@ -127,13 +127,13 @@ def make_earlier(url: str, revision: str) -> None:
 
 
 def _words(database: Database) -> dict[str, str]:
-    """What lists search each run by."""
+    """The words by which lists find each run."""
     with database.read() as connection:
         return {row.id: row.words for row in connection.execute(sqlalchemy.text("SELECT id, words FROM runs"))}
 
 
 @pytest.mark.parametrize("revision", EARLIER)
-def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
+def test_every_earlier_database_is_migrated(url: str, revision: str) -> None:
     make_earlier(url, revision)
     database = Database(url)
     catalog = Catalog(database)
@@ -143,7 +143,7 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
     row = catalog.run("a" * 20)
     assert row is not None
     assert (row["wall_s"], row["measured_by"], row["owner"], row["pinned"]) == (0.1, None, None, False)
-    # Lists find what it is by, as far as its record tells.
+    # Lists find the run by the fields that its rows have.
     assert [one["id"] for one in catalog.page(10, Filter(controls=("htcp",)))] == ["a" * 20]
     assert (row["controls"], row["utilisation"], row["jain"], row["rtt_us"]) == ("htcp", 0.5, None, None)
     words = _words(database)
@@ -154,22 +154,22 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
         (old,) = Experiments(database).page(10, Filter(controls=("htcp", "cubic"), backend="sandbox", text="before"))
         assert old["id"] == "old"
         assert words["q" * 20] == _WORDS["q" * 20]
-        # Of what has ended an experiment that goes on has counted the end, and it waits for the rest.
+        # A running experiment has counted its ended run, and waits for the other.
         with database.read() as connection:
             its = sqlalchemy.text("SELECT run_id, counted FROM experiment_runs WHERE experiment_id = 'old'")
             assert dict(connection.execute(its).all()) == {"a" * 20: "done", "q" * 20: None}
-    # It is worked with like any other: a run that is kept is not run again, and deleting one takes its rows along.
+    # It works like a new database: a kept run is not run again, and deleting one deletes its rows.
     lab = Lab(url)
     lab.submit("e", ["a" * 20, "c"])
-    # What waited goes on waiting, in its old place.
+    # Waiting runs keep their place in the queue.
     assert lab.names(5) == (["c"] if revision < "0002" else ["q" * 20, "c"])
     catalog.remove(["a" * 20])
     assert numbers(database, "goodput_bps", "app") == []
-    # Where runs lie in Prometheus, and leases from before, have their places.
+    # Spans in Prometheus and earlier leases have tables.
     assert lab.spans.place("s", 1000, 10, 3600).end_ms < time.time() * 1000
-    held = lab.leases.get("root@lab")
-    assert (held is not None and (held["holder"], held["since_s"]) == ("ada", 0.0)) == (revision >= "0003")
-    # A seed of 32 bits without a sign finds room.
+    lease = lab.leases.get("root@lab")
+    assert (lease is not None and (lease["holder"], lease["since_s"]) == ("ada", 0.0)) == (revision >= "0003")
+    # An unsigned seed of 32 bits fits.
     lab.catalog.add("d", document("d") | {"seed": 2**32 - 1}, RUN)
     assert lab.catalog.page(1, Filter(status="done"))[0]["seed"] == 2**32 - 1
     assert lab.counted.all() == {"virtual_s": 3.0, "wall_s": 0.1}
@@ -177,7 +177,7 @@ def test_every_earlier_record_becomes_todays(url: str, revision: str) -> None:
         one.close()
 
 
-def test_a_new_record_has_todays_tables(url: str) -> None:
+def test_a_new_database_has_todays_tables(url: str) -> None:
     database = Database(url)
     with database.read():
         pass
@@ -194,7 +194,7 @@ def test_a_new_record_has_todays_tables(url: str) -> None:
 
 
 @pytest.mark.parametrize("revision", EARLIER)
-def test_many_who_open_an_earlier_record_migrate_it_once(url: str, revision: str) -> None:
+def test_concurrent_opens_migrate_an_earlier_database_once(url: str, revision: str) -> None:
     make_earlier(url, revision)
     databases = [Database(url) for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:

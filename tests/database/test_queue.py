@@ -1,4 +1,4 @@
-"""The known answers of tests/unit/database/test_work.py, test_queue_model.py and test_lists.py, on PostgreSQL."""
+"""The known results of tests/unit/database/test_work.py, test_queue_model.py and test_lists.py, on PostgreSQL."""
 
 from __future__ import annotations
 

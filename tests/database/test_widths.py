@@ -11,7 +11,7 @@ from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.tables import RUNS
 from tests.support.queue import Lab
 
-_LARGEST_SEED, _LARGEST_ASKED = 2**32 - 1, 2**62
+_LARGEST_SEED, _LARGEST_REQUESTED = 2**32 - 1, 2**62
 
 
 def test_the_largest_seed_is_kept(url: str) -> None:
@@ -24,18 +24,18 @@ def test_the_largest_seed_is_kept(url: str) -> None:
     lab.database.close()
 
 
-def test_an_id_larger_than_any_is_no_fault(url: str) -> None:
+def test_an_id_larger_than_any_finds_nothing(url: str) -> None:
     lab = Lab(url)
     lab.submit("e", ["a"])
     events, access = EventLog(lab.database), Access(lab.database)
-    access.log("somebody", "10.0.0.1", "submit_experiment", "e", 201, "r")
+    access.log("ada", "10.0.0.1", "submit_experiment", "e", 201, "r")
     assert (
-        events.after(_LARGEST_ASKED)
-        == events.of_run("a", _LARGEST_ASKED)
-        == events.of_experiment("e", _LARGEST_ASKED)
+        events.after(_LARGEST_REQUESTED)
+        == events.of_run("a", _LARGEST_REQUESTED)
+        == events.of_experiment("e", _LARGEST_REQUESTED)
         == []
     )
-    assert [row["actor"] for row in access.audit(10, _LARGEST_ASKED)] == ["somebody"]
+    assert [row["actor"] for row in access.audit(10, _LARGEST_REQUESTED)] == ["ada"]
     lab.database.close()
 
 
@@ -45,6 +45,6 @@ def test_the_log_of_changes_has_a_bound(url: str, monkeypatch: pytest.MonkeyPatc
     lab = Lab(url)
     access = Access(lab.database)
     for number in range(20):
-        access.log("somebody", "10.0.0.1", "submit_experiment", str(number), 201, "r")
+        access.log("ada", "10.0.0.1", "submit_experiment", str(number), 201, "r")
     assert [row["subject"] for row in access.audit(100)] == [str(number) for number in range(19, 12, -1)]
     lab.database.close()

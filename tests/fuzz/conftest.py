@@ -1,4 +1,4 @@
-"""The machine that carries the drawn experiments out, with the kernel that was asked for."""
+"""The lab that runs the drawn experiments, with the kernel of `--kernel`."""
 
 from __future__ import annotations
 

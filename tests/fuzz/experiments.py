@@ -1,7 +1,7 @@
-"""Experiments that nobody would write, as plain data: what the fuzz draws, within what a guest carries out in about a second.
+"""Unusual experiments as plain data, drawn by the fuzz; a guest runs each in about a second.
 
-Values lie where faults lie: at the bounds of a range, at its default, at powers of two of size; companions share the path, and
-the path changes under them. A drawn experiment is valid unless a rule ties its fields in a way that is not copied here.
+Values lie where faults are likely: at the bounds of a range, at its default, at powers of two; other flows share the path, and the
+path changes during the run. A drawn experiment is valid unless a rule that is not copied here ties its fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Written = dict[str, Any]
 PROJECT_CONTROLS = ("apptcp", "htcp_be", "agilesd", "ccp", "ccpd", "compound")
 COMPANIONS = ("cubic", "reno")
 
-# A blackout may lie until the retransmission after it, which comes as late again, and then some.
+# After a blackout, the next retransmission comes after as long again, and a little more.
 _AFTER_BLACKOUT = 3
 _SETTLING_US = 8_000_000
 
@@ -30,34 +30,34 @@ _SMALL_SHARES = st.sampled_from(["1e-5", "1e-4", "0.1 %", "1 %", "2 %"])
 _SHARES = st.one_of(_SMALL_SHARES, st.sampled_from(["5 %", "20 %"]))
 
 
-# Of the time that the budget has room for.
+# A share of the time that the budget allows.
 _EIGHTHS = st.sampled_from([4, 1, 2, 8])
 _LONGEST_US = 90_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one experiment may cost: full frames that cross the bottleneck, and flows."""
+    """The highest cost of one experiment: full frames that cross the bottleneck, and flows."""
 
     packets: int
     flows: int
 
 
 def _log_integers(low: int, high: int) -> st.SearchStrategy[int]:
-    """Every order of magnitude alike."""
+    """Every order of magnitude with the same probability."""
     return st.integers(low.bit_length(), high.bit_length()).flatmap(
         lambda bits: st.integers(max(low, 1 << (bits - 1)), min(high, (1 << bits) - 1))
     )
 
 
 def _rates_kbps() -> st.SearchStrategy[int]:
-    """Mostly of slow paths, whose runs may be long."""
+    """Mostly slow paths, whose runs may be long."""
     slow = _log_integers(64, 100_000)
     return st.one_of(st.integers(64, 2_000), slow, slow, slow, st.sampled_from([10**6, 10**7]))
 
 
 def values_of(parameter: Parameter) -> st.SearchStrategy[int]:
-    """The module's own numbers: bounds, default, neighbours, anything between."""
+    """Numbers from the module's range: bounds, default, neighbours, anything between."""
     low, high = parameter.low, parameter.high
     near = {low, min(low + 1, high), max(high - 1, low), high, max(parameter.default, low)}
     return st.one_of(st.sampled_from(sorted(near)), st.integers(low, high), _log_integers(max(low, 1), high))
@@ -69,7 +69,7 @@ def _written(parameter: Parameter, value: int) -> object:
 
 @st.composite
 def _parameters(draw: st.DrawFn, cc: str) -> Written:
-    """Of the module: the same for all its flows."""
+    """The module's parameters, the same for all its flows."""
     drawn = [one for one in CONGESTION_CONTROLS[cc].parameters if one.socket_option is None and draw(st.booleans())]
     return {one.name: _written(one, draw(values_of(one))) for one in drawn}
 
@@ -107,7 +107,7 @@ def _path(draw: st.DrawFn, rate_kbps: int) -> Written:
 @st.composite
 def _buffers(draw: st.DrawFn, rate_kbps: int, rtt_us: int) -> str:
     packets = f"{draw(_log_integers(1, 2000))} packets"
-    if rate_kbps * rtt_us < 12_000_000:  # less than one packet in flight: nothing to measure a buffer by
+    if rate_kbps * rtt_us < 12_000_000:  # less than one packet in flight: a BDP is no useful unit for a buffer
         return packets
     return draw(
         st.sampled_from([packets, "0.1 BDP", "1 BDP", "1 BDP", "4 BDP", f"{draw(st.integers(20, 2000))} KB", "200 ms"])
@@ -177,13 +177,13 @@ def _other_traffic(rate_kbps: int) -> st.SearchStrategy[Written]:
 
 @st.composite
 def _path_change(draw: st.DrawFn, path: Written, rate_kbps: int, lossy: bool) -> Written:
-    """One moment's new path; what may not shrink below others (the delay below the jitter) stays as it is."""
+    """A new path at one moment; fields that have to stay above others (the delay above the jitter) do not change."""
     change: Written = {}
     if "rtt" in path and "jitter" not in path and "reorder" not in path and draw(st.booleans()):
         change["rtt"] = draw(st.sampled_from(["1 ms", "4 ms", "40 ms", "400 ms", "1 s"]))
     if draw(st.booleans()):
         change["bandwidth"] = format_rate(draw(st.integers(64, max(64, rate_kbps))) * 1000)
-    # A queue counts packets or bytes for all of its life.
+    # A queue counts either packets or bytes during its whole life.
     if path["buffer"].endswith(("packets", "BDP")) and draw(st.integers(0, 2)) == 2:
         change["buffer"] = f"{draw(_log_integers(1, 2000))} packets"
     if lossy and "burst" not in path and draw(st.booleans()):
@@ -195,7 +195,7 @@ def _path_change(draw: st.DrawFn, path: Written, rate_kbps: int, lossy: bool) ->
 
 @st.composite
 def _flow_changes(draw: st.DrawFn, alive: list[str], controls: dict[str, str]) -> Written:
-    """Other controls for some flows, or other parameters for all flows of one control; `controls` follows."""
+    """Other controls for some flows, or other parameters for all flows of one control; `controls` is updated."""
     if draw(st.booleans()):
         changes: Written = {}
         for name in draw(st.lists(st.sampled_from(alive), min_size=1, max_size=3, unique=True)):
@@ -239,7 +239,7 @@ def _schedule(
 
 @st.composite
 def _blackout(draw: st.DrawFn, path: Written, begin_us: int, length_us: int) -> list[Written]:
-    """Everything is lost, in one direction or both; after it, the path is what it was."""
+    """All packets are lost, in one direction or both; afterwards the path is as before."""
     dark: Written = {}
     if draw(st.booleans()):
         dark["reverse_loss"] = "100 %"
@@ -262,18 +262,18 @@ def experiments(draw: st.DrawFn, kernel: str, budget: Budget) -> Written:
     rate_kbps = draw(_rates_kbps())
     path = draw(_path(rate_kbps))
     longest_us = _longest_us(budget, rate_kbps, path.get("mtu", 1500))
-    if draw(st.integers(0, 39)) == 39:  # now and then one that has the time for a large window
+    if draw(st.integers(0, 39)) == 39:  # sometimes a run long enough for a large window
         longest_us *= 8
     schedule: list[Written] = []
     if draw(st.integers(0, 2)) == 2 and longest_us > 3 * _SETTLING_US:
-        # As long as the budget has room for what has to come after it; half a minute where the path is slow enough.
+        # As long as the budget allows with the time needed after it; half a minute if the path is slow enough.
         most_us = min(30_000_000, (longest_us - 2 * _SETTLING_US) // (1 + _AFTER_BLACKOUT))
         length_us = draw(st.one_of(st.integers(1, most_us), st.just(most_us)))
         begin_us = draw(st.integers(0, _SETTLING_US))
         duration_us = begin_us + (1 + _AFTER_BLACKOUT) * length_us + _SETTLING_US
         flows = draw(_flows(rate_kbps, duration_us, budget.flows))
         dark = draw(_blackout(path, begin_us, length_us))
-        # In the dark and after it, everything else may change too.
+        # During the blackout and after it, everything else may change too.
         schedule = dark + draw(_schedule(path, rate_kbps, flows, begin_us + 1, duration_us - 1, lossy=False))
     else:
         duration_us = min(longest_us, _LONGEST_US) * draw(_EIGHTHS) // 8

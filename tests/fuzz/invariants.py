@@ -1,12 +1,12 @@
-"""What must hold of every run, whatever the experiment: each broken rule is one sentence with the numbers it was found by.
+"""Rules for the run of any experiment: each broken rule is reported in one sentence with its numbers.
 
-    window    never 0, never beyond what the path and its queue could hold, several times over
+    window    never 0, never more than several times the capacity of the path and its queue
     data      in order, complete, no more than was sent
-    life      a flow with something to send delivers again once the path lets it: TCP doubles its timer at every loss, so a
-              silence may last as long again as the one before it, and no longer
-    the lab   what it promises of every run: its trace is whole, things are set as asked, no packet appears or vanishes
+    life      a flow with data to send delivers again once the path lets it: TCP doubles its timer at every loss, so a silence
+              may last as long again as the time before it, and no longer
+    the lab   its promises for every run: the trace is complete, settings are as planned, no packet appears or vanishes
 
-The other checks of fidelity tell a run that can be believed from one that cannot; an odd experiment may well be the latter.
+The other fidelity checks decide whether a run's numbers can be believed; those of an odd experiment may fail.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _PROMISED = ("trace complete", "sysctls", "no frame above the MTU", "conservatio
 _LEAST_SSTHRESH = 2
 _LARGEST_STATE = 4  # TCP_CA_Loss
 
-# Slow start doubles what fits before it learns of a loss, and an undone reduction gives that back.
+# Slow start sends twice the capacity before it learns of a loss, and an undone reduction restores that window.
 _PIPES = 4
 _ROOM_PACKETS = 100
 
-# A silence of TCP's own making: after as long without an answer, as long again, and the timer that round trips have taught;
-# one that is longer than usual adds nine times to the timer what it adds to the smoothed one, and that fades slowly.
+# The longest silence that TCP itself causes: the time without an ACK once more, plus the retransmission timer from measured round
+# trips; a longer round trip adds to the timer nine times what it adds to the smoothed round trip, and that fades slowly.
 _AGAIN = 2.5
 _SILENCE_NS = 8_000_000_000
 _SILENT_ROUND_TRIPS = 12
@@ -44,7 +44,7 @@ _TAUGHT_BY_WINDOWS = 2
 _HANDSHAKES = 4
 _PACED_PACKETS = 4
 
-# Laws that multiply a rate by a round trip, and the longest that they take.
+# Controls that multiply a rate by a round trip, and the longest round trip that they use.
 _BY_ROUND_TRIP = {"apptcp", "ccp", "ccpd"}
 _LONGEST_RTT_US = 16_000_000
 _LARGEST_RATE_BPS = 400 * 10**9
@@ -55,7 +55,7 @@ _NEVER_2P32 = 2**32 * 0.99
 def violations(done: Finished) -> Iterator[str]:
     """Every broken rule."""
     run, trace = done.run, done.trace
-    told = {fact["id"]: fact for fact in done.facts["flows"]}
+    facts = {fact["id"]: fact for fact in done.facts["flows"]}
     reach = _reach(run)
     for flow in run.flows:
         if flow.kind == "udp":
@@ -63,9 +63,9 @@ def violations(done: Finished) -> Iterator[str]:
         acks = of_flow(trace.acks, flow.id)
         yield from (f"{flow.name}: {what}" for what in _window(run, flow, acks, reach))
         received = of_flow(trace.flows, flow.id)
-        data = _data(flow, run.meaning.mss_bytes, acks, received, told[flow.id])
+        data = _data(flow, run.meaning.mss_bytes, acks, received, facts[flow.id])
         yield from (f"{flow.name}: {what}" for what in data)
-        connected_us, completed_us = told[flow.id]["connected_us"], told[flow.id]["completed_us"]
+        connected_us, completed_us = facts[flow.id]["connected_us"], facts[flow.id]["completed_us"]
         if flow.kind == "tcp" and connected_us is not None:
             yield from (f"{flow.name}: {what}" for what in silences(done, flow, connected_us, completed_us))
     for check in check_fidelity(run, trace, done.facts):
@@ -75,7 +75,7 @@ def violations(done: Finished) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The most that one flow could meet: packets on the way and waiting, nanoseconds of a round trip with its queue."""
+    """Upper bounds for one flow: packets in flight and waiting, nanoseconds of a round trip with its queue."""
 
     packets: int
     rtt_ns: int
@@ -94,7 +94,7 @@ def _window(run: Run, flow: Flow, acks: Records, reach: Reach) -> Iterator[str]:
     most = _PIPES * reach.packets + _ROOM_PACKETS
     controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
     if controls & _BY_ROUND_TRIP:
-        # A window of a rate and the longest round trip, which the handshake's lost packets may have made.
+        # A window of a rate and the longest round trip, which lost packets of the handshake may have caused.
         rtt_us = max(int(acks["rtt_us"].max()), int(acks["srtt_us"].max()), reach.rtt_ns // 1000)
         rate_bps = _required_bps(run, flow) if "apptcp" in controls else reach.rate_bps
         most += _PIPES * math.ceil(rate_bps * min(rtt_us, _LONGEST_RTT_US) / (8_000_000 * _SMALLEST_MSS_BYTES))
@@ -103,9 +103,9 @@ def _window(run: Run, flow: Flow, acks: Records, reach: Reach) -> Iterator[str]:
 
 
 def _required_bps(run: Run, flow: Flow) -> int:
-    """The largest rate that the flow ever asks for; where it asks for none, the module may be told any."""
-    asked = [bps for _, _, bps in run.pacing_rates(flow)]
-    return max(asked) if all(asked) else _LARGEST_RATE_BPS
+    """The largest rate that the flow ever requests; if it requests none, the module may get any."""
+    requested = [bps for _, _, bps in run.pacing_rates(flow)]
+    return max(requested) if all(requested) else _LARGEST_RATE_BPS
 
 
 def _first(records: Records, where: NDArray[np.bool_]) -> str:
@@ -118,7 +118,7 @@ def _data(flow: Flow, mss_bytes: int, acks: Records, received: Records, fact: di
     if flow.kind == "tcp" and (steps < -1).any():
         yield "what was received becomes less"
     sent, arrived = fact["bytes_sent"], fact["bytes_received"]
-    # The sender's counters are read at the flow's end, the receiver's when it has seen that.
+    # The sender's counters are read at the flow's end, the receiver's when it has noticed that end.
     window_bytes = int(acks["cwnd"][-1]) * mss_bytes if len(acks) else 0
     if arrived > sent + window_bytes:
         yield f"{arrived} bytes received of {sent} sent"
@@ -127,7 +127,7 @@ def _data(flow: Flow, mss_bytes: int, acks: Records, received: Records, fact: di
 
 
 def silences(done: Finished, flow: Flow, connected_us: int, completed_us: int | None) -> Iterator[str]:
-    """Those longer than TCP's timer explains; what the bottleneck drops was tried, and what the receiver gets."""
+    """Silences longer than TCP's timer explains; packets that the bottleneck drops or the receiver gets were sent."""
     reach = _reach(done.run)
     ends_us = (done.run.duration_us, flow.stop_us, completed_us)
     begin_ns, end_ns = flow.start_us * 1000, min(us for us in ends_us if us is not None) * 1000
@@ -138,7 +138,7 @@ def silences(done: Finished, flow: Flow, connected_us: int, completed_us: int | 
     heard, connected_ns = _heard(acks), connected_us * 1000
     long = np.flatnonzero(np.diff(signs) > _SILENCE_NS)
     for sign_ns, next_ns in zip(signs[long].tolist(), signs[long + 1].tolist(), strict=True):
-        # What was tried in the dark may have left no sign: the silence begins with the light.
+        # Packets sent during a blackout may have left no sign: the silence begins at its end.
         from_ns = max([sign_ns, *(until for since, until in dark if since < next_ns and until > sign_ns)])
         before = heard[heard <= sign_ns]
         without_ns = from_ns - (int(before[-1]) if len(before) else begin_ns)
@@ -151,7 +151,7 @@ def silences(done: Finished, flow: Flow, connected_us: int, completed_us: int | 
 
 
 def _taught_us(acks: Records) -> int:
-    """The longest round trip that the timer may still know: its variance fades once for each window that got through."""
+    """The longest round trip that may still affect the timer: its variance fades once for each delivered window."""
     if not len(acks):
         return 0
     windows = _TAUGHT_BY_WINDOWS * int(acks["cwnd"].max())
@@ -159,19 +159,19 @@ def _taught_us(acks: Records) -> int:
 
 
 def _paced_ns(run: Run, flow: Flow) -> float:
-    """How long a few packets take at the lowest rate that the flow ever asked to be paced at."""
-    asked = [bps for _, _, bps in run.pacing_rates(flow) if bps]
-    return _PACED_PACKETS * run.meaning.mtu * 8e9 / min(asked) if asked else 0.0
+    """The time that a few packets take at the lowest pacing rate that the flow ever requested."""
+    requested = [bps for _, _, bps in run.pacing_rates(flow) if bps]
+    return _PACED_PACKETS * run.meaning.mtu * 8e9 / min(requested) if requested else 0.0
 
 
 def _heard(acks: Records) -> NDArray[np.int64]:
-    """When an ACK told the sender of something new: a record shows the sender before its ACK, so the next one tells."""
-    told: NDArray[np.int64] = acks["t_ns"][:-1][np.diff(acks["acked_bytes"].astype(np.int64)) > 0].astype(np.int64)
-    return told
+    """Times of ACKs that acknowledged new data: a record shows the sender before its ACK, so the next one shows the change."""
+    times: NDArray[np.int64] = acks["t_ns"][:-1][np.diff(acks["acked_bytes"].astype(np.int64)) > 0].astype(np.int64)
+    return times
 
 
 def _dropped(trace: Trace, flow: Flow) -> NDArray[np.int64]:
-    """When a packet of the flow was lost at the bottleneck."""
+    """Times at which the bottleneck dropped packets of the flow."""
     drops = trace.drops
     lost: NDArray[np.int64] = drops["t_ns"][drops["destination_port"] == flow.port].astype(np.int64)
     return lost
@@ -203,7 +203,7 @@ def _share(qdisc: Qdisc, name: str) -> int:
 
 
 def _reach(run: Run) -> Reach:
-    """From every setting that any device has at any time, the worst of each."""
+    """The worst of every setting that any device has at any time."""
     delays: dict[str, int] = {}
     packets = run.links[0].queue_limit_packets
     devices = [(end.dev, end.qdiscs) for end in run.ends]
@@ -219,7 +219,7 @@ def _reach(run: Run) -> Reach:
     frame_bits = run.meaning.frame_bytes * 8
     rtt_ns = max((sum(delays.get(dev, 0) for dev in (*flow.forward, *flow.back)) for flow in run.flows), default=0)
     windows = max((route.initcwnd for route in run.routes), default=0)
-    # ACKs that wait for the reverse rate keep what they acknowledge in flight.
+    # Data stays in flight while its ACKs wait for the reverse rate.
     for link in run.links[1:]:
         rtt_ns += math.ceil(link.queue_limit_packets * frame_bits * 1e9 / link.rate_bps)
     carried = math.ceil(max(rates) * rtt_ns / 8e9 / (run.least_mtu + 14))

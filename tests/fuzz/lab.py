@@ -1,4 +1,4 @@
-"""One drawn experiment through the real sandbox, without what makes a document of it: spec, plan, guest, trace, fidelity."""
+"""One drawn experiment through the real sandbox, without a document: spec, plan, guest, trace, fidelity."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.records import Trace, read_trace
 
-# Wall time of a run of seconds that hangs.
+# Wall time after which a short run counts as hanging.
 _WALL_LIMIT_S = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run that ended by itself, with what it left."""
+    """A run that ended by itself, with its trace and facts."""
 
     run: Run
     trace: Trace
@@ -30,18 +30,18 @@ class Finished:
 
 
 class Lab:
-    """Carries runs out one at a time; nothing is kept."""
+    """Runs one run at a time; nothing is kept."""
 
     def __init__(self, settings: Settings) -> None:
         self._backend = Sandbox(replace(settings, wall_limit_s=_WALL_LIMIT_S, stall_limit_s=_WALL_LIMIT_S))
 
     def plan(self, written: Mapping[str, Any]) -> Run:
-        """The only run of an experiment; SpecError, PlanError."""
+        """The only run of an experiment; raises SpecError and PlanError."""
         (run,) = compile_plan(parse_experiment(written, "fuzz")).runs
         return run
 
     def carry_out(self, run: Run) -> Finished:
-        """BackendError, TraceError where the run did not end well."""
+        """Run it; raises BackendError or TraceError if the run failed."""
         with TemporaryDirectory(prefix="longhaul-fuzz-") as folder:
             directory = Path(folder)
             (directory / "run.json").write_text(json.dumps(run.as_json()))

@@ -1,7 +1,7 @@
-"""Experiments that a person would write, as plain data: an everyday path, everyday traffic, and now and then the tail of a range.
+"""Experiments that a person would write, as plain data: an everyday path, everyday traffic, and sometimes the tail of a range.
 
-One experiment a number, the same for ever. Each is valid as it stands, and short: tens of thousands of packets at most. What
-has broken a right run before has a kind of traffic or of path of its own here.
+Each number always gives the same experiment. Each is valid and short: tens of thousands of packets at most. Causes of wrongly
+refused runs in the past have their own kinds of traffic or path here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MANY = ("5 %", "10 %", "30 %")
 
 
 def realistic(number: int, kernel: str = "6.12") -> Written:
-    """The experiment of this number."""
+    """The experiment with this number."""
     return _Draw(random.Random(f"realistic {number}"), kernel).experiment()
 
 
@@ -190,7 +190,7 @@ class _Draw:
         return [*flows, *([{"name": "u", "udp": f"{self._mbps * 1.2:g} Mbit/s"}] if self._one_in(4) else [])]
 
     def _capacity(self) -> list[Written]:
-        """A constant window, as trials of a path have it."""
+        """A constant window, as in trials of a path."""
         window = {"cwnd": f"{self._chance.choice([1, 2, 5, 20, 100])} packets"}
         return [{"name": "fixed", "cc": "lhfixed", "params": window, "count": self._chance.choice([1, 1, 3])}]
 

@@ -1,8 +1,8 @@
-"""Plans changed behind the agent's back: a run that is judged by one plan while the guest carried out another one.
+"""Changed plans: a run is judged by one plan while the guest ran another one.
 
-Each kind changes one thing of all states of the path or of one flow, by enough to be read back or seen; what a run does not
-have (a delay line, a queue with a limit) cannot be changed in it. Offloads stand in no plan: `agent_with_offloads` builds an agent that leaves
-them on and says that they are off.
+Each kind changes one property of all states of the path or of one flow, by enough to be read back or measured; features that a run
+does not have (a delay line, a queue with a limit) cannot be changed. Offloads are not in a plan: `agent_with_offloads` builds an
+agent that leaves them on and reports that they are off.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _window(run: Run, chance: random.Random) -> Run | None:
 
     def other(flow: Flow) -> Flow:
         clamp = flow.options.window_clamp_bytes
-        # Below this the kernel has the window that it wants.
+        # Below this the kernel chooses the window itself.
         changed = max(2 * run.meaning.mss_bytes, int(clamp * factor)) if factor else 0
         changed = changed if clamp and changed != clamp else fresh * run.meaning.mss_bytes + 1
         return replace(flow, options=replace(flow.options, window_clamp_bytes=changed))
@@ -142,12 +142,12 @@ KINDS: dict[str, Tamper] = {
 
 
 def tampered(run: Run, kind: str, seed: int) -> Run | None:
-    """What the guest is given instead of this run."""
+    """The run that the guest gets instead of this one."""
     return KINDS[kind](run, random.Random(f"{kind} {seed}"))
 
 
 def agent_with_offloads(folder: Path) -> Path:
-    """An agent that lets a packet be eight, and says that all offloads are off."""
+    """An agent that lets a device merge eight packets into one, and reports that all offloads are off."""
     sources = folder / "orchestrator/agent"
     copytree(AGENT_SOURCES, sources, ignore=ignore_patterns("build"))
     (folder / "kmod").symlink_to(FILES / "kmod")

@@ -1,7 +1,7 @@
-"""The alarms ring: a guest whose kernel finds a fault has no result, on every kernel that can find it.
+"""Faults are reported: a guest whose kernel finds a fault has no result, on every kernel that can find it.
 
-A module with a deliberate fault (tests/data/deliberate) is built for the kernel and loaded in front of a sound run, which then
-goes on to its end: without the alarm it would be called good.
+A module with a deliberate fault (tests/data/deliberate) is built for the kernel and loaded before a sound run, which then runs to
+its end: without the kernel's report it would be accepted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.fuzz.lab import Lab
 
 SOURCE = Path(__file__).parent.parent / "data" / "deliberate"
 
-# fault -> what the kernel calls it
+# fault -> the kernel's message
 EVERY_KERNEL = {"warning": "WARNING: CPU"}
 DEBUG_KERNEL = {
     "heap": "KASAN: slab-out-of-bounds",
@@ -52,7 +52,7 @@ RUN = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "fault" in metafunc.fixturenames:
         debug = str(metafunc.config.getoption("--kernel")).endswith("-debug")
-        metafunc.parametrize(("fault", "said"), (EVERY_KERNEL | (DEBUG_KERNEL if debug else {})).items())
+        metafunc.parametrize(("fault", "message"), (EVERY_KERNEL | (DEBUG_KERNEL if debug else {})).items())
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +74,10 @@ def plan_with(fault: str, kernel: str) -> Plan:
     return replace(plan, runs=(replace(plan.runs[0], modules=(Module("deliberate", {"fault": fault}),)),))
 
 
-def test_a_fault_is_seen(faulty: Settings, kernel: str, fault: str, said: str) -> None:
+def test_a_fault_is_reported(faulty: Settings, kernel: str, fault: str, message: str) -> None:
     with pytest.raises(KernelComplained) as complaint:
         Lab(faulty).carry_out(plan_with(fault, kernel).runs[0])
-    assert said in complaint.value.what
+    assert message in complaint.value.what
 
 
 def test_the_same_run_without_a_fault_is_good(faulty: Settings, kernel: str) -> None:
@@ -85,7 +85,7 @@ def test_the_same_run_without_a_fault_is_good(faulty: Settings, kernel: str) -> 
     assert done.facts["flows"][0]["bytes_received"] > 0
 
 
-def test_the_document_says_so_and_the_log_is_kept(faulty: Settings, kernel: str) -> None:
+def test_the_document_reports_the_fault_and_the_log_is_kept(faulty: Settings, kernel: str) -> None:
     store = Store(faulty)
     (document,) = Pipeline(Sandbox(faulty), store).execute(plan_with("warning", kernel))
     assert document["status"] == "failed"

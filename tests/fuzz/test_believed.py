@@ -1,9 +1,9 @@
-"""Right runs are believed, and wrong ones are not: the checks of fidelity, held to bars from both sides.
+"""Fidelity checks accept right runs and refuse wrong ones, with a limit on the errors of both kinds.
 
     right   `--right` experiments that a person would write (realistic.py): at most 5 of 1,000 may be refused after they ran
-    wrong   `--wrong` runs whose guest was given another plan than the one that they are judged by (tampering.py): none may pass
+    wrong   `--wrong` runs whose guest got another plan than the one that they are judged by (tampering.py): none may pass
 
-What was refused or passed is kept under build/fuzz, as a file that `longhaul run` takes.
+Wrongly judged experiments are kept under build/fuzz, as files that `longhaul run` accepts.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tests.fuzz.tampering import KINDS, agent_with_offloads, tampered
 from tests.fuzz.test_fuzz import keep
 
 _REFUSED_OF_1000 = 5
-# So many of the made-up experiments hold together.
+# The least share of the made-up experiments that must be valid.
 _LEAST_VALID = 0.97
-# Of a hundred wrong plans so many are carried out: the others ask for what no guest does, and end there.
+# The least share of wrong plans that must run; guests refuse the others.
 _LEAST_CARRIED_OUT = 0.9
 _OFFLOADS = "offloads"
-# Found by longer forms of these tests, each with a cause of its own: a hole that takes up the buffers, by the kernel's clocks or by the
-# trace, with SACK and without; an iperf3 that waits for its server.
+# Found by longer runs of these tests, each with a different cause: a hole in the sequence that fills the buffers, by the kernel's
+# clocks or by the trace, with SACK and without; an iperf3 that waits for its server.
 _ONCE_REFUSED = (43, 306, 375, 688, 890, 982, 200_955)
 
 
@@ -60,9 +60,9 @@ def wrong(request: pytest.FixtureRequest) -> int:
 
 
 def _side_by_side(work: Callable[[int], str | None], numbers: Iterable[int]) -> list[str]:
-    """What each says that says anything; guests are processes of their own."""
+    """The non-empty results of concurrent work; guests are separate processes."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [said for said in pool.map(work, numbers) if said]
+        return [result for result in pool.map(work, numbers) if result]
 
 
 def test_right_runs_are_believed(lab: Lab, kernel: str, first: int, right: int) -> None:
@@ -84,7 +84,7 @@ def test_right_runs_are_believed(lab: Lab, kernel: str, first: int, right: int) 
     assert len(found) <= right * _REFUSED_OF_1000 // 1000, "\n".join(found)
 
 
-def test_what_was_refused_once_is_believed(lab: Lab, kernel: str) -> None:
+def test_once_refused_runs_are_believed(lab: Lab, kernel: str) -> None:
     def refused(number: int) -> str | None:
         run = lab.plan(realistic(number, kernel))
         why = _why_refused(lambda: lab.carry_out(run), run)
@@ -94,7 +94,7 @@ def test_what_was_refused_once_is_believed(lab: Lab, kernel: str) -> None:
 
 
 def _why_refused(carry_out: Callable[[], Finished], judged_by: Run) -> str:
-    """The checks that a run breaks, or what ended it before; empty for one that is believed."""
+    """The checks that a run breaks, or the error that ended it; empty for an accepted run."""
     try:
         done = carry_out()
     except LonghaulError as error:
@@ -131,13 +131,13 @@ def test_wrong_runs_are_not(
 
 
 def _same_run(lab: Lab, lying: Lab, run: Run) -> bool:
-    """Whether it never came to a packet of many: then nothing was wrong."""
+    """Whether the run never had a merged packet: then nothing was wrong."""
     honest, other = lab.carry_out(run).trace, lying.carry_out(run).trace
     return all(np.array_equal(records, other.kinds()[kind]) for kind, records in honest.kinds().items())
 
 
 def _wrong_cases(lab: Lab, kernel: str, first: int, kinds: list[str]) -> Iterable[tuple[int, str, Run, Run, Written]]:
-    """One kind after the other, each on the next experiment that has what it changes."""
+    """One kind after the other, each on the next experiment that it can change."""
     numbers = count(first)
     while True:
         for kind in kinds:
@@ -153,6 +153,6 @@ def _wrong_case(lab: Lab, number: int, kind: str, kernel: str) -> tuple[int, str
     if kind != _OFFLOADS:
         other = tampered(run, kind, number)
         return (number, kind, run, other, written) if other is not None else None
-    # What a device does to segments is seen where there are some: a flow that has a few to send at once.
+    # Offloads only matter to a flow that sends several segments at once.
     bulk = any(flow.kind == "tcp" and flow.bytes is None and not flow.options.window_clamp_bytes for flow in run.flows)
     return (number, kind, run, run, written) if bulk else None

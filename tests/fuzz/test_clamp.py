@@ -1,8 +1,8 @@
 """No congestion control takes its window above the socket's clamp.
 
-A socket gets its clamp from a route that insists on one, by way of the metrics that an earlier connection left behind. No
-experiment asks for that, so each one here is planned as ever, with a first transfer that leaves the metrics, and its route is
-given the clamp. Linux's own controls are held to it too: what they break, the rule would have wrong.
+A socket gets its clamp from a route with a locked window, through the metrics that an earlier connection left. No experiment has
+that option, so each one here is planned as usual, with a first transfer that leaves the metrics, and its route gets the clamp.
+Linux's own controls are tested too: if they broke the rule, the rule would be wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longhaul.orchestrator.plan.run import Node, Run
 from tests.fuzz.experiments import COMPANIONS, PROJECT_CONTROLS
 from tests.fuzz.lab import Lab
 
-# Loss, marks, timeouts, undone reductions: every way in which a window is set anew.
+# Loss, marks, timeouts, undone reductions: every cause of a new window.
 PATHS: dict[str, dict[str, Any]] = {
     "plain": {},
     "lossy": {"loss": "2 %"},

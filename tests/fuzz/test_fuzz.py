@@ -1,7 +1,7 @@
-"""Experiments nobody would write, through real guests, against what must always hold.
+"""Unusual experiments in real guests, checked against rules for every run.
 
-`--runs` experiments in batches, each batch from a seed of its own, so that batches can go to several processors and one can be
-made again. A failing experiment is made as small as it can be and kept under build/fuzz, as a file that `longhaul run` takes.
+`--runs` experiments in batches, each batch from a different seed, so that batches can run on several processors and one can be
+repeated. A failing experiment is minimised and kept under build/fuzz, as a file that `longhaul run` accepts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.fuzz.lab import Lab
 KEPT = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 
 _BATCH = 20
-# About the same time on either kind of kernel.
+# Budgets that take about the same time on both kinds of kernel.
 _BUDGET, _DEBUG_BUDGET = Budget(packets=400_000, flows=200), Budget(packets=60_000, flows=200)
 
 
@@ -41,13 +41,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def known(request: pytest.FixtureRequest, settings: Settings) -> ExampleDatabase | None:
-    """What failed before, tried first; without `--remember`, the same seed makes the same experiments."""
+    """Experiments that failed before and are tried first; without `--remember`, the same seed makes the same experiments."""
     folder = settings.cache / "fuzz"
     return DirectoryBasedExampleDatabase(folder) if request.config.getoption("--remember") else None
 
 
 class Broken(Exception):
-    """What does not hold of an experiment; of no kind that the product raises."""
+    """An experiment broke a rule; Longhaul itself never raises this."""
 
 
 def test_whatever_happens(lab: Lab, kernel: str, batch: int, size: int, known: ExampleDatabase | None) -> None:
@@ -63,7 +63,7 @@ def hold_all(
     size: int,
     known: ExampleDatabase | None,
 ) -> None:
-    """Fails with the smallest experiment that something breaks of; an error of the product itself is raised as it is."""
+    """Fail with the smallest experiment that breaks a rule; errors of Longhaul itself are raised unchanged."""
     last: dict[str, Any] = {}
 
     def hold(written: Written) -> None:
@@ -75,7 +75,7 @@ def hold_all(
     try:
         from_seed(batch)(_settings(size, known)(given(drawn)(hold)))()
     except Broken:
-        # What hypothesis tries last is the smallest that fails.
+        # hypothesis tries the smallest failing experiment last.
         file = keep(f"{name}.yaml", last["written"], last["broken"])
         pytest.fail(f"{file}:\n{file.read_text()}", pytrace=False)
 
@@ -91,7 +91,7 @@ def _settings(size: int, known: ExampleDatabase | None) -> hypothesis_settings:
 
 
 def broken(lab: Lab, written: Written) -> list[str]:
-    """What does not hold of this experiment's run."""
+    """The rules that this experiment's run breaks."""
     try:
         run = lab.plan(written)
     except PlanError:
@@ -103,16 +103,16 @@ def broken(lab: Lab, written: Written) -> list[str]:
 
 
 def keep(name: str, written: Written, broken: list[str]) -> Path:
-    """The experiment as a file, with what it broke on top."""
+    """Write the experiment to a file, below the rules that it broke."""
     KEPT.mkdir(parents=True, exist_ok=True)
     file = KEPT / name
-    said = "".join(f"# {line}\n" for sentence in broken for line in sentence.splitlines())
-    file.write_text(said + yaml.dump(written, Dumper=_Plain, sort_keys=False, allow_unicode=True))
+    comment = "".join(f"# {line}\n" for sentence in broken for line in sentence.splitlines())
+    file.write_text(comment + yaml.dump(written, Dumper=_Plain, sort_keys=False, allow_unicode=True))
     return file
 
 
 class _Plain(yaml.SafeDumper):
-    """No anchors: what stands twice is written twice."""
+    """A dumper without anchors: repeated values are written out."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

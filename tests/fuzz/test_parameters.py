@@ -1,6 +1,6 @@
-"""A parameter outside its range is refused twice: where an experiment is read, and by the kernel itself.
+"""A parameter outside its range is refused twice: when an experiment is read, and by the kernel itself.
 
-The kernel is asked directly, with a run.json that no experiment makes: the guest must name the parameter and end, not die.
+The kernel is tested with a run.json that no experiment makes: the guest must name the parameter and end, not crash.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def written(cc: str, **params: Any) -> dict[str, Any]:
 
 @given(st.data())
 @pytest.mark.parametrize(("cc", "parameter"), DECLARED)
-def test_an_experiment_takes_what_is_inside_and_refuses_what_is_outside(
+def test_an_experiment_accepts_values_inside_and_refuses_values_outside(
     cc: str, parameter: Parameter, data: st.DataObject
 ) -> None:
     inside = data.draw(values_of(parameter))
@@ -59,7 +59,7 @@ def with_parameter(run: Run, name: str, value: object) -> Run:
 
 
 @pytest.mark.parametrize(("cc", "parameter"), DECLARED)
-def test_the_kernel_refuses_what_is_outside(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
+def test_the_kernel_refuses_values_outside(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
     run = lab.plan(written(cc) | {"kernel": kernel})
     for value in (parameter.high + 1, *([parameter.low - 1] if parameter.low else [-1]), 2**32, "ten"):
         with pytest.raises(BackendError, match=f"loading module tcp_{cc}: parameters '{parameter.name}={value}': "):
@@ -67,7 +67,7 @@ def test_the_kernel_refuses_what_is_outside(lab: Lab, kernel: str, cc: str, para
 
 
 @pytest.mark.parametrize(("cc", "parameter"), DECLARED)
-def test_the_kernel_takes_both_ends_of_the_range(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
+def test_the_kernel_accepts_both_ends_of_the_range(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
     run = lab.plan(written(cc) | {"kernel": kernel})
     for value in (parameter.low, parameter.high):
         done = lab.carry_out(with_parameter(run, parameter.name, value))
@@ -76,7 +76,7 @@ def test_the_kernel_takes_both_ends_of_the_range(lab: Lab, kernel: str, cc: str,
 
 @pytest.mark.parametrize("cc", PROJECT_CONTROLS)
 def test_a_later_write_outside_is_refused_too(lab: Lab, kernel: str, cc: str) -> None:
-    """Through /sys/module, as the agent sets parameters of what is built in."""
+    """Through /sys/module, as the agent sets parameters of built-in modules."""
     run = lab.plan(written(cc) | {"kernel": kernel})
     (module,) = run.modules
     parameter = next(one for one in CONGESTION_CONTROLS[cc].parameters if one.socket_option is None)

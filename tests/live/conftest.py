@@ -1,4 +1,4 @@
-"""A Prometheus, and a lab whose runs go there while they go on."""
+"""A Prometheus, and a lab that streams its runs there."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def prometheus(tmp_path: Path) -> Iterator[PrometheusServer]:
 
 @pytest.fixture
 def lab(tmp_path: Path, settings: Settings, prometheus: PrometheusServer) -> Settings:
-    """A home of its own that exports."""
+    """A separate home that exports."""
     return replace(settings, home=tmp_path / "home", prometheus=Prometheus(prometheus.url))
 
 
 def samples_in(run: Run, run_id: str, trace: Trace, placed: Mapping[str, Any]) -> tuple[Stored, int]:
-    """What Prometheus should have of a trace at that place; and how many samples with the marks of ends."""
+    """The samples of a trace that Prometheus should have at that time, and their number including the end marks."""
     downsampler = Downsampler(run, run_id, placed["resolution_ms"])
     pieces = [one for some in samples_of(downsampler, run, trace) for one in some]
     count = sum(len(one.ms) for one in pieces)
-    # A mark of an end is no value: queries do not show it.
+    # An end mark is not a value: queries do not show it.
     series = joined([one for one in pieces if not (one.bits == STALE).all()])
     return {
         frozenset(downsampler.labels(key).items()): list(
@@ -52,7 +52,7 @@ def samples_in(run: Run, run_id: str, trace: Trace, placed: Mapping[str, Any]) -
 
 
 def expected(store: Store, run_id: str) -> tuple[Stored, int]:
-    """The same of a kept run, made of its Parquet alone."""
+    """The expected samples of a kept run, made from its Parquet files alone."""
     manifest = store.manifest(run_id)
     run = Run.from_json(manifest["run"])
     return samples_in(run, run_id, store.trace(run_id), manifest["document"]["prometheus"])

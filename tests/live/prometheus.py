@@ -1,4 +1,4 @@
-"""A real Prometheus with the project's own configuration, and what it has of a run."""
+"""A real Prometheus with the project's own configuration, and its samples of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bits(value: float) -> int:
 
 
 class PrometheusServer(Part):
-    """Prometheus on a port and in a folder that it keeps through all its lives."""
+    """Prometheus on a port and in a folder that it keeps over restarts."""
 
     def __init__(self, folder: Path, *flags: str, config: Path = CONFIG) -> None:
         for program in ("prometheus", "promtool"):
@@ -61,7 +61,7 @@ class PrometheusServer(Part):
         return found
 
     def stored(self, run: str, begin_ms: int, end_ms: int, metric: str = "longhaul_.+") -> Stored:
-        """Every sample of a run as it lies there: a range of raw samples, with a second on either side."""
+        """Every stored sample of a run: a range of raw samples, with a second on either side."""
         span_ms = end_ms - begin_ms + 2000
         selector = f'{{__name__=~"{metric}",run="{run}"}}[{span_ms}ms]'
         return {

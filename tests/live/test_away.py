@@ -1,4 +1,4 @@
-"""A Prometheus that is away, hangs, is not set up, or refuses: no run notices, nothing is lost that could be kept, everything is said."""
+"""A Prometheus that is away, hangs, is not set up, or refuses: no run is affected, all that can be kept is kept, all is reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DAY_MS = 24 * 3600 * 1000
 
 
 def drain(lab: Settings) -> None:
-    """As the next process of the same home does."""
+    """Send the spool, as the next process of the same home does."""
     live = open_live(lab, Store(lab))
     assert live is not None
     with live:
@@ -45,7 +45,7 @@ def drain(lab: Settings) -> None:
 
 
 def one(at_s: float, value: float, run: str = "f" * 20, name: str = "longhaul_run_info") -> Request:
-    """A request of a single sample."""
+    """A request with a single sample."""
     ms, stored = np.array([round(at_s * 1000)]), np.array([bits(value)], dtype=np.uint64)
     (request,) = requests([(label_block({"__name__": name, "run": run}), ms, stored)])
     return request
@@ -60,7 +60,7 @@ def test_runs_of_a_time_without_prometheus_are_sent_later(lab: Settings, prometh
     assert Counts(Store(lab).database).export().spool_bytes > 0
     prometheus.start()
     drain(lab)
-    # The document goes on saying how much waited when the run was kept: the process that would know is gone.
+    # The document keeps the count that waited when the run was kept: the process that could update it has ended.
     assert series_are_there(lab, prometheus, document) == placed["waiting"]
     assert Counts(Store(lab).database).export().spool_bytes == 0
 
@@ -88,9 +88,9 @@ def test_the_spool_is_bounded_and_what_did_not_fit_can_be_sent_from_the_store(
     assert all(document["status"] == "done" for document in documents)
     files = list((lab.home / "spool").rglob("*.rw"))
     assert 0 < sum(file.stat().st_size for file in files) <= 100_000
-    told = [document["prometheus"]["why"] for document in documents if "why" in document["prometheus"]]
-    assert told
-    assert all("LONGHAUL_SPOOL_MB" in why and "--to prometheus" in why for why in told)
+    reasons = [document["prometheus"]["why"] for document in documents if "why" in document["prometheus"]]
+    assert reasons
+    assert all("LONGHAUL_SPOOL_MB" in why and "--to prometheus" in why for why in reasons)
     prometheus.start()
     drain(lab)
     store = Store(lab)
@@ -101,7 +101,7 @@ def test_the_spool_is_bounded_and_what_did_not_fit_can_be_sent_from_the_store(
 
 
 def test_nothing_later_than_now_is_ever_written(lab: Settings, prometheus: PrometheusServer) -> None:
-    """Prometheus 2.42 would take it, and then refuse every present sample of everybody."""
+    """Prometheus 2.42 would take it, and then refuse every present sample of every sender."""
     writer = RemoteWriter(Prometheus(prometheus.url))
     answer = writer.push(one(time.time() + 3600, 1.0))
     assert answer.verdict is Verdict.LATER
@@ -112,14 +112,14 @@ def test_nothing_later_than_now_is_ever_written(lab: Settings, prometheus: Prome
     exporter.close()
     assert [series["value"][1] for series in prometheus.query('longhaul_run_info{run="ffffffffffffffffffff"}')] == ["2"]
     assert prometheus.query("longhaul_run_info", at_s=time.time() + 3600) == []
-    # To the millisecond now may lie a little ahead of now.
+    # The present rounded to a millisecond may be slightly in the future.
     present = one(time.time(), 3.0)
     time.sleep(0.002)
     assert writer.push(present).verdict is Verdict.TAKEN
     writer.close()
 
 
-def test_what_is_refused_for_good_is_counted_said_and_not_sent_again(
+def test_permanently_refused_samples_are_counted_logged_and_not_sent_again(
     lab: Settings, prometheus: PrometheusServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     at_s = time.time() - 5
@@ -143,7 +143,7 @@ def test_what_is_refused_for_good_is_counted_said_and_not_sent_again(
         assert not list((lab.home / "spool").rglob("*.rw"))
 
 
-def test_a_prometheus_that_is_not_set_up_is_told_apart_in_one_sentence(tmp_path: Path, lab: Settings) -> None:
+def test_a_prometheus_that_is_not_set_up_is_reported_in_one_sentence(tmp_path: Path, lab: Settings) -> None:
     config = tmp_path / "narrow.yml"
     config.write_text("storage: {tsdb: {out_of_order_time_window: 10m}}\n")
     folder = tmp_path / "other"
@@ -170,12 +170,12 @@ def test_a_prometheus_that_is_not_set_up_is_told_apart_in_one_sentence(tmp_path:
 def test_a_replay_sends_what_the_stream_sent(lab: Settings, prometheus: PrometheusServer) -> None:
     (document,) = carry_out(lab, PLAN)
     store = Store(lab)
-    told = send(store, document, lab.prometheus)
-    assert told == document["prometheus"]
+    sent = send(store, document, lab.prometheus)
+    assert sent == document["prometheus"]
     all_is_there(lab, prometheus, document)
 
 
-def test_the_command_line_exports_and_says_where(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
+def test_the_command_line_exports_and_prints_where(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
     (document,) = carry_out(lab, PLAN)
     placed = document["prometheus"]
     where = {"LONGHAUL_PROMETHEUS": prometheus.url}
@@ -244,12 +244,12 @@ def test_a_prometheus_that_stays_away_is_one_sentence(
         send(Store(lab), document, lab.prometheus)
 
 
-def test_a_spool_that_was_left_by_the_dead_is_taken_over_in_order(tmp_path: Path) -> None:
+def test_the_spool_of_a_dead_process_is_taken_over_in_order(tmp_path: Path) -> None:
     first = Spool(tmp_path, 10**6)
     now_s = time.time()
     for number in range(3):
         assert first.put(one(now_s, float(number)), "a" * 20)
-    # Locked, it belongs to the living.
+    # A locked spool belongs to a running process.
     assert Spool(tmp_path, 10**6).first(0) is None
     os.close(first._lock)
     second = Spool(tmp_path, 10**6)
@@ -261,7 +261,7 @@ def test_a_spool_that_was_left_by_the_dead_is_taken_over_in_order(tmp_path: Path
     assert second.size == 0
 
 
-def test_no_room_in_time_is_said_and_the_run_goes_on(lab: Settings, prometheus: PrometheusServer) -> None:
+def test_no_room_in_time_is_reported_and_the_run_continues(lab: Settings, prometheus: PrometheusServer) -> None:
     store = Store(lab)
     now_ms = int(time.time() * 1000)
     Spans(store.database).put("e" * 20, Span(now_ms - 2 * DAY_MS, now_ms, 10))
@@ -271,8 +271,8 @@ def test_no_room_in_time_is_said_and_the_run_goes_on(lab: Settings, prometheus: 
     assert "have no gap of 20.01 s left" in document["prometheus"]["why"]
 
 
-def test_a_run_that_is_carried_out_again_counts_only_its_own(lab: Settings, prometheus: PrometheusServer) -> None:
-    """What a process that was killed has left of the same run is sent too, and changes nothing."""
+def test_a_run_that_is_run_again_counts_only_its_own_samples(lab: Settings, prometheus: PrometheusServer) -> None:
+    """Samples that a killed process left of the same run are sent too, and change nothing."""
     prometheus.stop()
     (document,) = carry_out(lab, PLAN)
     Store(lab).delete(document["run"])

@@ -1,6 +1,6 @@
-"""Every query of every dashboard against a real Prometheus, for runs that a real service carried out in the sandbox and in Mininet.
+"""Every query of every dashboard against a real Prometheus, for runs of a real service in the sandbox and in Mininet.
 
-There are no physical hosts here: their dashboard is held against the table of metrics alone (tests/contract/test_dashboards.py).
+There are no physical hosts here: their dashboard is only checked against the table of metrics (tests/contract/test_dashboards.py).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CHANGE_S, STOP_S = 8.0, 14.0
 
 @dataclass(frozen=True)
 class Lab:
-    """A service, the Prometheus that it sends to and that scrapes it, and the runs it has carried out, by backend."""
+    """A service, the Prometheus that it sends to and that scrapes it, and its runs, by backend."""
 
     service: Service
     prometheus: Reader
@@ -57,12 +57,12 @@ class Lab:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("dashboards")
-    # The project's own configuration; only the service is elsewhere, and asked more often than people would.
+    # The project's own configuration, with another address of the service and a shorter scrape interval.
     shutil.copytree(CONFIG.parent, folder / "config", ignore=shutil.ignore_patterns("grafana"))
     config = folder / "config" / CONFIG.name
     config.write_text(config.read_text().replace("scrape_interval: 5s", "scrape_interval: 1s"))
     server = PrometheusServer(folder, config=config)
-    asked: dict[str, Json] = {
+    submissions: dict[str, Json] = {
         "sandbox": {"repeats": 3},
         "mininet": {"backend": "mininet", "where": "guest", "repeats": 2},
     }
@@ -72,7 +72,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     ):
         (config.parent / "targets" / "service.yml").write_text(f'- targets: ["127.0.0.1:{service.port}"]\n')
         server.start()
-        made = {backend: service.submit({"spec": SPEC, **more}) for backend, more in asked.items()}
+        made = {backend: service.submit({"spec": SPEC, **more}) for backend, more in submissions.items()}
         runs = {}
         for backend, experiment in made.items():
             ended = service.wait(experiment["id"])
@@ -99,7 +99,7 @@ def stopped_at_the_end(server: PrometheusServer) -> Iterator[None]:
 
 
 def whole(service: Service, href: str) -> Json:
-    """A run, when Prometheus has all of it."""
+    """A run, after Prometheus has all its samples."""
     with service.client("read") as client:
         until_s = time.monotonic() + 60
         while (run := client.get(href).json())["document"]["prometheus"]["waiting"]:
@@ -110,7 +110,7 @@ def whole(service: Service, href: str) -> Json:
 
 
 def shown(run: Json) -> tuple[float, float]:
-    """When a run was, in seconds since 1970."""
+    """The time of a run, in seconds since 1970."""
     placed = run["document"]["prometheus"]
     return placed["begin_ms"] / 1000, placed["end_ms"] / 1000
 
@@ -121,12 +121,12 @@ def empty(lab: Lab, board: Json, filled: Filled) -> list[str]:
 
 
 def of_run(lab: Lab, run: Json) -> Filled:
-    """The run's dashboard as the link to it opens it."""
+    """The run's dashboard as its link opens it."""
     link = urlsplit(run["links"]["grafana"])
     assert run["links"]["grafana"].startswith(f"{GRAFANA}/d/{RUN_BOARD}?")
-    asked = {name: values[0] for name, values in parse_qs(link.query).items()}
-    given = {name.removeprefix("var-"): value for name, value in asked.items() if name.startswith("var-")}
-    return opened(BOARDS[RUN_BOARD], lab.prometheus, int(asked["from"]) / 1000, int(asked["to"]) / 1000, **given)
+    options = {name: values[0] for name, values in parse_qs(link.query).items()}
+    given = {name.removeprefix("var-"): value for name, value in options.items() if name.startswith("var-")}
+    return opened(BOARDS[RUN_BOARD], lab.prometheus, int(options["from"]) / 1000, int(options["to"]) / 1000, **given)
 
 
 def query_of(board: str, where: str) -> Any:
@@ -145,10 +145,10 @@ def test_every_panel_of_one_run_has_data(lab: Lab, backend: str) -> None:
     assert filled.values["run"] == run["id"]
     assert empty(lab, BOARDS[RUN_BOARD], filled) == []
     assert filled.values["service"] == lab.service.url
-    # As `longhaul run --json` has it, here or with --server.
+    # As `longhaul run --json` prints it, here or with --server.
     with lab.service.client("read") as client:
-        told = client.get(f"{ROOT}/experiments/{lab.experiments[backend]}/summary").json()["runs"]
-    assert [one["grafana"].partition("?")[0] for one in told] == [f"{GRAFANA}/d/{RUN_BOARD}"] * len(told)
+        runs = client.get(f"{ROOT}/experiments/{lab.experiments[backend]}/summary").json()["runs"]
+    assert [one["grafana"].partition("?")[0] for one in runs] == [f"{GRAFANA}/d/{RUN_BOARD}"] * len(runs)
 
 
 @pytest.mark.parametrize("backend", ["sandbox", "mininet"])
@@ -177,7 +177,7 @@ def test_every_panel_that_compares_has_data_of_runs_of_both_backends(lab: Lab) -
 
 
 def compared(lab: Lab, runs: list[Json]) -> Filled:
-    """Runs laid over the first of them."""
+    """Runs overlaid on the first of them."""
     chosen = {name: run["id"] for name, run in zip("abcd", runs, strict=False)}
     return opened(BOARDS[COMPARE_BOARD], lab.prometheus, *shown(runs[0]), **chosen)
 
@@ -197,7 +197,7 @@ def test_variables_offer_what_there_is(lab: Lab, uid: str) -> None:
 
 
 def test_a_run_that_is_moved_lies_on_another_of_the_same_trace(lab: Lab) -> None:
-    """Two experiments that differ in their names alone: every point of every line is the same, as long after the start."""
+    """Two experiments that differ only in name: every point of every line is the same, relative to the start."""
     spec = copy.deepcopy(SPEC) | {"experiment": "looked-at-again"}
     ended = lab.service.wait(lab.service.submit({"spec": spec})["id"])
     again = whole(lab.service, ended["runs"][0])
@@ -209,7 +209,7 @@ def test_a_run_that_is_moved_lies_on_another_of_the_same_trace(lab: Lab) -> None
             int(filled.values["shift_b"])
             == a["document"]["prometheus"]["begin_ms"] - b["document"]["prometheus"]["begin_ms"]
         )
-        # Runs C and D are what comes first in the list, as Grafana has it, and so one of the others.
+        # Grafana fills in the first of the list for runs C and D, and so one of the others.
         of = {one.where: one for one in panel_queries(board)}
         for title in ("Congestion window", "RTT", "Queue", "Goodput", "Drops so far"):
             lines = [
@@ -247,7 +247,7 @@ def test_marks_are_where_things_happened(lab: Lab) -> None:
 def test_bars_count_every_drop_once(lab: Lab) -> None:
     run = lab.runs["sandbox"][0]
     filled = of_run(lab, run)
-    # A bar reaches back from its step: the last one that is whole lies past the end of the run, where there is nothing.
+    # A bar reaches back from its step: the last complete one is past the end of the run, where there is nothing.
     (bars,) = lab.prometheus.series(filled, query_of(RUN_BOARD, "Drops A"))
     at_s = points(bars)[-1][0]
     counted = lab.prometheus.ask("query", query=f'longhaul_link_drops_total{{run="{run["id"]}"}}', time=at_s)["result"]

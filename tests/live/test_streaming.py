@@ -1,4 +1,4 @@
-"""Runs stream to a real Prometheus while they go on: all of it, in order, never in the future, whoever carries them out."""
+"""Runs stream to a real Prometheus while they are running: all samples, in order, never in the future, from every kind of runner."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tests.support.waiting import wait_for
 
 RUN_ID = "0123456789abcdef0123"
 CWND = "longhaul_flow_cwnd_packets"
-# The oldest that the newest sample may be, where a process has a processor for itself.
+# The greatest age of the newest sample, if a process has a processor for itself.
 _YOUNG_S = 2.0
 FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
 
@@ -54,7 +54,7 @@ FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
 def carry_out(
     lab: Settings, plan: Plan, watcher: Watcher | None = None, *, until_sent: bool = False
 ) -> list[RunDocument]:
-    """As `longhaul run` does; `until_sent` as the service does, whose export lives on and writes into what is kept when all was sent."""
+    """Run a plan as `longhaul run` does; with `until_sent` as the service does, whose export updates kept runs after all is sent."""
     store = Store(lab)
     live = open_live(lab, store)
     assert live is not None
@@ -68,13 +68,13 @@ def carry_out(
 
 
 def staged(lab: Settings) -> str:
-    """The id of the one run that goes on."""
+    """The id of the only running run."""
     (folder,) = (lab.home / "staging").glob("*/*-*")
     return folder.name.split("-")[0]
 
 
 def series_are_there(lab: Settings, prometheus: PrometheusServer, document: RunDocument) -> int:
-    """Values and times of every series, compared bit by bit with the kept trace; how many samples that trace gives."""
+    """Compare values and times of every series bit by bit with the kept trace, and return the trace's number of samples."""
     placed = document["prometheus"]
     wanted, count = expected(Store(lab), document["run"])
     found = prometheus.stored(document["run"], placed["begin_ms"], placed["end_ms"] + placed["resolution_ms"])
@@ -86,13 +86,13 @@ def series_are_there(lab: Settings, prometheus: PrometheusServer, document: RunD
 
 
 def all_is_there(lab: Settings, prometheus: PrometheusServer, document: RunDocument) -> None:
-    """The same, and the run's document counts them: all sent, none waiting, none refused."""
+    """Compare all series, and check the document's counts: all sent, none waiting, none refused."""
     count, placed = series_are_there(lab, prometheus, document), document["prometheus"]
     assert (placed["samples"], placed["waiting"], placed["refused"]) == (count, 0, 0)
 
 
 @pytest.mark.parametrize("back", ["while it is running", "when it is kept"])
-def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(
+def test_sixty_seconds_of_four_flows_survive_a_kill_of_prometheus(
     lab: Settings, prometheus: PrometheusServer, back: str
 ) -> None:
     """A minute of virtual time: Prometheus is killed when it has the first samples, and started again."""
@@ -121,7 +121,7 @@ def test_sixty_seconds_of_four_flows_outlive_a_kill_of_prometheus(
 
 
 def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, prometheus: PrometheusServer) -> None:
-    """In the sandbox: at any moment of a run, what its agent had written two seconds before is in Prometheus."""
+    """In the sandbox: at any moment of a run, all that its agent wrote two seconds before is in Prometheus."""
     flows = [*FOUR, *({"name": f"more{number}", "cc": "reno"} for number in range(4))]
     plan = compile_plan(experiment(flows=flows, duration="200 s", path={"bandwidth": "100 Mbit/s"}))
     spans = Spans(Store(lab).database)
@@ -153,18 +153,18 @@ def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, promethe
 
 
 class Crowd:
-    """How many processes share a processor while a test looks: an age of samples is theirs as much as the exporter's."""
+    """The number of processes that share a processor during a test: the age of samples depends on them too."""
 
     def __init__(self) -> None:
         self._runnable: list[int] = []
 
     def look(self) -> None:
-        """Count the processes that can run now."""
+        """Count the runnable processes."""
         self._runnable.append(int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0]))
 
     @property
     def share(self) -> float:
-        """How many times as long as alone a process takes: 1 on an idle machine."""
+        """The factor by which a process is slower than alone: 1 on an idle machine."""
         processors = len(os.sched_getaffinity(0))
         return max(1.0, statistics.mean(self._runnable) / processors)
 
@@ -172,7 +172,7 @@ class Crowd:
 def by_hand(
     lab: Settings, prometheus: PrometheusServer, run: Run, directory: Path, at: Callable[[int], None]
 ) -> PrometheusExport:
-    """A run with its stream and nothing else: whether the machine was quiet enough for its numbers is not asked. All of it is there."""
+    """Run a run with its stream but without fidelity checks, which a busy machine would fail; all its samples arrive."""
     backend = open_backend("mininet", lab)
     live = open_live(lab, Store(lab))
     assert live is not None
@@ -189,10 +189,10 @@ def by_hand(
     wanted, count = samples_in(run, RUN_ID, read_traces(directory), outcome)
     found = prometheus.stored(RUN_ID, outcome["begin_ms"], outcome["end_ms"] + outcome["resolution_ms"])
     assert found == wanted
-    # Nothing changes that path: tests/live/test_dashboards.py has one that changes.
+    # This path has no changes; tests/live/test_dashboards.py has one with changes.
     assert {dict(labels)["__name__"] for labels in found} == {metric.name for metric in RUN_METRICS} - {CHANGE}
     assert (outcome["samples"], outcome["waiting"], outcome["refused"]) == (count, 0, 0)
-    # Where it lies is when it was.
+    # The samples have the times of the run.
     span = Spans(Store(lab).database).of(RUN_ID)
     assert span is not None
     assert (span.begin_ms, span.end_ms) == (outcome["begin_ms"], outcome["end_ms"] + 10)
@@ -200,10 +200,10 @@ def by_hand(
     return outcome
 
 
-def test_a_real_minute_of_four_flows_is_young_in_prometheus_and_outlives_its_death(
+def test_a_real_minute_of_four_flows_is_young_in_prometheus_and_survives_its_kill(
     lab: Settings, prometheus: PrometheusServer, tmp_path: Path
 ) -> None:
-    """Mininet in a guest by the real clock; Prometheus is killed after 20 s and started again 2 s later."""
+    """Mininet in a guest in real time; Prometheus is killed after 20 s and started again 2 s later."""
     (run,) = compile_plan(
         experiment(flows=FOUR, duration="60 s", path={"bandwidth": "10 Mbit/s"}),
         backend="mininet",
@@ -217,7 +217,7 @@ def test_a_real_minute_of_four_flows_is_young_in_prometheus_and_outlives_its_dea
 
     def back() -> None:
         prometheus.start()
-        # What waited meanwhile is given a moment.
+        # Time to send the samples that waited meanwhile.
         until_s[0] = time.monotonic() + 5
         down.clear()
 
@@ -254,7 +254,7 @@ def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
     assert spans[-1][1] < time.time() * 1000
     for document in documents:
         all_is_there(lab, prometheus, document)
-    # Each series ends where its run ends: nothing goes on until the next.
+    # Each series ends where its run ends: there are no samples until the next run.
     for document in documents:
         after_s = document["prometheus"]["end_ms"] / 1000 + 0.5
         assert prometheus.query(f'{{run="{document["run"]}"}}', at_s=after_s) == []
@@ -262,7 +262,7 @@ def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
 
 
 def test_mininet_on_this_host_streams_too(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
-    """What a host's kernel lacks is left out of the run (tests/mininet/bare.py)."""
+    """The run omits features that a host's kernel may lack (tests/mininet/bare.py)."""
     if os.geteuid() != 0:
         pytest.fail("Mininet on this host needs root: run the tests as root")
     ages_s: list[float] = []
@@ -279,7 +279,7 @@ def test_mininet_on_this_host_streams_too(lab: Settings, prometheus: PrometheusS
     assert min(ages_s) > 0
 
 
-def test_a_dispatcher_exports_what_it_carries_out(lab: Settings, prometheus: PrometheusServer) -> None:
+def test_a_dispatcher_exports_its_runs(lab: Settings, prometheus: PrometheusServer) -> None:
     lab = replace(lab, jobs=2)
     document = served(lab, "quick", "duration=20 s")
     all_is_there(lab, prometheus, document)
@@ -290,14 +290,14 @@ def test_a_dispatcher_exports_what_it_carries_out(lab: Settings, prometheus: Pro
 
 
 def test_a_rerun_by_other_programs_streams(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
-    """What is kept was made by an agent that is another one, byte by byte; by today's it is another run, with a name of its own."""
+    """The kept run was made by an agent of other bytes; with the present agent it is another run with another id."""
     agent = tmp_path / "longhaul-agent"
     agent.write_bytes(AGENT.read_bytes() + b"\0")
     agent.chmod(0o755)
     before, store = replace(lab, agent=agent, prometheus=None), Store(lab)
     (kept,) = Pipeline(open_backend("sandbox", before), store).execute(compile_plan(experiment(duration="5 s")))
-    said = longhaul("rerun", kept["run"], "--json", home=lab.home, LONGHAUL_PROMETHEUS=prometheus.url)
-    assert json.loads(said.stdout)["identical"], said.stderr
+    rerun = longhaul("rerun", kept["run"], "--json", home=lab.home, LONGHAUL_PROMETHEUS=prometheus.url)
+    assert json.loads(rerun.stdout)["identical"], rerun.stderr
     (again,) = (store.get(row["id"]) for row in store.list_runs(10) if row["id"] != kept["run"])
     all_is_there(lab, prometheus, again)
 
@@ -341,7 +341,7 @@ def test_runs_of_a_worker_are_exported(
 def served(
     lab: Settings, shipped: str, *changes: str, until: Callable[[RunDocument], bool] = lambda document: True
 ) -> RunDocument:
-    """The document of an experiment's only run that a dispatcher of this home has carried out."""
+    """Run an experiment by a dispatcher of this home, and return the document of its only run."""
     store = Store(lab)
     stop = Stop()
     thread = threading.Thread(target=serve_dispatcher, args=(lab, stop))

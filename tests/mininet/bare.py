@@ -1,4 +1,4 @@
-"""A run for this host's own kernel whichever it is: without netem, which many lack. As a program, the runner that a test kills.
+"""A run that any host's own kernel can run: without netem, which many lack. As a program, the runner that a test kills.
 
 python -m tests.mininet.bare DIRECTORY
 """

@@ -1,4 +1,4 @@
-"""Mininet in a guest by both clocks: the sandbox's numbers in virtual time, near them in real time, none where it cannot keep up."""
+"""Mininet in a guest: the sandbox's numbers in virtual time, similar numbers in real time, none if the guest cannot keep up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VIRTUAL = {"backend": "mininet", "where": "guest"}
 REAL = {"backend": "mininet", "where": "guest", "clock": "real"}
 
 RERUNS = 6
-# A neighbour on this machine may break a run's budget; a run that is void says nothing either way.
+# Other work on this machine may break a run's budget; a refused run shows nothing either way.
 REAL_TRIES = 8
 
 
@@ -33,7 +33,7 @@ def test_in_virtual_time_mininet_and_the_sandbox_agree(carry: Carry, bandwidth: 
 
 
 def test_reruns_in_virtual_time_are_identical(carry: Carry) -> None:
-    """Loss, jitter, background: whatever draws a random number, and Python with its shells around it."""
+    """With loss, jitter and background traffic, which draw random numbers, and with Python and its shells."""
     flows = [
         {"name": "pair", "cc": "cubic", "count": 2},
         {"name": "back", "on_off": {"rate": "4 Mbit/s", "on": "200 ms", "off": "300 ms"}},
@@ -44,8 +44,8 @@ def test_reruns_in_virtual_time_are_identical(carry: Carry) -> None:
     assert len({document["trace_sha256"] for document in documents}) == 1
 
 
-def test_mininet_does_all_that_an_experiment_asks_for(carry: Carry) -> None:
-    """A module, a schedule, AQM with marks, a web user, iperf3, and flows with a round trip of their own."""
+def test_mininet_supports_every_feature_of_an_experiment(carry: Carry) -> None:
+    """A module, a schedule, AQM with marks, a web user, iperf3, and flows with different round trips."""
     flows = [
         {"name": "a", "cc": "htcp", "rtt": "60 ms"},
         {"name": "b", "cc": "vegas", "initial_window": 4},
@@ -57,7 +57,7 @@ def test_mininet_does_all_that_an_experiment_asks_for(carry: Carry) -> None:
     sandbox, mininet = (only(carry(place, path=path, flows=flows, schedule=schedule)) for place in (SANDBOX, VIRTUAL))
     assert mininet["path"]["marks"] > 0
     assert all(flow["bytes"] > 100_000 for flow in mininet["flows"])
-    # fq_codel draws where its flows go, so each backend has a run of its own.
+    # fq_codel hashes flows at random, so each backend has a different run.
     assert mininet["path"]["utilisation"] == pytest.approx(sandbox["path"]["utilisation"], rel=0.15)
 
 

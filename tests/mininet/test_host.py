@@ -1,4 +1,4 @@
-"""Mininet on this host's own kernel: a real run, and what a killed one leaves to the next."""
+"""Mininet on this host's own kernel: a real run, and the cleanup after a killed one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _only_as_root() -> None:
 
 @pytest.fixture
 def foreign() -> Iterator[Callable[[], str]]:
-    """Somebody else's namespace (with a name like ours), bridge, wire and queue; what they look like now."""
+    """A foreign namespace (with a name like ours), bridge, wire and queue; calling it returns their present state."""
     name, bridge, near, far = "lh-foreign", "lhtest-br", "lhtest-a", "lhtest-b"
     undo = ([("netns", "del", name)], [("link", "del", bridge)], [("link", "del", near)])
     try:
@@ -75,7 +75,7 @@ def test_a_run_on_this_kernel(tmp_path: Path) -> None:
     trace = read_trace(directory / "trace.bin")
     (flow,) = facts["flows"]
     assert flow["error"] is None
-    # Two seconds of a line of 20 Mbit/s, less the headers; and what its bucket holds at the start.
+    # Two seconds at 20 Mbit/s, less the headers, plus the content of the token bucket at the start.
     assert 4_000_000 < flow["bytes_received"] < 5_100_000
     assert len(trace.acks) > 100
     assert int(trace.flows["app_bytes"][-1]) == flow["bytes_received"]
@@ -87,7 +87,7 @@ def test_a_run_on_this_kernel(tmp_path: Path) -> None:
     assert dict(facts["machine_sysctls"])["net/ipv4/tcp_mem"].split() == wide.split()
 
 
-def test_the_next_start_takes_away_what_a_killed_one_left(tmp_path: Path, foreign: Callable[[], str]) -> None:
+def test_the_next_start_removes_leftovers_of_a_killed_run(tmp_path: Path, foreign: Callable[[], str]) -> None:
     killed, later, alive = (f"{word}-{os.getpid()}" for word in ("killed", "later", "alive"))
     run = bare_run("1 s")
     before, link = foreign(), run.links[0]
@@ -110,7 +110,7 @@ def test_the_next_start_takes_away_what_a_killed_one_left(tmp_path: Path, foreig
 
 
 def _devices(namespace: str) -> dict[str, str]:
-    """The wires' ends in a namespace, each with the word that says whose it is."""
+    """The wires' ends in a namespace, each with the alias that names its owner."""
     links = json.loads(ip("-n", namespace, "-j", "link"))
     return {link["ifname"]: link.get("ifalias", "") for link in links}
 
@@ -122,8 +122,8 @@ def _words(process: Path) -> bytes:
         return b""
 
 
-def test_all_that_a_host_lacks_is_said_at_once(tmp_path: Path) -> None:
-    """The kernel is asked: what it says of two kinds of queue that are always, and never, there must be so."""
+def test_all_missing_features_of_a_host_are_reported_at_once(tmp_path: Path) -> None:
+    """The kernel itself reports its features: never that the kinds pfifo and veth, which it always has, are missing."""
     run = compile_plan(experiment(), backend="mininet", where="host").runs[0]
     missing = dict(MininetBackend(load_settings()).check(run))
     done = longhaul("run", "quick", "--backend", "mininet", home=tmp_path)

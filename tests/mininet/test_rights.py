@@ -1,4 +1,4 @@
-"""Who has no rights on this machine has Mininet in a guest all the same; and what is missing is said at once."""
+"""A user without rights on this machine can use Mininet in a guest; all missing programs are reported at once."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_another_user_gets_the_same_trace(carry: Carry, place_of_nobody: Path) -
     shutil.copy(mininet.NET, place_of_nobody / mininet.NET.name)
     os.chown(place_of_nobody / mininet.NET.name, NOBODY, NOBODY)
     plan = compile_plan(experiment(duration="2 s"), backend="mininet", where="guest")
-    # A fork, since the interpreter itself may lie where nobody cannot read; all it needs is loaded by now.
+    # A fork, since the user nobody may be unable to read the interpreter; all it needs is loaded by now.
     child = get_context("fork").Process(target=_run_as_nobody, args=(plan, place_of_nobody))
     child.start()
     child.join()
     assert child.exitcode == 0
-    told = json.loads((place_of_nobody / "told.json").read_text())
-    assert told["traces"] == [mine["trace_sha256"]]
-    assert "root" in told["missing"], "a host is not for nobody"
+    report = json.loads((place_of_nobody / "report.json").read_text())
+    assert report["traces"] == [mine["trace_sha256"]]
+    assert "root" in report["missing"], "the backend needs root on a host"
 
 
 def _run_as_nobody(plan: Plan, place: Path) -> None:
@@ -51,14 +51,14 @@ def _run_as_nobody(plan: Plan, place: Path) -> None:
     backend = mininet.MininetBackend(settings)
     documents = Pipeline(backend, Store(settings)).execute(plan)
     on_host = compile_plan(experiment(), backend="mininet", where="host").runs[0]
-    told = {
+    report = {
         "traces": [one.get("trace_sha256") for one in documents],
         "missing": [piece for piece, _ in backend.check(on_host)],
     }
-    (place / "told.json").write_text(json.dumps(told))
+    (place / "report.json").write_text(json.dumps(report))
 
 
-def test_everything_that_a_guest_lacks_is_said_at_once(
+def test_all_missing_programs_of_a_guest_are_reported_at_once(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = compile_plan(

@@ -1,4 +1,4 @@
-"""Mininet scripts of one's own, mn itself, and the prompt, in guests."""
+"""User-supplied Mininet scripts, mn itself, and the prompt, in guests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_a_script_runs_as_it_would_here(script: Path) -> None:
-    done = mininet("two.py", "a", "--topo", "x", folder=script, typed="nobody hears this")
+    done = mininet("two.py", "a", "--topo", "x", folder=script, typed="the script ignores this")
     assert done.returncode == 7, done.stderr
     assert done.stderr.endswith("complaint\n")
     assert "3 packets transmitted, 3 received" in done.stdout
@@ -93,7 +93,7 @@ def test_mn_itself(tmp_path: Path) -> None:
 
 
 def test_a_topology_behind_a_link_is_found(tmp_path: Path) -> None:
-    """Folders below /tmp are empty in a guest but for those that the arguments name."""
+    """Folders below /tmp are empty in a guest, except those that the arguments name."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "here").mkdir()
     (tmp_path / "link").symlink_to("folder")
@@ -112,7 +112,7 @@ def test_a_topology_behind_a_link_is_found(tmp_path: Path) -> None:
     assert "*** Results: 0% dropped" in done.stdout + done.stderr
 
 
-# Topologies at a size whose every pair is soon pinged; mixed_wireless too, as Mininet understands it.
+# Topologies small enough to ping every pair; mixed_wireless too, in the form that Mininet supports.
 SMALL = {"parking_lot": "k=2", "mixed_wireless": "n=2", "long_path": "hops=3", "incast": "n=3", "evn": "n=3"}
 
 
@@ -180,7 +180,7 @@ def test_mininets_own_commands_work_at_an_experiments_prompt(tmp_path: Path) -> 
     assert "64 bytes from 10.0.0.6: icmp_seq=1" in done.stdout
     rates = re.search(r"\*\*\* Results: \['([\d.]+) Mbits/sec', '([\d.]+) Mbits/sec'\]", done.stdout)
     assert rates is not None
-    # A busy machine sends less, never more than the line takes and its buffer holds.
+    # A busy machine sends less, but never more than the link and its buffer take.
     assert 0 < float(rates[1]) < 10.1
     assert 0 < float(rates[2]) < 12
     assert "('/run/longhaul\\n', '', 0)" in done.stdout
@@ -211,7 +211,7 @@ def test_a_prompt_reaches_hosts_behind_routers(tmp_path: Path) -> None:
         (["quick", "more"], "takes no more arguments"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(script: Path, words: list[str], sentence: str) -> None:
+def test_impossible_arguments_are_refused_in_a_sentence(script: Path, words: list[str], sentence: str) -> None:
     done = mininet(*words, folder=script)
     assert done.returncode == 2
     assert sentence in done.stderr

@@ -1,4 +1,4 @@
-"""The wheel of this working copy, and an environment that has it and knows nothing of the working copy."""
+"""The wheel of this working copy, and an environment with the wheel but without the working copy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 from longhaul.orchestrator.system.installation import AGENT, FILES, PAGE
 from longhaul.orchestrator.system.settings import load_settings
 
-# Any time will do that is the same for everybody who builds.
+# Any time that is the same for every build.
 _EPOCH = "1700000000"
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with the wheel, and a cache that has kernels and nothing else."""
+    """A virtual environment with the wheel, and a cache with only kernels."""
 
     folder: Path
     cache: Path
@@ -35,12 +35,12 @@ class Environment:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What it is told of this machine."""
+        """The environment variables of its programs."""
         return {"LONGHAUL_CACHE": str(self.cache), "LONGHAUL_HOME": str(self.home)}
 
     def run(self, *words: str | Path) -> str:
-        """What a program of the environment says, anywhere but in the working copy."""
-        # Nothing that was loaded before, nor a path that somebody set, leads to the working copy.
+        """The output of a program of the environment, run outside the working copy."""
+        # No environment variable or path leads to the working copy.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         done = subprocess.run(
             [self.folder / "bin" / words[0], *words[1:]],
@@ -55,7 +55,7 @@ class Environment:
 
 
 def build_wheel(sources: Path, target: Path) -> Path:
-    """The wheel of a working copy, as `make wheel` has it."""
+    """Build the wheel of a working copy, as `make wheel` does."""
     words = ["--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", str(target), "."]
     start([sys.executable, "-m", "pip", "wheel", *words], sources, SOURCE_DATE_EPOCH=_EPOCH)
     (built,) = target.glob("*.whl")
@@ -63,7 +63,7 @@ def build_wheel(sources: Path, target: Path) -> Path:
 
 
 def start(words: Sequence[str], folder: Path, **environment: str) -> str:
-    """A program that has to end well."""
+    """The output of a program that has to succeed."""
     done = subprocess.run(words, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -71,14 +71,14 @@ def start(words: Sequence[str], folder: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of this working copy."""
+    """The wheel of this working copy."""
     assert (PAGE / "index.html").is_file(), "the web page is not built: make web"
     return build_wheel(FILES, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """What it imports is this working copy's, of requirements-dev.lock; the project itself is the wheel's."""
+    """Its dependencies are those of this working copy, of requirements-dev.lock; the project itself is the wheel's."""
     assert AGENT.is_file(), "the agent is not built: make agent"
     place = tmp_path_factory.mktemp("installed")
     made = Environment(place / "environment", place / "cache", place / "home")
@@ -87,7 +87,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Enviro
     install = ["install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     start([sys.executable, "-m", "pip", "--python", str(python), *install], place)
     packages = Path(start([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], place).strip())
-    # A folder that is named by a .pth is searched, and the .pth files in it are not: the working copy's own stays out.
+    # Python searches a folder named in a .pth but ignores the .pth files in it, so the working copy's own is not used.
     (packages / "imported.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     made.cache.mkdir()
     for part in ("kernels", "sources"):

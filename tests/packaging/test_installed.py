@@ -1,4 +1,4 @@
-"""What somebody has who installed the wheel and never saw the working copy: the command builds, runs, serves and hands out what it needs."""
+"""The installed wheel without a working copy: the command builds what it needs, runs, serves and packs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_nothing_comes_from_the_working_copy(environment: Environment) -> None:
         assert Path(place).is_relative_to(environment.folder), place
 
 
-def test_it_says_what_is_missing_and_those_commands_build_it(environment: Environment, tmp_path: Path) -> None:
+def test_it_reports_what_is_missing_and_the_printed_commands_build_it(environment: Environment, tmp_path: Path) -> None:
     empty = {"LONGHAUL_CACHE": str(tmp_path / "cache"), "LONGHAUL_HOME": str(tmp_path / "home")}
     refused = subprocess.run(
         [environment.longhaul, "run", "quick"], env=os.environ | empty, capture_output=True, text=True, check=False
@@ -72,10 +72,10 @@ def test_modules_for_hosts_are_packed_from_it(environment: Environment, tmp_path
 
 def test_ansible_finds_roles_and_modules_where_they_are_installed(environment: Environment, tmp_path: Path) -> None:
     playbooks = environment.folder / "share/longhaul/playbooks"
-    told = {"ANSIBLE_CONFIG": str(playbooks / "ansible.cfg"), "ANSIBLE_HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    settings = {"ANSIBLE_CONFIG": str(playbooks / "ansible.cfg"), "ANSIBLE_HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     command = [str(Path(sys.executable).with_name("ansible-playbook")), "--syntax-check", "--inventory"]
     for name in ("endpoints.yml", "restore.yml", "run.yml", "controller.yml"):
-        start([*command, str(playbooks / "inventory.example.yml"), str(playbooks / name)], tmp_path, **told)
+        start([*command, str(playbooks / "inventory.example.yml"), str(playbooks / name)], tmp_path, **settings)
 
 
 def test_bash_completes_its_words(environment: Environment) -> None:
@@ -83,6 +83,6 @@ def test_bash_completes_its_words(environment: Environment) -> None:
         f"PATH={environment.folder}/bin:$PATH; . {environment.folder}/share/bash-completion/completions/longhaul;"
         'COMP_WORDS=(longhaul re); COMP_CWORD=1; _longhaul longhaul; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert "rerun" in said
-    assert all(word.startswith("re") for word in said)
+    completions = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "rerun" in completions
+    assert all(word.startswith("re") for word in completions)

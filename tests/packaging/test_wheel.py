@@ -1,4 +1,4 @@
-"""The wheel has all that the program needs, and is the same whoever builds it, wherever."""
+"""The wheel has all that the program needs, and its bytes do not depend on who builds it or where."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_it_is_named_after_the_version(wheel: Path) -> None:
     assert wheel.name == f"longhaul-{version}-py3-none-any.whl"
 
 
-def test_it_says_whose_terms_are_whose(wheel: Path) -> None:
+def test_it_names_the_licences(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     about = Parser().parsestr(archive.read(name).decode())
@@ -74,7 +74,7 @@ def test_it_says_whose_terms_are_whose(wheel: Path) -> None:
 
 
 def test_another_copy_elsewhere_gives_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
-    """Another folder, other times, another umask, other users' rights; and the page built there anew."""
+    """Another folder, times, umask and owners' rights, and a page that is built there anew."""
     copy = tmp_path / "a folder that is named otherwise"
     for name in _tracked("."):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -103,6 +103,6 @@ def test_without_the_page_there_is_no_wheel(tmp_path: Path) -> None:
 
 
 def _differences(first: Path, second: Path) -> list[str]:
-    """By name, so that a failure says where to look."""
+    """Differing files by name, so that a failure shows where to look."""
     contents = [{name: file.read(name) for name in file.namelist()} for file in map(zipfile.ZipFile, (first, second))]
     return sorted(name for name in contents[0] | contents[1] if contents[0].get(name) != contents[1].get(name))

@@ -1,9 +1,9 @@
 """The committed dashboards as tests read them: their queries, and variables filled in as Grafana does.
 
-Grafana's rules that matter here, from its Prometheus data source: a query's step is the time shown by the panel's points, at least
-the least step of the query or of the data source, rounded to a short list of lengths; `$__rate_interval` is 4 least steps, or a
-step and a least step if that is more; `label_values` asks for the values of a label over the time shown, `query_result` for an
-instant at its end, of which a regular expression picks a part.
+The rules of Grafana's Prometheus data source that matter here: a query's step is the time shown divided by the panel's points, at
+least the least step of the query or of the data source, rounded to a short list of lengths; `$__rate_interval` is 4 least steps, or
+a step and a least step if that is more; `label_values` gets the values of a label over the time shown, `query_result` a result at
+its end, of which a regular expression picks a part.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROVISIONED: dict[str, Any] = yaml.safe_load((FOLDER / "provisioning" / "datasou
 
 Json = dict[str, Any]
 
-# What Grafana's own pages take where a panel says nothing.
+# Grafana's defaults where a panel sets nothing.
 _USUAL_POINTS = 1000
 _ROUNDED_MS = (
     (10, 1), (15, 10), (35, 20), (75, 50), (150, 100), (350, 200), (750, 500), (1500, 1000), (3500, 2000), (7500, 5000),
@@ -38,7 +38,7 @@ _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A query of a panel, or of a dashboard's marks."""
 
     board: str
@@ -60,16 +60,16 @@ def read(file: Path) -> Json:
 
 
 def panels(board: Json) -> Iterator[Json]:
-    """All that is no heading, also what lies folded under one."""
+    """All panels that are not headings, including those folded under one."""
     for panel in board["panels"]:
         yield from ([panel] if panel["type"] != "row" else panel.get("panels", []))
 
 
-def panel_queries(board: Json) -> Iterator[Asked]:
-    """What panels ask Prometheus for."""
+def panel_queries(board: Json) -> Iterator[Query]:
+    """The Prometheus queries of panels."""
     for panel in panels(board):
         for target in panel.get("targets", []):
-            yield Asked(
+            yield Query(
                 board["uid"],
                 f"{panel['title']} {target['refId']}",
                 target["expr"],
@@ -80,11 +80,11 @@ def panel_queries(board: Json) -> Iterator[Asked]:
             )
 
 
-def marks(board: Json) -> Iterator[Asked]:
-    """What a dashboard's annotations ask Prometheus for."""
+def marks(board: Json) -> Iterator[Query]:
+    """The Prometheus queries of a dashboard's annotations."""
     for one in board.get("annotations", {}).get("list", []):
         if one["datasource"]["type"] == "prometheus":
-            yield Asked(board["uid"], f"marks {one['name']}", one["expr"], False, one["step"], legend=one["textFormat"])
+            yield Query(board["uid"], f"marks {one['name']}", one["expr"], False, one["step"], legend=one["textFormat"])
 
 
 def variables(board: Json) -> list[Json]:
@@ -114,33 +114,33 @@ def rounded_ms(exactly_ms: float) -> int:
 
 
 class Filled:
-    """Variables with values, for a time that is shown."""
+    """Variables with values, for a shown time range."""
 
     def __init__(self, values: Mapping[str, str], begin_s: float, end_s: float) -> None:
         self.values = dict(values)
         self.begin_s = begin_s
         self.end_s = end_s
 
-    def step_ms(self, asked: Asked) -> int:
-        """In which steps a query is asked."""
+    def step_ms(self, query: Query) -> int:
+        """The step of a query."""
         shown_ms = (self.end_s - self.begin_s) * 1000
-        exactly = max(shown_ms / asked.points, self._least_ms(asked))
+        exactly = max(shown_ms / query.points, self._least_ms(query))
         return max(rounded_ms(exactly), rounded_ms(shown_ms / 11_000))
 
-    def expr(self, asked: Asked) -> str:
-        """The query as Prometheus gets it."""
-        step_ms, least_ms = self.step_ms(asked), self._least_ms(asked)
+    def expr(self, query: Query) -> str:
+        """The query as Grafana sends it to Prometheus."""
+        step_ms, least_ms = self.step_ms(query), self._least_ms(query)
         own = {
             "__interval": f"{step_ms}ms",
             "__rate_interval": f"{max(step_ms + least_ms, 4 * least_ms)}ms",
             "__range": f"{round(self.end_s - self.begin_s)}s",
         }
-        return self.fill(asked.expr, own)
+        return self.fill(query.expr, own)
 
     def fill(self, text: str, own: Mapping[str, str] | None = None) -> str:
-        """A text with its variables filled in; KeyError for one that there is not."""
+        """A text with its variables filled in; KeyError for an unknown variable."""
         values = {**self.values, **(own or {"__range": f"{round(self.end_s - self.begin_s)}s"})}
         return re.sub(r"\$\{(\w+)(?::\w+)?\}|\$(\w+)", lambda match: values[match[1] or match[2]], text)
 
-    def _least_ms(self, asked: Asked) -> int:
-        return length_ms(self.fill(asked.least_step) if asked.least_step else PROVISIONED["jsonData"]["timeInterval"])
+    def _least_ms(self, query: Query) -> int:
+        return length_ms(self.fill(query.least_step) if query.least_step else PROVISIONED["jsonData"]["timeInterval"])

@@ -1,10 +1,10 @@
-"""`longhaul` as a process of its own, with a home of its own: started anew, or forked from one that has imported what verbs need.
+"""`longhaul` as a separate process with a separate home: started anew, or forked from one that has imported what verbs need.
 
     this process -- words, folder, environment, three pipes --> the warm one -- fork --> a waiting one -- fork --> the command
                  <------------------- output, messages, exit code -------------------------'------------------------'
 
-A forked command is what `python -m longhaul.cli.main` is, but for the start of Python and the imports, which take longer than most
-verbs do. Tests of the start itself, and of what two processes of Python agree on, start theirs anew.
+A forked command equals `python -m longhaul.cli.main`, without the start of Python and the imports, which take longer than most
+verbs. Tests of the start itself, and tests that compare two processes of Python, start theirs anew.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from tests.support.folders import REPOSITORY
 
 _COMMAND = "longhaul.cli.main"
-# What verbs import when they are called, and what that imports when it is used.
+# Modules that verbs import when they are called, and modules that those import when they are used.
 _NEEDED = (
     *("alembic.command", "alembic.runtime.migration", "pyarrow.parquet", "sqlalchemy.dialects.sqlite"),
     *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.machine.doctor", "longhaul.cli.runs.list", "longhaul.laboratory.kept_runs"),
@@ -38,10 +38,10 @@ _MOST_BYTES = 128 * 1024
 
 def longhaul(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """The finished command, forked; the caller checks its exit code."""
-    asked = json.dumps([words, os.getcwd(), _environment(home, environment)])
+    request = json.dumps([words, os.getcwd(), _environment(home, environment)])
     readings, writings = zip(*(os.pipe() for _ in range(3)), strict=True)
     _, warm = _warm()
-    socket.send_fds(warm, [asked.encode()], writings)
+    socket.send_fds(warm, [request.encode()], writings)
     for end in writings:
         os.close(end)
     with ThreadPoolExecutor(len(readings)) as readers:
@@ -50,7 +50,7 @@ def longhaul(*words: str, home: Path, **environment: str) -> subprocess.Complete
 
 
 def longhaul_anew(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The same, by a Python that is started for it."""
+    """The finished command, run by a new Python process."""
     return subprocess.run(
         [sys.executable, "-m", _COMMAND, *words],
         env=_environment(home, environment),
@@ -71,7 +71,7 @@ def _read(end: int) -> str:
 
 @functools.cache
 def _warm() -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """The process that is forked, which ends when this one does, and the way to it."""
+    """The process that is forked, which ends when this one does, and the socket to it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         words = [sys.executable, "-m", "tests.support.command"]
@@ -79,21 +79,21 @@ def _warm() -> tuple[subprocess.Popen[bytes], socket.socket]:
 
 
 def _serve(asking: socket.socket) -> None:
-    """Fork for each command that is asked for. This returns in the command alone."""
+    """Fork for each requested command. Only the command itself returns from here."""
     for name in _NEEDED:
         importlib.import_module(name)
     gc.freeze()
-    # Nobody waits for those who wait for a command.
+    # The kernel reaps the processes that wait for a command.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     ends: list[int] = []
     while not ends or os.fork():
         for end in ends:
             os.close(end)
-        asked, ends, _, _ = socket.recv_fds(asking, _MOST_BYTES, 3)
-        if not asked:
+        request, ends, _, _ = socket.recv_fds(asking, _MOST_BYTES, 3)
+        if not request:
             sys.exit()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    words, folder, environment = json.loads(asked)
+    words, folder, environment = json.loads(request)
     output, messages, code = ends
     if command := os.fork():
         os.close(output)
@@ -106,7 +106,7 @@ def _serve(asking: socket.socket) -> None:
             os.dup2(end, place)
     for end in ends:
         os.close(end)
-    # What Python made at its start was made for another place.
+    # Python made its standard output at the start, for another file.
     sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), line_buffering=False)
     os.chdir(folder)
     os.environ.clear()

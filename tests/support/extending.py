@@ -19,7 +19,7 @@ from tests.support.pages import DOCS, blocks
 PAGE = DOCS / "extending.md"
 
 _HEAD = re.compile(r"(?:#|//) ([\w./-]+)(?:, after: (.+))?")
-# Large, and in no example's way.
+# Large folders that no example needs.
 _LEFT = ("tests/", "docs/pictures/", "docs/reproductions/")
 
 
@@ -32,16 +32,16 @@ class Example:
     text: str
 
     def add_to(self, tree: Path) -> None:
-        """Put it into the file of a tree, behind the first line that reads so."""
+        """Insert it into the file of a tree, after the first line that equals `after`."""
         file = tree / self.file
         if self.after is None:
-            assert not file.exists(), f"{file} is there already"
+            assert not file.exists(), f"{file} exists already"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(self.text)
             return
         lines = file.read_text().splitlines(keepends=True)
         stripped = [line.strip() for line in lines]
-        assert self.after in stripped, f"no line of {self.file} reads {self.after!r}: change docs/extending.md with it"
+        assert self.after in stripped, f"no line of {self.file} is {self.after!r}: change docs/extending.md with it"
         lines.insert(stripped.index(self.after) + 1, self.text)
         file.write_text("".join(lines))
 

@@ -66,26 +66,26 @@ def with_module(modules: str, window: int) -> dict[str, Any]:
 
 
 def unpack_home(folder: Path) -> Path:
-    """The home as that version left it."""
+    """Unpack the home as that version left it."""
     with tarfile.open(HOME) as archive:
         archive.extractall(folder, filter="data")
     return folder / "lab"
 
 
 def restore_record(url: str) -> None:
-    """Fill an empty database of PostgreSQL with what that version left in its own."""
+    """Fill an empty PostgreSQL database with the rows that that version left."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(RECORD.read_bytes())
 
 
 def recorded_answers() -> dict[str, Any]:
-    """What that version answered."""
+    """The responses of that version."""
     found: dict[str, Any] = json.loads(lzma.decompress(ANSWERS.read_bytes()))
     return found
 
 
 def ask_service(service: Service) -> dict[str, Any]:
-    """What a service answers about its lab: every list, run, experiment and file, by address."""
+    """The responses of a service about its lab: every list, run, experiment and file, by address."""
     with service.client("admin") as client:
 
         def ask(path: str) -> Any:
@@ -115,7 +115,7 @@ def ask_service(service: Service) -> dict[str, Any]:
         of_experiment = ("", "/summary", "/junit")
         for noun, rows, parts in (("runs", runs, of_run), ("experiments", experiments, of_experiment)):
             for row in rows:
-                # The events of what waits have no end.
+                # The events of a waiting run have no end.
                 events = () if row["status"] == "queued" else ("/events",)
                 paths += [f"/{noun}/{row['id']}{part}" for part in (*parts, *events)]
         kept = [row["id"] for row in runs if ask(f"/runs/{row['id']}/files/manifest.json")[0] == 200]
@@ -124,7 +124,7 @@ def ask_service(service: Service) -> dict[str, Any]:
 
 
 def ask_command_line(longhaul: Callable[..., subprocess.CompletedProcess[str]], failed: str) -> dict[str, Any]:
-    """What the command line answers about a home: every run in every form, and the log of the one that failed."""
+    """The output of the command line about a home: every run in every form, and the log of the one that failed."""
 
     def ask(*words: str) -> Any:
         done = longhaul(*words)
@@ -153,7 +153,7 @@ def same(then: Any, now: Any, where: str = "") -> Iterator[str]:
     """Differences of today's response from that version's; additions are allowed."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for name, value in then.items():
-            # Another machine may have other programs, and what is written for people may be written better.
+            # Another machine may have other programs, and texts for people may improve.
             if name in ("other_programs", "notes"):
                 continue
             if name not in now:
@@ -181,7 +181,7 @@ def _about(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def rows_of(url: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of what a lab is about, in an order of its own; not of what a service says of itself while it is running."""
+    """Every row of a lab's tables, sorted; without the tables in which a running service describes itself."""
     tables = (
         "runs",
         "documents",
@@ -218,7 +218,7 @@ def record(checkout: Path) -> None:
             with serving(Service(home, settings, program=[program])) as service:
                 _fill(service, source, files)
                 tokens = service.tokens
-            # A cluster without a scheduler: what is submitted waits.
+            # A cluster without a scheduler: submitted runs wait.
             with serving(Service(home, settings | NO_SCHEDULER, program=[program], tokens=tokens)) as service:
                 waiting = service.submit({"spec": PAIR, "seed": WAITING_SEED})["id"]
                 answered = {"tokens": tokens, "waiting": waiting, "answers": ask_service(service)}
@@ -233,7 +233,7 @@ def record(checkout: Path) -> None:
 
 @contextlib.contextmanager
 def serving(service: Service) -> Iterator[Service]:
-    """For as long as it is asked."""
+    """Run the service while it gets requests."""
     service.start()
     try:
         yield service
@@ -242,7 +242,7 @@ def serving(service: Service) -> Iterator[Service]:
 
 
 def _fill(service: Service, source: str, files: Mapping[str, str]) -> None:
-    """Experiments of every end, tokens of every scope, baselines, a pin, a rerun."""
+    """Make experiments with every outcome, tokens of every scope, baselines, a pin, a rerun."""
     for name, scope in (("reader", "read"), ("ada", "run"), ("ci", "gate"), ("gone", "run")):
         service.tokens[name] = service.make_token(name, scope)
     service.tokens |= {"read": service.tokens["reader"], "run": service.tokens["ada"], "gate": service.tokens["ci"]}
@@ -271,7 +271,7 @@ def _fill(service: Service, source: str, files: Mapping[str, str]) -> None:
 
 
 def _with_sqlite(program: Path, home: Path, folder: Path) -> dict[str, Any]:
-    """The same home with its own catalogue: answers from kept runs, runs of another seed, and a service for a while."""
+    """The same home with SQLite: responses from kept runs, runs of another seed, and a service for a while."""
 
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"LONGHAUL_HOME": str(home)}
@@ -300,8 +300,8 @@ def _with_sqlite(program: Path, home: Path, folder: Path) -> dict[str, Any]:
         experiment = service.submit({"spec": PAIR, "seed": 2})
         assert experiment["progress"]["cached"] == 2, experiment
         with service.client("gate") as setter:
-            asked = {"experiment_id": experiment["id"]}
-            assert setter.put(f"{ROOT}/baselines/{PAIR['experiment']}/main", json=asked).status_code == 200
+            request = {"experiment_id": experiment["id"]}
+            assert setter.put(f"{ROOT}/baselines/{PAIR['experiment']}/main", json=request).status_code == 200
         answers, tokens = ask_service(service), service.tokens
     return {
         "tokens": tokens,

@@ -9,7 +9,7 @@ import urllib.parse
 import urllib.request
 from typing import Any
 
-from tests.support.boards import Asked, Filled, Json, length_ms, rounded_ms, variables
+from tests.support.boards import Filled, Json, Query, length_ms, rounded_ms, variables
 
 Series = list[dict[str, Any]]
 
@@ -21,7 +21,7 @@ class Reader:
         self._url = url
 
     def ask(self, path: str, **parameters: Any) -> Any:
-        """The data of an answer; AssertionError with its text if it has none."""
+        """The data of a response; AssertionError with its text if it has none."""
         body = urllib.parse.urlencode({name.removesuffix("_"): value for name, value in parameters.items()}).encode()
         try:
             with urllib.request.urlopen(f"{self._url}/api/v1/{path}", data=body, timeout=60) as answer:
@@ -46,13 +46,13 @@ class Reader:
             for one in data["result"]
         ]
 
-    def series(self, filled: Filled, asked: Asked) -> Series:
-        """What a panel gets: over the time shown in steps, or at its end."""
-        expr = filled.expr(asked)
-        if asked.instant:
+    def series(self, filled: Filled, query: Query) -> Series:
+        """The series that a panel gets: over the time shown in steps, or at its end."""
+        expr = filled.expr(query)
+        if query.instant:
             return list(self.ask("query", query=expr, time=filled.end_s)["result"])
-        step_s = filled.step_ms(asked) / 1000
-        # Steps lie where they would lie at any other time, so that lines do not dance.
+        step_s = filled.step_ms(query) / 1000
+        # Steps are multiples of the step, so that lines do not move between refreshes.
         begin_s = filled.begin_s // step_s * step_s
         return list(
             self.ask("query_range", query=expr, start=f"{begin_s:.3f}", end=filled.end_s, step=step_s)["result"]
@@ -77,7 +77,7 @@ def opened(board: Json, prometheus: Reader, begin_s: float, end_s: float, **give
 
 
 def choices(variable: Json, prometheus: Reader, filled: Filled) -> list[str]:
-    """What a variable can be, in order."""
+    """The values that a variable can have, in order."""
     text = filled.fill(variable["query"]["query"])
     if found := re.fullmatch(r"query_result\((.*)\)", text):
         lines = prometheus.results(found[1], filled.end_s)

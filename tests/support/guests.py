@@ -1,4 +1,4 @@
-"""A small experiment, and what a run of it leaves."""
+"""A small experiment, and the results of its runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from longhaul.orchestrator.system.settings import Settings, load_settings
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run with everything it left."""
+    """A finished run with its files."""
 
     document: Any
     run: Run
@@ -47,7 +47,7 @@ def experiment(**changes: Any) -> Experiment:
 
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """This machine's kernel cache, and a store of the session's own."""
+    """This machine's kernel cache, and a separate store for the session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LONGHAUL_HOME", str(tmp_path_factory.mktemp("home")))
         yield load_settings()

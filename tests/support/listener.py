@@ -14,13 +14,13 @@ from longhaul.orchestrator.system.settings import Grafana
 
 
 @dataclass
-class Heard:
+class Recorder:
     """The requests to a server, and its responses; the last response repeats."""
 
     answers: list[int] = field(default_factory=lambda: [200])
-    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     there: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    go_on: threading.Event = field(default_factory=threading.Event)
+    respond: threading.Event = field(default_factory=threading.Event)
 
     def wait(self, times: int) -> None:
         for _ in range(times):
@@ -28,17 +28,17 @@ class Heard:
 
 
 @contextmanager
-def listening(heard: Heard) -> Iterator[Grafana]:
-    """The server, for a while."""
+def listening(recorder: Recorder) -> Iterator[Grafana]:
+    """Run the server."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            heard.asked.append((self.path, dict(self.headers), body))
-            status = heard.answers.pop(0) if len(heard.answers) > 1 else heard.answers[0]
-            heard.there.release()
-            heard.go_on.wait(60)
-            answer = json.dumps({"message": "Annotation added", "id": len(heard.asked)}).encode()
+            recorder.requests.append((self.path, dict(self.headers), body))
+            status = recorder.answers.pop(0) if len(recorder.answers) > 1 else recorder.answers[0]
+            recorder.there.release()
+            recorder.respond.wait(60)
+            answer = json.dumps({"message": "Annotation added", "id": len(recorder.requests)}).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
@@ -52,6 +52,6 @@ def listening(heard: Heard) -> Iterator[Grafana]:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield Grafana(f"http://127.0.0.1:{server.server_address[1]}", "glsa_secret")
-        heard.go_on.set()
+        recorder.respond.set()
         server.shutdown()
         thread.join()

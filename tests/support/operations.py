@@ -1,4 +1,4 @@
-"""Every operation of the service as the app itself has them, and a request for each, made of the examples in the reference."""
+"""Every operation of the service, read from the app, and a request for each, made of the examples in the reference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INTERNAL = ("HEAD",)
 
 
 def settings(home: Path) -> Settings:
-    """Of a service in this process."""
+    """Settings of a service in this process."""
     return Settings(home, home / "cache", jobs=1, wall_limit_s=60, stall_limit_s=30, guest_memory_dir=home)
 
 
@@ -36,13 +36,13 @@ def the_app() -> FastAPI:
 
 @cache
 def document() -> Json:
-    """Its reference."""
+    """The API reference of the app."""
     return the_app().openapi()
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One method at one place."""
+    """One method of one path; `said` is its part of the reference."""
 
     method: str
     path: str
@@ -55,7 +55,7 @@ class Operation:
 
     @property
     def bodies(self) -> list[tuple[str, Any]]:
-        """(media type, example) of each body in the reference; one of nothing where it takes none."""
+        """(media type, example) of each body in the reference; an empty one where the operation takes none."""
         found = []
         for media, content in self.openapi.get("requestBody", {}).get("content", {}).items():
             if "example" in content:
@@ -64,7 +64,7 @@ class Operation:
         return found or [("", None)]
 
     def parameters(self, option: str | None) -> Json:
-        """What is needed, and one that is not, with their examples, by name."""
+        """The required parameters, and one optional, with their examples, by name."""
         return {
             one["name"]: one.get("example")
             for one in self.openapi.get("parameters", [])
@@ -74,7 +74,7 @@ class Operation:
     def request(
         self, client: httpx.Client, ids: Mapping[str, str], body: int = 0, option: str | None = None
     ) -> httpx.Request:
-        """The request that the examples make, with ids of things that are there."""
+        """The request of the examples, with ids that exist."""
         values = self.parameters(option)
         path, query, headers = self.path, {}, {}
         for one in self.openapi.get("parameters", []):
@@ -99,13 +99,13 @@ class Operation:
 @cache
 def operations() -> list[Operation]:
     """All operations, also those that are not in the reference."""
-    described = {
+    reference = {
         (method.upper(), path): operation
         for path, item in document()["paths"].items()
         for method, operation in item.items()
     }
     return [
-        Operation(method, _place(route), _scope(route), described.get((method, _place(route)), {}))
+        Operation(method, _place(route), _scope(route), reference.get((method, _place(route)), {}))
         for route in iter_route_contexts(the_app().routes)
         for method in sorted(route.methods or {"ANY"})
         if method not in _INTERNAL
@@ -113,7 +113,7 @@ def operations() -> list[Operation]:
 
 
 def _place(route: Any) -> str:
-    """Its path as the reference has it."""
+    """The path of a route, as written in the reference."""
     return compile_path(cast("str", route.path))[1]
 
 
@@ -128,7 +128,7 @@ def documented() -> list[Operation]:
 
 
 def ids_of(service: Service) -> dict[str, str]:
-    """What of the examples' ids is really there: `noun.parameter` or `parameter`."""
+    """Existing ids for the examples' parameters: `noun.parameter` or `parameter`."""
     with service.client() as client:
         host = client.get("/api/v1/hosts").json()[0]["id"]
     return {

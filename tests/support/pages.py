@@ -28,7 +28,7 @@ _PROGRAMS = (
     "longhaul", "make", "docker", "curl", "export", "sudo", "git", "python3", "pip", "apt-get", "cp", "ansible", "ansible-playbook", "prometheus", "promtool",
     "modprobe", "sysctl", "rmmod", "tc", "mokutil", "reboot", "systemctl", "runuser", "rm", "mkdir", "createuser", "srun", "dkms", "eval", "cd", "man", "source"
 )  # fmt: skip
-# A gap or an assignment after the word is a drawing's.
+# Several spaces or an assignment after the word belong to a drawing, not to a command.
 _COMMAND = re.compile(rf"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/\w+|{'|'.join(_PROGRAMS)})(?: (?![ =])|$)")
 _SHELLS = ("", "console", "bash", "sh")
 
@@ -46,7 +46,7 @@ class Block:
         return f"{self.page.relative_to(REPOSITORY)}:{self.line}"
 
     def steps(self) -> Iterator[tuple[str, str]]:
-        """Each command with the output that is shown for it; none where the block is no block of commands."""
+        """Each command with the output that is shown for it; nothing if the block has no commands."""
         if self.language not in _SHELLS:
             return
         command = ""
@@ -64,7 +64,7 @@ class Block:
             yield self._without_remark(command), "\n".join(shown)
 
     def _without_remark(self, line: str) -> str:
-        """The command alone: in an indented block a remark stands behind it after two spaces, or a space and #."""
+        """The command alone: in an indented block a remark follows it after two spaces, or a space and #."""
         return line if self.language else re.split(r"\s{2,}|\s+# ", line.strip())[0]
 
     @property
@@ -101,7 +101,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def words_of_longhaul(command: str) -> Iterator[list[str]]:
-    """What the command line gives to longhaul, for each time that it calls it."""
+    """The arguments of each call of longhaul in a command line."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     for operator, part in itertools.groupby(lexer, lambda word: set(word) <= set("();<>|&")):

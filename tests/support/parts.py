@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 class Part:
-    """A process that can die."""
+    """A process that tests can kill and start again."""
 
     def __init__(
         self, name: str, argv: Sequence[str], folder: Path, environment: Mapping[str, str], user: str | None = None
@@ -62,13 +62,13 @@ class Part:
             )
 
     def kill(self) -> None:
-        """No last words."""
+        """Kill it without a chance to clean up."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """In order, and by force where that takes too long."""
+        """Terminate it, and kill it if that takes too long."""
         if self._process is None:
             return
         self._process.terminate()
@@ -85,12 +85,12 @@ class Part:
     def wait_until_it_says(self, words: str, times: int = 1) -> None:
         until = time.monotonic() + _ANSWER_S
         while self.said().count(words) < times:
-            assert time.monotonic() < until, f"{self.name} never said {words!r}:\n{self.said()[-3000:]}"
+            assert time.monotonic() < until, f"{self.name} never printed {words!r}:\n{self.said()[-3000:]}"
             time.sleep(0.05)
 
 
 class Postgres(Part):
-    """A PostgreSQL of its own, in a folder of its own, as an ordinary user."""
+    """A separate PostgreSQL in a separate folder, run by an ordinary user."""
 
     def __init__(self, folder: Path) -> None:
         binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
@@ -98,7 +98,7 @@ class Postgres(Part):
             pytest.fail("there is no PostgreSQL: run `./setup.sh service`", pytrace=False)
         self._binaries = binaries[-1]
         self.port = free_port()
-        # In memory where there is such a folder: here processes are killed, not machines.
+        # In memory where there is such a folder: tests kill processes, not machines.
         self._data = Path(tempfile.mkdtemp(prefix="longhaul-postgres-", dir=load_settings().guest_memory_dir))
         # PostgreSQL refuses root.
         user = "postgres" if os.geteuid() == 0 else None
@@ -123,14 +123,14 @@ class Postgres(Part):
 
     @property
     def programs(self) -> Path:
-        """Where PostgreSQL's own programs are."""
+        """The folder of PostgreSQL's programs."""
         return self._binaries
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://longhaul@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        # A server that was killed leaves its pid behind, and children that end when they notice.
+        # A killed server leaves its pid file, and children that end when they notice.
         super().start()
         until = time.monotonic() + _ANSWER_S
         ready = [str(self._binaries / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port), "-U", "longhaul"]
@@ -145,7 +145,7 @@ class Postgres(Part):
         shutil.rmtree(self._data, ignore_errors=True)
 
     def create(self, database: str) -> str:
-        """A new database; its address."""
+        """Create a database and return its address."""
         words = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "longhaul", database]
         subprocess.run([str(self._binaries / "createdb"), *words], check=True)
         return self.url(database)
@@ -162,7 +162,7 @@ class DaskScheduler(Part):
 
 
 class DaskWorker(Part):
-    """`longhaul worker`; `child` is the process that carries runs out."""
+    """`longhaul worker`; `child` is the process that runs the runs."""
 
     def __init__(self, folder: Path, scheduler: str, slots: int, cache: Path, name: str = "worker") -> None:
         argv = [str(_BIN / "longhaul"), "worker", "--scheduler", scheduler, "--slots", str(slots)]
@@ -175,7 +175,7 @@ class DaskWorker(Part):
         return int(children[0]) if children else None
 
     def kill_child(self) -> None:
-        """Kill what carries the runs out; the watcher is to start another."""
+        """Kill the process that runs the runs; the watcher has to start another."""
         if (child := self.child) is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
@@ -219,7 +219,7 @@ class Service(Part):
 
 
 def copy_of_cache(cache: Path, folder: Path) -> Path:
-    """The parts of a cache that runs are made of. Never the whole of it: images of containers have a /dev/full, and a copy of that has no end."""
+    """Copy the parts of a cache that runs need. Not all of it: images of containers have a /dev/full, whose copy never ends."""
     folder.mkdir()
     for kind in ("kernels", "modules"):
         shutil.copytree(cache / kind, folder / kind, symlinks=True, ignore=shutil.ignore_patterns("tree", ".build*"))

@@ -1,4 +1,4 @@
-"""A lab's database with made-up runs: what is submitted, claimed and kept."""
+"""A lab's database with made-up runs that are submitted, claimed and kept."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def document(run: str, status: str = "done") -> Any:
 
 
 def failure(what: str = "it died") -> Any:
-    """The least document of a run that failed."""
+    """A minimal document of a run that failed."""
     return {"error": {"what": what}}
 
 

@@ -1,4 +1,4 @@
-"""Recorded run directories, and small runs made of numbers with known answers."""
+"""Recorded run directories, and small runs made of numbers with known results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUNS = DATA / "runs"
 
 
 def recorded(name: str) -> tuple[Run, Trace, dict[str, Any]]:
-    """A run of a real guest."""
+    """A recorded run of a real guest."""
     folder = RUNS / name
     run = Run.from_json(json.loads((folder / "run.json").read_text()))
     return run, read_trace(folder / "trace.bin"), json.loads((folder / "facts.json").read_text())

@@ -10,5 +10,5 @@ RULES = sorted((REPOSITORY / "dashboards" / "rules").glob("*.yml"))
 
 
 def rules() -> list[dict[str, str]]:
-    """Every one, whichever file and group it stands in."""
+    """All rules of all files and groups."""
     return [rule for file in RULES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]

@@ -1,5 +1,5 @@
-"""`longhaul serve` as tests use it: a process of its own with a home of its own, that can be killed and started again at the
-same address, tokens of every scope, and a real run in it.
+"""`longhaul serve` as tests use it: a separate process with a separate home, which can be killed and started again at the same
+address, with tokens of every scope and a real run.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Service:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
-        """Of the process that answers."""
+        """The pid of the process that serves requests."""
         assert self._process is not None
         return self._process.pid
 
@@ -77,16 +77,16 @@ class Service:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """As a power cut would."""
+        """End it as a power cut would."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """As an operator would."""
+        """End it as an operator would."""
         self._end(signal.SIGTERM)
 
     @contextlib.contextmanager
     def away(self) -> Iterator[None]:
-        """Killed for a while; whatever happens meanwhile it comes back, for it is others' service too."""
+        """Kill it for a while; it is always started again, since other tests use it too."""
         self.kill()
         try:
             yield
@@ -97,14 +97,14 @@ class Service:
         if self._process is not None:
             self._process.send_signal(number)
             try:
-                # Its output ends with the last process that has it: with the dispatcher too.
+                # The output is open until the last process that has it ends, including the dispatcher.
                 self._process.communicate(timeout=_PATIENCE_S)
             except subprocess.TimeoutExpired:
                 raise AssertionError(f"the service did not end: {self._whereabouts()}") from None
             self._process = None
 
     def _whereabouts(self) -> str:
-        """What still works for this home, and, in its log, where each of its threads is; nothing of it goes on."""
+        """Abort all processes of this home, and return their commands and a log with the stack of each thread."""
         mine = f"LONGHAUL_HOME={self.home}".encode()
         left = []
         for process in Path("/proc").glob("[0-9]*"):
@@ -125,7 +125,7 @@ class Service:
         return Client(self.url, self.tokens[scope])
 
     def command(self, scope: str = "run") -> dict[str, str]:
-        """What the command line needs in its environment to use it."""
+        """The environment in which the command line uses this service."""
         return {"LONGHAUL_SERVER": self.url, "LONGHAUL_TOKEN": self.tokens[scope]}
 
     def client(self, scope: str | None = "admin", **more: Any) -> httpx.Client:
@@ -138,14 +138,14 @@ class Service:
         return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=300, verify=False)
 
     def make_token(self, name: str, scope: str) -> str:
-        """A token of a person of their own."""
+        """A new token for one user."""
         with self.client() as admin:
             made = admin.post(f"{ROOT}/tokens", json={"name": name, "scope": scope})
         assert made.status_code == 201, made.text
         return str(made.json()["token"])
 
     def submit(self, asked: Mapping[str, Any], scope: str = "run") -> dict[str, Any]:
-        """A submitted experiment."""
+        """Submit an experiment and return it."""
         with self.client(scope) as client:
             answer = client.post(f"{ROOT}/experiments", json=asked)
         assert answer.status_code == 201, answer.text
@@ -153,7 +153,7 @@ class Service:
         return made
 
     def wait(self, experiment: str) -> dict[str, Any]:
-        """The experiment when it has ended."""
+        """Wait for the end of an experiment and return it."""
         with self.client("read") as client:
             until_s = time.monotonic() + _PATIENCE_S
             while time.monotonic() < until_s:
@@ -165,17 +165,17 @@ class Service:
 
     @property
     def log(self) -> Path:
-        """Its standard error."""
+        """The file of its standard error."""
         return self.home / "serve.log"
 
     def log_lines(self) -> list[dict[str, Any]]:
-        """The same, read."""
+        """The parsed lines of its log."""
         lines = self.log.read_text().splitlines(keepends=True)
         # The last line may be half written.
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def lines_with(self, text: str) -> list[dict[str, Any]]:
-        """Those that hold a text, as soon as there are any: a request is logged when its answer is gone."""
+        """The log lines that contain a text, as soon as there are any: a request is logged after its response is sent."""
         until_s = time.monotonic() + _PATIENCE_S
         while not (found := [line for line in self.log_lines() if text in json.dumps(line)]):
             assert time.monotonic() < until_s, f"nothing about {text} in {self.log}"
@@ -185,7 +185,7 @@ class Service:
 
 @contextlib.contextmanager
 def served(home: Path, port: int = 0, **settings: str) -> Iterator[Service]:
-    """The service on this port or any that is free, with a token of every scope."""
+    """The service on this port or on any free one, with a token of every scope."""
     service = Service(home, settings, port)
     try:
         service.start()

@@ -1,4 +1,4 @@
-"""Waiting for something to happen, instead of for a time that is a guess."""
+"""Waiting for an event instead of a guessed time."""
 
 from __future__ import annotations
 

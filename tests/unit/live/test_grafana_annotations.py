@@ -12,7 +12,7 @@ from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.settings import Grafana
-from tests.support.listener import Heard, listening
+from tests.support.listener import Recorder, listening
 
 BEGIN_MS = 1_700_000_000_000
 RUN_ID = "0123456789abcdef0123"
@@ -20,15 +20,15 @@ OF_RUN = [f"run:{RUN_ID}", "experiment:path-change", "backend:sandbox"]
 
 
 @pytest.fixture
-def heard() -> Heard:
-    found = Heard()
-    found.go_on.set()
+def recorder() -> Recorder:
+    found = Recorder()
+    found.respond.set()
     return found
 
 
 @pytest.fixture
-def grafana(heard: Heard) -> Iterator[Grafana]:
-    with listening(heard) as found:
+def grafana(recorder: Recorder) -> Iterator[Grafana]:
+    with listening(recorder) as found:
         yield found
 
 
@@ -72,27 +72,27 @@ def test_a_text_links_to_the_service_and_has_no_other_html() -> None:
     assert text == f'<a href="https://lab.example/a&amp;b/#/runs/{RUN_ID}">a-b seed 1</a> starts'
 
 
-def test_marks_are_posted_in_the_apis_format_and_in_order(grafana: Grafana, heard: Heard) -> None:
+def test_marks_are_posted_in_the_apis_format_and_in_order(grafana: Grafana, recorder: Recorder) -> None:
     teller = Teller(grafana)
     marks = [Mark(BEGIN_MS + number, f"mark {number}", ("longhaul", "x")) for number in range(5)]
     teller.tell(marks[:3])
     teller.tell(marks[3:])
-    heard.wait(5)
+    recorder.wait(5)
     teller.close()
-    assert [body for _, _, body in heard.asked] == [mark.as_json() for mark in marks]
-    for path, headers, _ in heard.asked:
+    assert [body for _, _, body in recorder.requests] == [mark.as_json() for mark in marks]
+    for path, headers, _ in recorder.requests:
         assert path == "/api/annotations"
         assert headers["Authorization"] == "Bearer glsa_secret"
         assert headers["Content-Type"] == "application/json"
 
 
-def test_a_temporary_failure_is_tried_again(grafana: Grafana, heard: Heard) -> None:
-    heard.answers = [503, 429, 200]
+def test_a_temporary_failure_is_tried_again(grafana: Grafana, recorder: Recorder) -> None:
+    recorder.answers = [503, 429, 200]
     teller = Teller(grafana, (0.01, 0.01, 0.01))
     teller.tell([Mark(1, "first", ()), Mark(2, "second", ())])
-    heard.wait(4)
+    recorder.wait(4)
     teller.close()
-    assert [body["text"] for _, _, body in heard.asked] == ["first", "first", "first", "second"]
+    assert [body["text"] for _, _, body in recorder.requests] == ["first", "first", "first", "second"]
 
 
 @pytest.mark.parametrize(("status", "times"), [(401, 1), (403, 1), (400, 1), (500, 3)])
@@ -100,17 +100,17 @@ def test_a_refused_mark_is_dropped_silently(
     status: int,
     times: int,
     grafana: Grafana,
-    heard: Heard,
+    recorder: Recorder,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    heard.answers = [status] * times + [200]
+    recorder.answers = [status] * times + [200]
     teller = Teller(grafana, (0.01, 0.01))
     with caplog.at_level(logging.INFO, "longhaul.grafana"):
         teller.tell([Mark(1, "first", ()), Mark(2, "second", ())])
-        heard.wait(times + 1)
+        recorder.wait(times + 1)
         teller.close()
-    assert [body["text"] for _, _, body in heard.asked] == ["first"] * times + ["second"]
+    assert [body["text"] for _, _, body in recorder.requests] == ["first"] * times + ["second"]
     assert [(record.levelname, f"it responded {status}" in record.message) for record in caplog.records] == [
         ("INFO", True)
     ]
@@ -118,15 +118,15 @@ def test_a_refused_mark_is_dropped_silently(
     assert capfd.readouterr().err == ""
 
 
-def test_no_run_waits_for_a_grafana_that_does_not_respond(grafana: Grafana, heard: Heard) -> None:
-    heard.go_on.clear()
+def test_no_run_waits_for_a_grafana_that_does_not_respond(grafana: Grafana, recorder: Recorder) -> None:
+    recorder.respond.clear()
     teller = Teller(grafana)
     teller.tell([Mark(1, "first", ())])
-    heard.wait(1)
-    # It has the first in its hands and says nothing: telling more returns all the same, and so does the end.
+    recorder.wait(1)
+    # The server has the first request and does not respond: `tell` and `close` return all the same.
     teller.tell([Mark(2, "second", ())])
     teller.close()
-    assert [body["text"] for _, _, body in heard.asked] == ["first"]
+    assert [body["text"] for _, _, body in recorder.requests] == ["first"]
 
 
 def test_a_missing_grafana_has_no_effect(capfd: pytest.CaptureFixture[str]) -> None:
