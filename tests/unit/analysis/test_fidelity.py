@@ -329,8 +329,8 @@ def test_the_largest_send_buffer_is_a_limit_with_a_name(change: Callable[[Run], 
     acks = trace.acks[trace.acks["id"] == run.flows[0].id].copy()
     acks["cwnd"], acks["inflight"], acks["state"], acks["lost"] = 2_000_000, 600_000, 0, 0
     acks["snd_wnd"], acks["pacing_Bps"] = LARGEST_WINDOW_BYTES, 2**40
-    held = what_held(run, run.flows[0], acks, facts["flows"][0])
-    assert (held.largest_us > 0.9 * held.total_us, held.unnamed_us > 0.9 * held.total_us) == (named, not named)
+    limits = what_held(run, run.flows[0], acks, facts["flows"][0])
+    assert (limits.largest_us > 0.9 * limits.total_us, limits.unnamed_us > 0.9 * limits.total_us) == (named, not named)
 
 
 def _with_own_module(run: Run) -> Run:

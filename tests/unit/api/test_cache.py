@@ -1,4 +1,4 @@
-"""Answers that are remembered: the last ones, whoever asks at the same time."""
+"""Cached responses: the last ones, also for concurrent requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import OrderedDict
 from longhaul.api.http.cache import Question, ResponseCache
 
 
-def test_the_last_answers_are_remembered_and_large_ones_are_not() -> None:
+def test_the_last_responses_are_cached_and_large_ones_are_not() -> None:
     remembered = ResponseCache(most=2, largest=3)
     for name in ("a", "b"):
         remembered.keep((name,), name.encode())
@@ -17,9 +17,9 @@ def test_the_last_answers_are_remembered_and_large_ones_are_not() -> None:
     assert [remembered.find((name,)) for name in "abcd"] == [b"a", None, b"c", None]
 
 
-def test_an_answer_that_another_thread_lets_go_of_is_given_all_the_same() -> None:
+def test_a_response_that_another_thread_removes_is_still_returned() -> None:
     class Elsewhere(OrderedDict[Question, bytes]):
-        """Where another thread makes room just after this one has found something."""
+        """A cache in which another thread makes room just after this one has found an entry."""
 
         def get(self, key: Question, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
             return self.pop(key, default)

@@ -11,7 +11,7 @@ from longhaul.orchestrator.backends.cpus import UNPINNED, claim_cpu
 
 
 def test_each_processor_has_one_holder_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Processors of no machine: the real ones may be held by guests at this moment.
+    # Made-up processors: guests may have claimed the real ones at this moment.
     cpus = {9001, 9002}
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: cpus)
     with ExitStack() as claims:

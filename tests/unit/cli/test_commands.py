@@ -1,4 +1,4 @@
-"""The command line as a person meets it: every verb has help, every mistake one sentence and the right exit code."""
+"""The command line as users see it: every verb has help, every mistake one sentence and the right exit code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["run", "nowhere"], 2, "neither a file nor a shipped experiment"),
         (["plan", "quick", "--set", "path.rtt=4"], 2, "path.rtt"),
@@ -61,10 +61,10 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["fly"], 2, "fly"),
     ],
 )
-def test_a_mistake_gets_a_sentence_and_its_exit_code(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+def test_a_mistake_gets_a_sentence_and_its_exit_code(tmp_path: Path, words: list[str], code: int, message: str) -> None:
     result = longhaul(*words, home=tmp_path)
     assert result.returncode == code, result.stderr
-    assert said in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
 
@@ -96,11 +96,11 @@ def test_hosts_are_listed_by_either_verb(tmp_path: Path, monkeypatch: pytest.Mon
     assert "500 Mbit/s" in longhaul("list", "hosts", home=tmp_path).stdout
 
 
-def test_an_empty_list_says_so(tmp_path: Path) -> None:
+def test_an_empty_list_prints_a_sentence(tmp_path: Path) -> None:
     assert "no runs yet" in longhaul("list", "runs", home=tmp_path).stdout
 
 
-def test_a_missing_kernel_is_said_with_the_command_that_provides_it(
+def test_a_missing_kernel_is_reported_with_the_command_that_builds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
@@ -121,30 +121,30 @@ def test_a_missing_kernel_is_said_with_the_command_that_provides_it(
     ],
 )
 def test_bash_completes(tmp_path: Path, typed: str, offered: str) -> None:
-    """As bash asks, with the function that `docs/command-line.md` has people load."""
+    """As bash completes, with the function that `docs/command-line.md` loads."""
     script = (
         'eval "$(_LONGHAUL_COMPLETE=source_bash longhaul)"; complete -p longhaul; COMP_WORDS=($1); '
         'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _longhaul_completion longhaul; echo "${COMPREPLY[*]}"'
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "LONGHAUL_HOME": str(tmp_path)}
-    said = subprocess.run(
+    done = subprocess.run(
         ["bash", "-c", script, "bash", typed], env=environment, capture_output=True, text=True, check=True
     )
-    function, replies = said.stdout.splitlines()[0], said.stdout.splitlines()[1:]
+    function, replies = done.stdout.splitlines()[0], done.stdout.splitlines()[1:]
     assert function.endswith("-F _longhaul_completion longhaul")
     assert offered in " ".join(replies).split()
 
 
-def test_the_manual_page_is_one_that_groff_understands() -> None:
+def test_groff_reads_the_manual_page_without_warnings() -> None:
     page = REPOSITORY / "docs" / "longhaul.1"
-    said = subprocess.run(
+    done = subprocess.run(
         ["man", "--warnings", "-l", str(page)],
         env={**os.environ, "MANPAGER": "cat"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert said.stderr == ""
-    plain = " ".join(said.stdout.replace("\N{HYPHEN}", "-").split())
+    assert done.stderr == ""
+    plain = " ".join(done.stdout.replace("\N{HYPHEN}", "-").split())
     assert all(f"longhaul {verb}" in plain for verb in VERBS)

@@ -1,4 +1,4 @@
-"""What nothing foresaw, and homes that cannot be used as they are: one sentence and exit code 4, never the 1 of a missed expectation."""
+"""Unexpected errors and unusable homes: one sentence and exit code 4, never the 1 of a missed expectation."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ def change(store: Store, statement: str) -> None:
     database.close()
 
 
-def test_what_nothing_foresaw_exits_with_4_and_leaves_its_traceback_in_a_file(store: Store) -> None:
+def test_an_unexpected_error_exits_with_4_and_writes_its_traceback_to_a_file(store: Store) -> None:
     keep(store)
-    # Nothing that Longhaul writes is like this.
+    # Longhaul never writes such a row.
     change(store, "UPDATE runs SET point = '{'")
     for words in (("list", "runs"), ("list", "runs", "--json")):
         done = longhaul(*words, home=store.home)
         assert done.returncode == 4
-        said = re.fullmatch(
+        match = re.fullmatch(
             r"longhaul: running longhaul list runs: an unexpected error happened \(JSONDecodeError: .*\); "
             r"please report it; the traceback is in (\S+)\n",
             done.stderr,
         )
-        assert said, done.stderr
-        file = Path(said[1])
+        assert match, done.stderr
+        file = Path(match[1])
         assert file.parent == store.home / "logs"
         assert "Traceback (most recent call last)" in file.read_text()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert json.loads(done.stdout)["error"]["error"] == "LonghaulError"
 
 
-def test_a_traceback_goes_elsewhere_where_the_home_cannot_have_it(store: Store, tmp_path: Path) -> None:
+def test_a_traceback_goes_to_the_cache_if_the_home_cannot_have_it(store: Store, tmp_path: Path) -> None:
     keep(store)
     change(store, "UPDATE runs SET point = '{'")
     (store.home / "logs").write_text("no folder")
@@ -69,7 +69,7 @@ def test_a_traceback_goes_elsewhere_where_the_home_cannot_have_it(store: Store, 
     assert f"the traceback is in {tmp_path / 'cache' / 'logs'}/crash-" in done.stderr
 
 
-def test_a_record_of_a_newer_version_is_said_and_left_alone(store: Store) -> None:
+def test_a_database_of_a_newer_version_is_reported_and_unchanged(store: Store) -> None:
     keep(store)
     change(store, "UPDATE alembic_version SET version_num = 'zzzz9999'")
     before = (store.home / "catalogue.sqlite").read_bytes()
@@ -104,7 +104,7 @@ def test_too_little_memory_exits_with_4(store: Store, limit_mb: int) -> None:
         (lambda file: file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 40_000), "restore a backup"),
     ],
 )
-def test_a_damaged_record_is_blamed_on_damage(store: Store, damage: object, hint: str) -> None:
+def test_a_damaged_database_is_reported_as_damaged(store: Store, damage: object, hint: str) -> None:
     keep(store)
     store.database.close()
     file = store.home / "catalogue.sqlite"
@@ -117,7 +117,7 @@ def test_a_damaged_record_is_blamed_on_damage(store: Store, damage: object, hint
     assert "free some space" not in str(raised.value)
 
 
-def test_a_locked_record_is_blamed_on_who_has_it(store: Store) -> None:
+def test_a_locked_database_is_reported_as_locked(store: Store) -> None:
     keep(store)
     blocking = sqlite3.connect(store.home / "catalogue.sqlite", isolation_level=None)
     blocking.execute("BEGIN IMMEDIATE")
@@ -127,7 +127,7 @@ def test_a_locked_record_is_blamed_on_who_has_it(store: Store) -> None:
     assert "space" not in str(raised.value)
 
 
-def test_a_home_on_a_disk_that_cannot_be_written_can_be_looked_at(store: Store, tmp_path: Path) -> None:
+def test_a_home_on_a_read_only_disk_can_be_read(store: Store, tmp_path: Path) -> None:
     key = keep(store)
     store.revise(store.get(key) | {"measured_by": "yesterday"})
     store.database.close()
@@ -142,8 +142,8 @@ def test_a_home_on_a_disk_that_cannot_be_written_can_be_looked_at(store: Store, 
     assert "set LONGHAUL_HOME to a folder you may write" in done.stderr
 
 
-def test_rows_that_are_still_in_the_log_are_seen_on_a_disk_that_cannot_be_written(store: Store, tmp_path: Path) -> None:
-    """A process that was killed left its last rows in the log beside the database."""
+def test_rows_that_are_still_in_the_log_are_read_on_a_read_only_disk(store: Store, tmp_path: Path) -> None:
+    """A killed process left its last rows in the log next to the database."""
     keep(store)
     copy = tmp_path / "copy"
     shutil.copytree(store.home, copy)
@@ -154,14 +154,14 @@ def test_rows_that_are_still_in_the_log_are_seen_on_a_disk_that_cannot_be_writte
     assert "a" * 20 in done.stdout
 
 
-def test_the_record_and_its_backups_are_for_their_owner_alone(store: Store, tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_database_and_its_backups(store: Store, tmp_path: Path) -> None:
     keep(store)
     back_up(store, tmp_path / "home.tar")
     for file in (*store.home.glob("catalogue.sqlite*"), tmp_path / "home.tar"):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
-def test_no_text_turns_the_direction_of_a_terminal(tmp_path: Path) -> None:
+def test_no_text_changes_the_direction_of_a_terminal(tmp_path: Path) -> None:
     written = {
         "experiment": "x",
         "path": {"bandwidth": "8 Mbit/s", "rtt": "40 ms"},

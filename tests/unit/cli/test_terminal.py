@@ -1,4 +1,4 @@
-"""What a terminal shows: charts that keep every spike, tables that fit, one line a problem."""
+"""Output on a terminal: charts that keep every spike, tables that fit, one line for each problem."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
         "sweep: 0 of 6 runs done, 31 s; sweep rtt=10 ms seed 1 is at 15.5 of 60 s",
         "sweep: 1 of 6 runs done, 40 s; sweep rtt=10 ms seed 1: done",
         "sweep: 2 of 6 runs done, 80 s, about 160 s to go; sweep rtt=20 ms seed 1: missed",
-    ], "the last came at once after another one"
+    ], "the last one came right after another one"
 
 
-def test_what_takes_no_time_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_runs_print_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     lines = ProgressLines("short", [1.0] * 3)
     for position in range(3):
         lines.started(position, "short", 1.0)
@@ -152,7 +152,7 @@ def test_what_takes_no_time_prints_no_progress(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == ""
 
 
-def test_who_is_stopped_hears_what_is_kept() -> None:
+def test_a_stopped_command_prints_what_is_kept() -> None:
     tally = Tally(6, use_cache=True)
     assert tally.sentence() == "stopped; none of 6 runs had finished, so nothing is kept"
     for status in ("done", "missed", "failed"):
@@ -161,22 +161,22 @@ def test_who_is_stopped_hears_what_is_kept() -> None:
         tally.sentence()
         == "stopped; 2 of 6 runs finished and are kept (`longhaul list runs`); the same command again runs only the rest"
     )
-    assert "without --no-cache" in _told(Tally(2, use_cache=False))
+    assert "without --no-cache" in _sentence_after_one_run(Tally(2, use_cache=False))
     assert Tally(1, use_cache=True).sentence() == "stopped; the run had not finished, so nothing is kept"
 
 
-def _told(tally: Tally) -> str:
+def _sentence_after_one_run(tally: Tally) -> str:
     tally.finished("done")
     return tally.sentence()
 
 
-def test_many_runs_show_those_at_work_and_say_when_they_will_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_running_runs_and_the_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1000))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     console = Console(file=io.StringIO(), width=160, force_terminal=True)
     costs = [5.0] * 4 + [1.0] * 20
     with RunProgress("many", len(costs), console, costs) as bars:
-        # One that the store answers says nothing of how long the others take.
+        # A run that the store already has does not count for the estimate.
         bars.finished(23)
         for position in range(4):
             bars.started(position, f"run {position}", 1.0, "virtual")

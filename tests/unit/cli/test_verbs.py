@@ -1,4 +1,4 @@
-"""The house of the command line: one verb a file, one frozen options object a verb, loaded when it is used."""
+"""The layout of the command line: a file and a frozen options object for each verb, which is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CLI = REPOSITORY / "longhaul/cli"
 
 
 def test_every_file_of_a_verb_is_a_command() -> None:
-    beside = {"experiments/remote", "machine/deploy", "machine/system_packages"}
+    helpers = {"experiments/remote", "machine/deploy", "machine/system_packages"}
     files = {
         file.relative_to(CLI).with_suffix("").as_posix()
         for folder in ("experiments", "runs", "machine", "service")
         for file in (CLI / folder).glob("*.py")
         if file.name != "__init__.py"
     }
-    assert files - beside == {module.replace(".", "/") for module in COMMANDS.values()}
+    assert files - helpers == {module.replace(".", "/") for module in COMMANDS.values()}
     assert all(name.replace("-", "_") == module.rpartition(".")[2] for name, module in COMMANDS.items())
 
 

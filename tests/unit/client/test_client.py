@@ -1,4 +1,4 @@
-"""The client against a server that misbehaves: real sockets, and answers that break off, come twice, or are not Longhaul's."""
+"""The client with a misbehaving server: real sockets, and responses that break off, come twice, or are not Longhaul's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXPERIMENT = "0123456789abcdef"
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
-class Asked(NamedTuple):
+class Received(NamedTuple):
     """A request as it arrived."""
 
     path: str
@@ -38,34 +38,34 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def server(*answers: Answer) -> Iterator[tuple[str, list[Asked]]]:
-    """One that gives these answers in turn, the last one for ever; its URL, and what it was asked."""
-    asked: list[Asked] = []
+def server(*answers: Answer) -> Iterator[tuple[str, list[Received]]]:
+    """A server that gives these responses in turn, the last one for ever; its URL, and the requests that it received."""
+    received: list[Received] = []
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            asked.append(Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-            answers[min(len(asked), len(answers)) - 1](self)
+            received.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            answers[min(len(received), len(answers)) - 1](self)
             self.close_connection = True
 
-        do_GET = do_POST = do_PUT = answer  # noqa: N815 (the base class calls them so)
+        do_GET = do_POST = do_PUT = answer  # noqa: N815 (names of the base class)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class calls it so)
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (a name of the base class)
             pass
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listening.server_port}", asked
+        yield f"http://127.0.0.1:{listening.server_port}", received
     finally:
         listening.shutdown()
         thread.join()
         listening.server_close()
 
 
-def say(status: int, body: object, kind: str = "application/json", **headers: str) -> Answer:
+def respond(status: int, body: object, kind: str = "application/json", **headers: str) -> Answer:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         text = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         handler.send_response(status)
@@ -80,11 +80,11 @@ def say(status: int, body: object, kind: str = "application/json", **headers: st
 def refuse(status: int, kind: str, **parts: object) -> Answer:
     body = {"type": f"/problems/{kind}", "title": "No", "status": status, "detail": "", **parts}
     retry = {"Retry_After": str(parts["retry"])} if "retry" in parts else {}
-    return say(status, body, "application/problem+json", **retry)
+    return respond(status, body, "application/problem+json", **retry)
 
 
 def hang_up(handler: BaseHTTPRequestHandler) -> None:
-    """No answer at all."""
+    """Close the connection without a response."""
 
 
 def stream(*events: int, over: bool = False) -> Answer:
@@ -123,8 +123,8 @@ LIVE: dict[str, Any] = {
 }
 
 
-def test_a_broken_stream_is_taken_up_after_the_last_event_and_nothing_comes_twice() -> None:
-    live = say(200, LIVE)
+def test_a_broken_stream_continues_after_the_last_event_without_duplicates() -> None:
+    live = respond(200, LIVE)
     answers = [stream(1, 2), hang_up, live, stream(2, 3), refuse(503, "record-unreachable"), stream(3, 4, over=True)]
 
     def by_path(handler: BaseHTTPRequestHandler) -> None:
@@ -134,16 +134,16 @@ def test_a_broken_stream_is_taken_up_after_the_last_event_and_nothing_comes_twic
             live(handler)
 
     waiting = [one for one in answers if one is not live]
-    with server(by_path) as (url, asked), Client(url, TOKEN) as client:
+    with server(by_path) as (url, received), Client(url, TOKEN) as client:
         events: list[Event] = [*client.follow(EXPERIMENT)]
     assert [event.id for event in events] == [1, 2, 3, 4]
-    followed = [one.headers["last-event-id"] for one in asked if one.path.endswith("/events")]
+    followed = [one.headers["last-event-id"] for one in received if one.path.endswith("/events")]
     assert followed == ["0", "2", "2", "3", "3"]
     assert waiting == []
 
 
-def test_a_stream_that_stays_quiet_about_an_experiment_that_has_ended_is_left() -> None:
-    ended = say(200, {**LIVE, "status": "done"})
+def test_a_quiet_stream_of_an_ended_experiment_is_closed() -> None:
+    ended = respond(200, {**LIVE, "status": "done"})
 
     def by_path(handler: BaseHTTPRequestHandler) -> None:
         (stream() if handler.path.endswith("/events") else ended)(handler)
@@ -154,13 +154,13 @@ def test_a_stream_that_stays_quiet_about_an_experiment_that_has_ended_is_left() 
 
 
 def test_a_submission_is_repeated_under_one_key_until_it_is_answered() -> None:
-    answers = [hang_up, say(502, "<html>", "text/html"), refuse(429, "over-limit", retry=1), say(201, LIVE)]
-    with server(*answers) as (url, asked), Client(url, TOKEN) as client:
+    answers = [hang_up, respond(502, "<html>", "text/html"), refuse(429, "over-limit", retry=1), respond(201, LIVE)]
+    with server(*answers) as (url, received), Client(url, TOKEN) as client:
         assert client.submit({"experiment": "x"}, priority=3).id == EXPERIMENT
-    assert len(asked) == 4
-    assert len({one.headers["idempotency-key"] for one in asked}) == 1
-    assert {one.headers["authorization"] for one in asked} == {f"Bearer {TOKEN}"}
-    assert json.loads(asked[0].body) == {"spec": {"experiment": "x"}, "priority": 3}
+    assert len(received) == 4
+    assert len({one.headers["idempotency-key"] for one in received}) == 1
+    assert {one.headers["authorization"] for one in received} == {f"Bearer {TOKEN}"}
+    assert json.loads(received[0].body) == {"spec": {"experiment": "x"}, "priority": 3}
 
 
 @pytest.mark.parametrize(
@@ -172,23 +172,23 @@ def test_a_submission_is_repeated_under_one_key_until_it_is_answered() -> None:
         (refuse(503, "backend-unavailable", subject="sandbox", what="no kernel"), BackendUnavailable, "no kernel", 3),
         (refuse(413, "http-413", detail="a request may have at most 1024 KiB"), PlanError, "1024 KiB", 2),
         (refuse(500, "fault", hint="please report it"), LonghaulError, "please report it", 4),
-        (say(404, "<html>not found</html>", "text/html"), ServiceUnavailable, "404, but not from Longhaul", 3),
-        (say(301, "", "text/html", Location="http://127.0.0.1:9/"), ServiceUnavailable, "301", 3),
+        (respond(404, "<html>not found</html>", "text/html"), ServiceUnavailable, "404, but not from Longhaul", 3),
+        (respond(301, "", "text/html", Location="http://127.0.0.1:9/"), ServiceUnavailable, "301", 3),
     ],
 )  # fmt: skip
-def test_a_refusal_is_the_error_that_it_was(
+def test_a_refusal_raises_the_error_of_the_service(
     answer: Answer, error: type[LonghaulError], sentence: str, code: int
 ) -> None:
-    with server(answer) as (url, asked), Client(url, TOKEN) as client:
+    with server(answer) as (url, received), Client(url, TOKEN) as client:
         with pytest.raises(error) as refused:
             client.experiment(EXPERIMENT)
-        assert len(asked) == 1
+        assert len(received) == 1
     assert type(refused.value) is error
     assert sentence in str(refused.value)
     assert refused.value.exit_code == code
 
 
-def test_every_kind_of_error_travels() -> None:
+def test_every_kind_of_error_is_transmitted() -> None:
     def kinds(root: type[LonghaulError]) -> Iterator[type[LonghaulError]]:
         yield root
         for branch in root.__subclasses__():
@@ -202,17 +202,17 @@ def test_every_kind_of_error_travels() -> None:
     assert isinstance(error_of_parts(GuestDied.kind(), "", "g", "w"), GuestDied)
 
 
-def test_who_never_answers_is_given_up_soon_and_who_did_is_waited_for() -> None:
+def test_an_unreachable_server_is_given_up_soon_and_a_silent_one_is_retried() -> None:
     with (
         Client("http://127.0.0.1:9", TOKEN) as client,
         pytest.raises(ServiceUnavailable, match="check that the service is running there"),
     ):
         client.baselines()
-    with server(say(200, []), hang_up) as (url, asked), Client(url, TOKEN, patience_s=1.0) as client:
+    with server(respond(200, []), hang_up) as (url, received), Client(url, TOKEN, patience_s=1.0) as client:
         assert client.baselines() == []
         with pytest.raises(ServiceUnavailable):
             client.baselines()
-        assert len(asked) > 3
+        assert len(received) > 3
 
 
 def test_a_series_is_arrays() -> None:
@@ -225,16 +225,16 @@ def test_a_series_is_arrays() -> None:
         "t_s": [0, 1],
         "value": [7, 8],
     }
-    with server(say(200, body)) as (url, asked), Client(url, TOKEN) as client:
+    with server(respond(200, body)) as (url, received), Client(url, TOKEN) as client:
         series = client.series("r", "cwnd", flow="app", begin_s=0.5)
         frame = client.frame("r", ["cwnd"], flows=["app", "app"])
-    assert asked[0].path == "/api/v1/runs/r/series?measure=cwnd&flow=app&from=0.5"
+    assert received[0].path == "/api/v1/runs/r/series?measure=cwnd&flow=app&from=0.5"
     assert (series.unit, series.value.dtype.kind, series.value.tolist()) == ("packets", "f", [7, 8])
     assert [len(column) for column in frame.values()] == [4, 4, 4, 4]
 
 
 def test_names_of_branches_reach_the_service_as_they_are() -> None:
     baseline = {"name": "n", "branch": "b", "experiment_id": EXPERIMENT, "set_at": "", "set_by": ""}
-    with server(say(200, baseline)) as (url, asked), Client(url + "/behind/", TOKEN) as client:
+    with server(respond(200, baseline)) as (url, received), Client(url + "/behind/", TOKEN) as client:
         client.baseline("mine", "feature/50% #1?")
-    assert asked[0].path == "/behind/api/v1/baselines/mine/feature/50%25%20%231%3F"
+    assert received[0].path == "/behind/api/v1/baselines/mine/feature/50%25%20%231%3F"

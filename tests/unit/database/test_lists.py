@@ -1,4 +1,4 @@
-"""Lists: what is found by which filter, what may be deleted, what of the queue and of workers can be seen."""
+"""Lists: rows that a filter finds, runs that may be deleted, the queue, and workers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FOUND: list[tuple[Filter, str]] = [
     (Filter(), "abcd"),
     (Filter(controls=("cubic",)), "ad"),
     (Filter(controls=("cubic", "reno")), "ad"),
-    # A name is a whole word: `bic` is no part of `cubic`.
+    # A name is a whole word: `bic` does not match `cubic`.
     (Filter(controls=("bic",)), "b"),
     (Filter(controls=("ic",)), ""),
     (Filter(owner="Ada"), "ab"),
@@ -61,7 +61,7 @@ FOUND: list[tuple[Filter, str]] = [
     (Filter(text="300 ms"), "b"),
     (Filter(text="300ms BIC"), "b"),
     (Filter(text="rate=256 mbit/s"), "c"),
-    # A named value is the whole value, and a swept field may be written without what it belongs to.
+    # A named value is the whole value, and a swept field may be written without its prefix.
     (Filter(text="rate=256"), ""),
     (Filter(text="rate = 256 Mbit/s"), "c"),
     (Filter(text="tt=300ms"), ""),
@@ -103,7 +103,7 @@ def test_and_these_experiments(listed: Lab, wanted: Filter, keys: str) -> None:
     assert sorted(row["id"] for row in listed.experiments.page(10, wanted)) == [f"e{key}" for key in keys]
 
 
-def test_what_an_experiment_is_about_is_found(listed: Lab) -> None:
+def test_words_of_an_experiments_description_are_found(listed: Lab) -> None:
     assert [row["id"] for row in listed.experiments.page(10, Filter(text="ABOUT ec"))] == ["ec"]
     (row,) = listed.experiments.page(10, Filter(text="ed"))
     assert (row["backend"], row["controls"]) == ("mininet", "cubic reno")
@@ -120,7 +120,7 @@ def test_pages_of_a_search_skip_and_repeat_nothing(lab: Lab) -> None:
         assert seen == [key for number, key in enumerate(keys) if number % 3 == 0][::-1]
 
 
-def test_a_row_says_what_a_run_is_and_came_to(listed: Lab) -> None:
+def test_a_row_has_the_fields_and_results_of_a_run(listed: Lab) -> None:
     row = listed.catalog.run("b" * 20)
     assert row is not None
     shown = {name: row[name] for name in ("topology", "bandwidth_bps", "rtt_us", "controls", "utilisation", "jain")}
@@ -145,14 +145,14 @@ def test_words_stay_words() -> None:
     assert " flows.app.cc=a-b " in line and " owner=" not in line
 
 
-def test_a_rerun_says_of_which_run_and_is_found_by_it(listed: Lab) -> None:
+def test_a_rerun_names_its_run_and_is_found_by_it(listed: Lab) -> None:
     again = Wanted("e" * 20, run("cubic"), {}, rerun_of="b" * 20)
     listed.submit("ee", [again])
     assert [row["id"] for row in listed.catalog.page(9, Filter(text=f"rerun={'b' * 20}"))] == ["e" * 20]
     assert {row["id"]: row["rerun_of"] for row in listed.catalog.page(9) if row["rerun_of"]} == {"e" * 20: "b" * 20}
     assert {row["id"]: row["rerun_of"] for row in listed.experiments.page(9) if row["rerun_of"]} == {"ee": "b" * 20}
     assert listed.experiments.get("ee")["rerun_of"] == "b" * 20
-    # It is no newer state of the experiment whose run it repeats.
+    # It does not change the state of the experiment whose run it repeats.
     assert listed.experiments.newest_named(["x"])["x"]["id"] == "ed"
 
 
@@ -170,7 +170,7 @@ def test_only_unprotected_runs_are_removable(listed: Lab) -> None:
     assert listed.catalog.let_go("c" * 20) is None
 
 
-def test_the_queue_shows_what_runs_and_what_comes_next(listed: Lab) -> None:
+def test_the_queue_shows_running_and_next_runs(listed: Lab) -> None:
     listed.submit("urgent", [Wanted("e" * 20, run("lp"), {})], owner="cy", priority=5)
     assert [row["run_id"][0] for row in read_queue(listed.database, time.time(), 9).next] == ["e", "a", "c", "d"]
     (claim,) = listed.claim()
@@ -190,7 +190,7 @@ def test_a_claim_that_ran_out_waits_again(listed: Lab) -> None:
     queue = read_queue(listed.database, time.time(), 9)
     assert queue.running == []
     assert len(queue.next) == queue.waiting == 3
-    # What counts the queue for /metrics, and who tells that nothing takes a run, mean the same by waiting.
+    # The metric and the check for runs that no worker takes count the same runs as waiting.
     count, age_s = listed.work.waiting()
     assert count == queue.waiting
     assert age_s == pytest.approx(time.time() - (queue.first_s or 0), abs=1)
@@ -230,7 +230,7 @@ def test_the_identities_of_runs_and_of_experiments_are_found(lab: Lab) -> None:
     lab.submit("mixed", ["a", "b", "c", "d", "e"])
     for key, identity in (("a", made_by), ("b", made_by), ("c", made_by | {"agent": "b" * 64})):
         lab.catalog.add(key, document(key) | {"identity": identity}, RUN)
-    # A rerun keeps its verdict alone; what is damaged counts for nothing.
+    # A rerun keeps only its verdict; a damaged run does not count.
     lab.keep("d")
     lab.catalog.add("e", document("e") | {"identity": made_by}, RUN)
     lab.catalog.void("e")

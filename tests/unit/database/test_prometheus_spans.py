@@ -1,4 +1,4 @@
-"""Places in Prometheus' time: never in the future, never two runs at once, the latest that there is, and kept."""
+"""Spans in Prometheus' time: never in the future, never two runs at once, the latest possible, and kept."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 90_000), st.integers(0, 30_000), st.
 
 
 @given(LENGTHS)
-def test_runs_never_lie_in_the_future_nor_overlap(asked: list[tuple[int, int, bool]]) -> None:
+def test_runs_never_lie_in_the_future_nor_overlap(requests: list[tuple[int, int, bool]]) -> None:
     """Runs are placed one after the other while the clock runs; runs in real time keep the time when they ran."""
     now_ms, window_ms = 10**9, 3_000_000
     taken: list[tuple[int, int]] = []
     real_until_ms = 0
-    for length_ms, passed_ms, real in asked:
+    for length_ms, passed_ms, real in requests:
         now_ms += passed_ms
         if real:
             if now_ms <= real_until_ms:
@@ -51,7 +51,7 @@ def test_runs_never_lie_in_the_future_nor_overlap(asked: list[tuple[int, int, bo
         assert end_ms <= now_ms - GAP_MS
         for one_begins_ms, one_ends_ms in taken:
             assert end_ms + GAP_MS <= one_begins_ms or one_ends_ms + GAP_MS <= begin_ms
-        # None later would do.
+        # No later span is possible.
         later = begin_ms + 1
         assert later + length_ms > now_ms - GAP_MS or any(
             not (later + length_ms + GAP_MS <= one or other + GAP_MS <= later) for one, other in taken
@@ -77,7 +77,7 @@ def test_a_place_is_kept_while_it_can_be_written_to(spans: Spans) -> None:
     assert spans.place("a", 60_000, 10, DAY_S).begin_ms > earliest_ms(int(time.time() * 1000), DAY_S)
 
 
-def test_many_at_once_get_places_of_their_own(spans: Spans) -> None:
+def test_concurrent_runs_get_separate_spans(spans: Spans) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda number: spans.place(f"r{number}", 7_000, 10, DAY_S), range(40)))
     begins = sorted(span.begin_ms for span in found)

@@ -1,7 +1,7 @@
 """The queue under any order of events: no experiment is lost, ends for another's reason, or is counted twice.
 
-Made-up people hand in, give up and hand in again; made-up holders claim, bring results, let go, die and come back too late. After every
-step the record is held against what must always be so, and at the end everything that is still wanted gets done.
+Made-up users submit, cancel and submit again; made-up holders claim, deliver results, release, die and return too late. The database
+is checked against its invariants after every step, and at the end every run that is still wanted gets done.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _HOLDERS = ("one", "two")
 
 
 class Bustle:
-    """`hands` is what holders believe that they have, rightly or not, and whether they know of a cancellation."""
+    """`claims` are those that holders assume, rightly or not, and whether they know of a cancellation."""
 
     def __init__(self, lab: Lab, seed: int) -> None:
         self.lab = lab
         self.chance = random.Random(seed)
-        self.hands: list[tuple[str, Claim, bool]] = []
+        self.claims: list[tuple[str, Claim, bool]] = []
         self.experiments: list[str] = []
         self.given_up: set[str] = set()
         self.story: list[str] = []
@@ -35,25 +35,25 @@ class Bustle:
     def step(self) -> None:
         """One random event."""
         happens = {
-            self.somebody_hands_in: 3,
-            self.somebody_gives_up: 3 * bool(self.experiments),
+            self.a_user_submits: 3,
+            self.a_user_cancels: 3 * bool(self.experiments),
             self.a_holder_claims: 4,
-            self.a_holder_looks_what_was_given_up: 3,
-            self.something_comes_of_a_claim: 4 * bool(self.hands),
-            self.a_holder_dies_and_is_there_again: 1,
-            self.what_is_kept_of_a_run_is_forgotten: 1,
+            self.a_holder_reads_cancellations: 3,
+            self.a_claim_ends: 4 * bool(self.claims),
+            self.a_holder_dies_and_returns: 1,
+            self.a_kept_run_is_removed: 1,
         }
         (what,) = self.chance.choices(list(happens), list(happens.values()))
         self.story.append(f"{what.__name__}: {what()}")
 
-    def somebody_hands_in(self) -> str:
+    def a_user_submits(self) -> str:
         name = f"e{len(self.experiments)}"
         runs = self.chance.sample("abcd", self.chance.randint(1, 3))
         self.lab.submit(name, runs, owner=self.chance.choice(("ada", "ben")))
         self.experiments.append(name)
         return f"{name} of {runs}"
 
-    def somebody_gives_up(self) -> str:
+    def a_user_cancels(self) -> str:
         name = self.chance.choice(self.experiments)
         if self.lab.counts(name)["status"] in LIVE:
             self.given_up.add(name)
@@ -65,19 +65,21 @@ class Bustle:
         # A lease that has run out already: another holder may take the run, and the old one does not notice.
         lease_s = self.chance.choice((60.0, 60.0, -1.0))
         claims = self.lab.claim(holder=holder, lease_s=lease_s)
-        self.hands += [(holder, claim, False) for claim in claims]
+        self.claims += [(holder, claim, False) for claim in claims]
         return f"{holder}, for {lease_s} s: {[claim.run_id for claim in claims]}"
 
-    def a_holder_looks_what_was_given_up(self) -> str:
+    def a_holder_reads_cancellations(self) -> str:
         holder = self.chance.choice(_HOLDERS)
-        its = {claim.run_id: (claim.fence, 0.0) for who, claim, _ in self.hands if who == holder}
+        its = {claim.run_id: (claim.fence, 0.0) for who, claim, _ in self.claims if who == holder}
         lost, unwanted = self.lab.work.renew(holder, its, 60.0)
         informed = lost | unwanted | self.lab.work.cancelled(holder)
-        self.hands = [(who, one, known or (who == holder and one.run_id in informed)) for who, one, known in self.hands]
+        self.claims = [
+            (who, one, known or (who == holder and one.run_id in informed)) for who, one, known in self.claims
+        ]
         return f"{holder}: {sorted(informed)}"
 
-    def something_comes_of_a_claim(self) -> str:
-        _, claim, informed = self.hands.pop(self.chance.randrange(len(self.hands)))
+    def a_claim_ends(self) -> str:
+        _, claim, informed = self.claims.pop(self.chance.randrange(len(self.claims)))
         # A holder that learns of a cancellation may have been done just before.
         way = self.chance.choice(["done", "missed", "failed", "released"] + ["cancelled"] * 8 * informed)
         if way in KEPT:
@@ -89,26 +91,26 @@ class Bustle:
             self.lab.work.end(claim.run_id, claim.fence, way, document)
         return f"{claim.run_id} by fence {claim.fence} {way}"
 
-    def a_holder_dies_and_is_there_again(self) -> str:
-        """What it had begun may still end, and be reported too late."""
+    def a_holder_dies_and_returns(self) -> str:
+        """Its runs may still end and be reported too late."""
         holder = self.chance.choice(_HOLDERS)
         self.lab.work.reclaim(holder)
         return holder
 
-    def what_is_kept_of_a_run_is_forgotten(self) -> str:
-        """Or is found to be no good, by the process that is about to run it."""
+    def a_kept_run_is_removed(self) -> str:
+        """Or is found to be damaged, by the process that is about to run it."""
         run = self.chance.choice("abcd")
         self.lab.catalog.remove([run])
         return run
 
     def check(self) -> None:
-        """What must be so at any moment."""
+        """The invariants at any moment."""
         with self.lab.database.read() as connection:
             work = {row.run_id: row for row in connection.execute(select(WORK))}
             live = set(connection.execute(select(RUNS.c.id).where(RUNS.c.status.in_(LIVE))).scalars())
             experiments = connection.execute(select(EXPERIMENTS)).all()
             of = list(connection.execute(select(EXPERIMENT_RUNS.c.experiment_id, EXPERIMENT_RUNS.c.run_id)))
-        assert live == set(work), "what is to be done is in the queue, and nothing else is"
+        assert live == set(work), "the queue contains exactly the runs that are to be done"
         wanted = set()
         for one in experiments:
             runs = {run for experiment, run in of if experiment == one.id}
@@ -116,20 +118,20 @@ class Bustle:
             if one.status in LIVE:
                 wanted |= runs & set(work)
                 assert ended == one.total - len(runs & set(work)) < one.total, (
-                    f"{one.id} waits, and has counted the rest"
+                    f"{one.id} waits, and has counted its ended runs"
                 )
             else:
-                assert ended == one.total, f"{one.id} has counted all"
+                assert ended == one.total, f"{one.id} has counted all its runs"
             given_up = one.id in self.given_up
             assert (one.status == "cancelled") == given_up, f"{one.id} is cancelled only if it was given up"
-            assert given_up or one.cancelled == 0, f"nothing of {one.id} is"
-        assert wanted == {run for run, row in work.items() if not row.cancel}, "unwanted runs are to be given up"
+            assert given_up or one.cancelled == 0, f"no run of {one.id} is cancelled"
+        assert wanted == {run for run, row in work.items() if not row.cancel}, "unwanted runs are cancelled"
         assert not [run for run, row in work.items() if row.cancel and row.claimed_by is None], (
             "a cancelled run has a holder"
         )
 
     def finish(self) -> None:
-        """What is wanted gets done, once holders are there that do it."""
+        """All wanted runs get done once a holder runs them."""
         for holder in _HOLDERS:
             self.lab.work.reclaim(holder)
         while claims := self.lab.claim(holder="three"):
@@ -140,7 +142,7 @@ class Bustle:
 
 
 @pytest.mark.parametrize("first", range(0, _SEEDS, _AT_ONCE))
-def test_the_queue_keeps_its_word_in_any_order(lab: Lab, first: int) -> None:
+def test_the_queue_keeps_its_invariants_in_any_order(lab: Lab, first: int) -> None:
     for seed in range(first, first + _AT_ONCE):
         with lab.database.write() as connection:
             for table in reversed(METADATA.sorted_tables):

@@ -34,7 +34,7 @@ def test_a_run_that_is_kept_twice_counts_once(lab: Lab) -> None:
     assert lab.counts("e")["done"] == 1
 
 
-def test_what_is_kept_is_not_run_again(lab: Lab) -> None:
+def test_a_kept_run_is_not_run_again(lab: Lab) -> None:
     lab.keep("a")
     lab.submit("e", ["a", "b"])
     assert lab.names(5) == ["b"]
@@ -93,7 +93,7 @@ def test_a_result_counts_from_any_holder(lab: Lab) -> None:
     assert lab.work.renew("two", {"a": (2, 1.0)}, 10.0) == ({"a"}, set())
 
 
-def test_what_a_dead_holder_had_is_queued_again_in_its_old_place(lab: Lab) -> None:
+def test_runs_of_a_dead_holder_are_queued_again_in_their_old_place(lab: Lab) -> None:
     lab.submit("e", ["a", "b", "c"])
     assert lab.names(2) == ["a", "b"]
     assert lab.work.reclaim("two") == 0
@@ -136,7 +136,7 @@ def test_a_run_that_is_wanted_again_while_it_is_given_up_goes_back_to_the_queue(
 
 
 @pytest.mark.parametrize("ended", ["its worker is lost", "its dispatcher starts again", "its lease runs out"])
-def test_what_is_given_up_is_not_queued_again_whatever_becomes_of_its_holder(lab: Lab, ended: str) -> None:
+def test_a_cancelled_run_is_not_queued_again_whatever_happens_to_its_holder(lab: Lab, ended: str) -> None:
     lab.submit("e", ["a"])
     (claim,) = lab.claim(lease_s=-1.0 if ended == "its lease runs out" else 10.0)
     lab.experiments.cancel("e")
@@ -174,7 +174,7 @@ def test_a_result_that_comes_after_its_run_was_given_up_is_kept_and_not_counted_
     assert lab.counts("f") | {"status": "done", "cached": 1} == lab.counts("f")
 
 
-def test_what_is_given_back_without_an_attempt_is_not_counted(lab: Lab) -> None:
+def test_a_run_given_back_without_an_attempt_is_not_counted(lab: Lab) -> None:
     lab.submit("e", ["a"])
     for _ in range(3):
         (claim,) = lab.claim()
@@ -222,9 +222,9 @@ def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
     time.sleep(0.01)
     assert lab.leases.take("root", "ben", 10.0) == 2
     assert not lab.leases.renew("root", "ada", 1, 10.0), "a lease that was lost stays lost"
-    (held,) = lab.leases.all()
-    assert (held["name"], held["holder"], held["fence"]) == ("root", "ben", 2)
-    assert held == lab.leases.get("root")
+    (lease,) = lab.leases.all()
+    assert (lease["name"], lease["holder"], lease["fence"]) == ("root", "ben", 2)
+    assert lease == lab.leases.get("root")
 
 
 def test_finished_runs_are_counted_once_and_stay_counted_when_deleted(lab: Lab) -> None:
@@ -253,7 +253,7 @@ def test_a_lease_has_the_time_since_its_holder_has_it(lab: Lab) -> None:
     assert other["since_s"] > first["since_s"]
 
 
-def test_what_waits_for_prometheus_is_the_sum_and_the_oldest(lab: Lab) -> None:
+def test_waiting_samples_for_prometheus_are_the_sum_and_the_oldest(lab: Lab) -> None:
     now_s = time.time()
     lab.counted.heard("one", now_s - 50, 100, 5, 0)
     lab.counted.heard("two", now_s - 20, 30, 7, 1)

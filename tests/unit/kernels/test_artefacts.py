@@ -38,7 +38,7 @@ def artefacts(tmp_path: Path) -> Artefacts:
 WANTED = {"kernels/current-6.12/linux": sha256(b"kernel"), "agent": sha256(b"agent")}
 
 
-def test_only_what_is_nowhere_is_lacking(artefacts: Artefacts, tmp_path: Path) -> None:
+def test_only_absent_artefacts_are_requested(artefacts: Artefacts, tmp_path: Path) -> None:
     assert artefacts.lacking(WANTED) == [sha256(b"kernel")]
     own = tmp_path / "cache" / "kernels" / "current-6.12"
     own.mkdir(parents=True)
@@ -51,7 +51,7 @@ def test_only_what_is_nowhere_is_lacking(artefacts: Artefacts, tmp_path: Path) -
     assert artefacts.lay_out(WANTED) == folder
 
 
-def test_what_was_changed_on_its_way_is_refused(artefacts: Artefacts) -> None:
+def test_an_artefact_changed_in_transit_is_refused(artefacts: Artefacts) -> None:
     with pytest.raises(BackendError, match="was changed in transit"):
         artefacts.receive(sha256(b"kernel"), b"Kernel")
     assert artefacts.lacking(WANTED) == [sha256(b"kernel")]
@@ -71,7 +71,7 @@ def test_a_changed_artefact_is_requested_again(artefacts: Artefacts, tmp_path: P
     assert (later.lay_out(WANTED) / "kernels" / "current-6.12" / "linux").read_bytes() == b"kernel"
 
 
-def test_what_a_killed_process_left_in_the_making_is_swept(artefacts: Artefacts, tmp_path: Path) -> None:
+def test_unfinished_files_of_a_killed_process_are_swept(artefacts: Artefacts, tmp_path: Path) -> None:
     making = """
 import os, sys
 from pathlib import Path
@@ -96,7 +96,7 @@ made.lay_out({{"linux": sys.argv[3]}})
 
 
 def test_files_in_the_making_are_not_swept(artefacts: Artefacts, tmp_path: Path) -> None:
-    """Many processes of one cache at once: each finds what it asked for."""
+    """Many processes use one cache at once: each finds its artefact."""
     makers = [Artefacts(tmp_path / "cache", tmp_path / "agent") for _ in range(8)]
     contents = [f"kernel {number}".encode() * 10_000 for number in range(20)]
 
@@ -134,7 +134,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def packed(settings: Settings, tmp_path: Path, run_id: str) -> dict[str, bytes]:
-    """A run as a worker gives it away."""
+    """A run as a worker sends it."""
     run, trace, _ = recorded("lossy_pair")
     directory = tmp_path / "elsewhere" / run_id
     shutil.copytree(RUNS / "lossy_pair", directory)
@@ -147,10 +147,10 @@ def packed(settings: Settings, tmp_path: Path, run_id: str) -> dict[str, bytes]:
 def test_a_run_that_comes_from_elsewhere_is_kept_like_any_other(settings: Settings, tmp_path: Path) -> None:
     key, store = "a" * 20, Store(settings)
     files = packed(settings, tmp_path, key)
-    assert not (settings.home / "catalogue.sqlite").exists(), "who gives a run away has no record"
+    assert not (settings.home / "catalogue.sqlite").exists(), "a worker that sends runs has no database"
     with Staging(settings.home) as staging:
         assert store.receive(key, files, staging) == document(key)
-        # Twice, with another cost: the first is what counts, on disk and in the record.
+        # Twice, with another cost: the first one counts, on disk and in the database.
         other = json.loads(files["manifest.json"])
         other["document"]["wall_s"] = 9.0
         again = files | {"manifest.json": sealed_text(other).encode(), "iperf3/app.json": b"{}"}
@@ -177,7 +177,7 @@ def _manifest_of_b() -> bytes:
         ({"manifest.json": None}, "missing or unknown: manifest.json"),
     ],
 )
-def test_what_is_not_exactly_that_run_is_refused(
+def test_files_of_another_run_are_refused(
     settings: Settings, tmp_path: Path, change: dict[str, bytes | None], complaint: str
 ) -> None:
     files = {

@@ -14,7 +14,7 @@ from tests.support.folders import REPOSITORY
 
 KMOD = REPOSITORY / "kmod"
 
-# What the header takes from the kernel, for a program.
+# The kernel's names that the header uses, for a program.
 KERNEL = """
 #include <stdint.h>
 typedef uint32_t u32;
@@ -24,7 +24,7 @@ typedef uint64_t u64;
 #define div64_u64(a, b) ((a) / (b))
 """
 
-# Reads rate, window and the ACKs' segments; says the window after each ACK.
+# Reads rate, window and the ACKs' segments; prints the window after each ACK.
 PROGRAM = """
 #include <stdio.h>
 #include "lh_increase.h"
@@ -69,7 +69,7 @@ def windows(program: Path, rate: int, cwnd: int, acks: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("segments", [1, 3])
 def test_two_million_segments_still_grow(program: Path, segments: int) -> None:
-    """Where 10^6 / cwnd would be nothing: one window's ACKs give the segments of lambda."""
+    """Where 10^6 / cwnd would be 0: one window's ACKs give the segments of lambda."""
     cwnd = 2_000_000
     assert windows(program, segments * 1024, cwnd, [2] * (cwnd // 2 + 5))[-1] == cwnd + segments
 
@@ -88,7 +88,7 @@ def test_nothing_is_lost_and_nothing_is_faster_than_slow_start(
         credit += Fraction(acked * rate, 1024 * before)
         grown = after - before
         assert 0 <= grown <= acked + 1
-        # Whole segments are given out as soon as they are there; the rest is a segment at most.
+        # Whole segments are added at once; the rest is at most one segment.
         if grown <= acked and credit < acked:
             assert abs(credit - grown) <= 1 + Fraction(1, 1000)
             credit -= grown

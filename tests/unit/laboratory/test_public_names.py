@@ -116,7 +116,7 @@ def test_frames_of_three_libraries_hold_the_same_numbers() -> None:
     assert len(result.frame("links", "pyarrow")) == 0
 
 
-def test_a_frame_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_impossible_frame_raises_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     result = _result(_document("cubic", 1))
     with pytest.raises(PlanError, match=r"known: measures, acks.*nearest: acks"):
         result.frame("acs")
@@ -139,7 +139,7 @@ def test_a_point_of_a_sweep_is_chosen_by_its_values() -> None:
         result.at("app.cc=reno")
 
 
-def test_what_a_failed_run_lacks_is_said() -> None:
+def test_missing_parts_of_a_failed_run_raise_the_reason() -> None:
     error = {"attempting": "running guest", "subject": "x", "what": "it died", "hint": ""}
     run = Run(_document("cubic", 1, "failed") | {"error": error}, _Kept())
     assert (run.ok, run.measures, run.error) == (False, {}, "running guest x: it died")

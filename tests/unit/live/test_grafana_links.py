@@ -1,4 +1,4 @@
-"""The way from a run to its dashboard and back, and the settings that it goes by."""
+"""Links from a run to its dashboard and back, and their settings."""
 
 from __future__ import annotations
 

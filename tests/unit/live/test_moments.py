@@ -114,7 +114,7 @@ def test_unknown_flows_have_no_samples() -> None:
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 60_000), max_size=8), st.integers(0, 500))
 def test_pieces_make_no_difference(cuts: list[int], slack_ms: int) -> None:
-    """What is settled lies a little behind what has come, as in a trace that grows."""
+    """Settled samples lag a little behind the records, as in a growing trace."""
     edges = [*sorted(cuts), 60_001]
     pieces = []
     begin = 0

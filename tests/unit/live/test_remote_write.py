@@ -1,4 +1,4 @@
-"""Remote write as bytes that are known beforehand, and as a reader that is not the writer takes them apart."""
+"""Remote write: known bytes, and requests that an independent reader parses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spool of one process beside those of others; its way to a Prometheus is tests/live's."""
+"""The spool of one process next to those of others; tests/live sends spools to a Prometheus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream beside a run: what it hands over, when a guest is started again, and when it has to give up."""
+"""The stream of a running run: the samples it delivers, restarts of its guest, and errors that end it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOSSY, REAL = ((RUNS / name / "trace.bin").read_bytes() for name in ("lossy_pair
 
 
 class Taken:
-    """Where requests go."""
+    """A receiver of requests."""
 
     def __init__(self, room: Callable[[], bool] = lambda: True) -> None:
         self.requests: list[Request] = []
@@ -68,7 +68,7 @@ def test_a_stream_sends_the_samples_of_a_replay(tmp_path: Path) -> None:
     with file.open("ab") as out:
         out.write(LOSSY[len(LOSSY) // 2 :])
     one.end(whole=True)
-    # Whoever ends last, the first word counts; and the file may go at once.
+    # The first call of `end` counts, and the file may be removed at once.
     file.unlink()
     one.end(whole=False)
     one.wait()
@@ -88,7 +88,7 @@ def test_a_runs_progress_is_known_if_its_trace_is_removed_before_the_first_read(
 
 
 def test_a_guest_that_is_started_again_sends_the_same_again(tmp_path: Path) -> None:
-    """In virtual time: what the first attempt sent is part of what the second sends."""
+    """In virtual time the second attempt sends all samples of the first one again."""
     run = recorded("lossy_pair")[0]
     taken, file = Taken(), tmp_path / "trace.bin"
     file.write_bytes(LOSSY[: len(LOSSY) // 2])
@@ -123,7 +123,7 @@ def test_in_real_time_a_second_attempt_has_another_time(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_is_ahead_of_the_clock_is_not_followed(tmp_path: Path) -> None:
-    """A hostile guest may write any times: nothing of the future is handed over."""
+    """A hostile guest may write any times: no sample of the future is delivered."""
     run = replace(recorded("real_clock")[0], duration_us=3_600_000_000)
     taken, file = Taken(), tmp_path / "trace.bin"
     file.write_bytes(REAL[: 4096 + 64 * 20])

@@ -1,4 +1,4 @@
-"""A running run's samples for pages: each once, in the order of time, for every reader and way of reading."""
+"""A running run's samples for pages: each once, in the order of time, for every reader and any reading pattern."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_every_sample_is_delivered_once_in_any_pieces(
 
 
 def test_another_reader_continues_exactly_where_the_first_one_was(tmp_path: Path) -> None:
-    """The service is started again in the middle of it."""
+    """The service is restarted in the middle of the run."""
     making = Making(tmp_path, "lossy_pair")
     first, second = SettledSamples(), SettledSamples()
     growing = making.watch(first)

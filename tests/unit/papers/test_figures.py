@@ -79,7 +79,7 @@ def drawn(made: Picture, shown: list[Any], claims: tuple[Claim, ...] = ()) -> Dr
 
 FIRST = {"label": "first", "measure": "goodput", "flow": "first"}
 SECOND = {"label": "second", "measure": "goodput", "flow": "second"}
-ALONG = {"label": "beside", "field": "flows.second.preset"}
+ALONG = {"label": "other flow", "field": "flows.second.preset"}
 MAP = picture(kind="map", x=ALONG, y={"label": "first", "field": "flows.first.preset"}, cell=FIRST)
 GROUPS = picture(
     kind="groups", x=ALONG, y="goodput, Mbit/s", bars=[FIRST, SECOND], at={"flows.first.preset": "unpa/reno"}

@@ -23,7 +23,7 @@ def document(goodput_mbps: float | None, *, seed: int = 1, status: str = "done",
 
 def judged(documents: list[Any], aggregate: str = "mean", **claim: Any) -> Verdict:
     written = {
-        "name": "made", "class": "number", "words": "as it says", "published": "a value", "gate": True,
+        "name": "made", "class": "number", "words": "as stated", "published": "a value", "gate": True,
         "measure": "goodput", "flow": "app", "why": "a reason",
     }  # fmt: skip
     return judge_claim("fig0", ADAPTER.validate_python(written | claim), documents, aggregate)

@@ -1,4 +1,4 @@
-"""From text to integers: every number of a plan has a closed form, and everything that matters is in the run id."""
+"""From text to integers: every number of a plan has a closed form, and the run id covers everything that determines a run."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ def test_gilbert_elliott_is_the_kernels() -> None:
     )
 
 
-def test_flows_with_a_count_of_zero_are_not_there() -> None:
+def test_flows_with_a_count_of_zero_are_left_out() -> None:
     flows = [{"name": "app", "cc": "cubic"}, {"name": "load", "web": {}, "count": 1}]
     sweep = {"flows.load.count": [0, 2]}
-    alone, beside = compile_plan(parse_experiment(BASE | {"flows": flows, "sweep": sweep})).runs
+    alone, together = compile_plan(parse_experiment(BASE | {"flows": flows, "sweep": sweep})).runs
     assert [flow.name for flow in alone.flows] == ["app"]
-    assert [flow.name for flow in beside.flows] == ["app", "load-1", "load-2"]
+    assert [flow.name for flow in together.flows] == ["app", "load-1", "load-2"]
 
 
 def test_a_sweep_is_every_combination_with_every_seed() -> None:
@@ -259,7 +259,7 @@ def test_a_queue_keeps_counting_what_it_counts(first: str, later: str) -> None:
     compile_plan(parse_experiment(written, overrides=["path.queue=codel"]))
 
 
-def test_a_flow_of_iperf3_has_a_port_of_its_own_and_whole_blocks() -> None:
+def test_a_flow_of_iperf3_has_a_separate_port_and_whole_blocks() -> None:
     flows = [
         {"name": "plain", "cc": "reno"},
         {"name": "open", "cc": "reno", "tool": "iperf3"},
@@ -325,12 +325,12 @@ def test_a_point_of_a_sweep_is_validated_once(sweep: Any, monkeypatch: pytest.Mo
     points = {subject: times for subject, times in validated.items() if " at " in subject}
     assert set(points.values()) == {1}
     assert len(points) == len(list(expand(sweep)))
-    # It is the same plan as of points that were not read before.
+    # The plan is the same as without the cache.
     read._points.clear()
     assert compile_plan(read, repeats=2).runs == runs
 
 
-def test_socket_buffers_hold_the_largest_window_or_rate_that_any_flow_asks_for() -> None:
+def test_socket_buffers_hold_the_largest_window_or_rate_of_any_flow() -> None:
     def read_bytes(**flow: Any) -> int:
         run = only(flows=[{"name": "app", "cc": "cubic"}, {"name": "asks", **flow}])
         return int(dict(run.nodes[-1].sysctls)["net/ipv4/tcp_rmem"].split()[-1])

@@ -1,4 +1,4 @@
-"""A path that a real host emulates between two others: which queues it gets, what the policy has to say of it, what is made of what it saw."""
+"""A path that a real host emulates between two others: its queues, the policy's limits on it, and the evaluation of its counters."""
 
 from __future__ import annotations
 
@@ -71,20 +71,20 @@ def test_without_one_nothing_is_emulated() -> None:
     [
         (NARROW, ("hk", "london", "chicago"), "the policy names no device of it towards"),
         (NARROW, ("hk", "chicago", "london"), "the policy names no device of it towards"),
-        (NARROW, ("hk", "nobody", "chicago"), "the operator's host policy has no host of that name"),
+        (NARROW, ("hk", "unknown", "chicago"), "the operator's host policy has no host of that name"),
         (NARROW, ("hk", "box", "hk"), "two hosts are needed"),
         ({**NARROW, "duration": "2 min"}, (), "120 s are longer than the 60 s of a run on box"),
         ({**NARROW, "topology": "parking_lot"}, (), "flows pass several queues"),
         ({**NARROW, "schedule": [{"at": "1 s", "path": {"rtt": "20 ms"}}]}, (), "it changes the path"),
     ],
 )
-def test_what_it_cannot_be(spec: dict[str, Any], hosts: tuple[str, ...], words: str) -> None:
+def test_impossible_middle_boxes_are_refused(spec: dict[str, Any], hosts: tuple[str, ...], words: str) -> None:
     with pytest.raises(PlanError) as refused:
         planned(spec, *hosts)
     assert words in str(refused.value)
 
 
-def test_the_policy_of_today_holds_for_it() -> None:
+def test_the_present_policy_applies_to_it() -> None:
     run = planned(NARROW)
     elsewhere = {
         **WITH_BOX,
@@ -107,12 +107,12 @@ def test_limits_of_a_host_contain_emulation_and_silence() -> None:
     [
         ({"silence": "31 s"}, "silence: from 10 s to 30 s"),
         ({"silence": "9 s"}, "silence: from 10 s to 30 s"),
-        ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"nobody": "eth1"}}}}, "no other host has the name nobody"),
+        ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"unknown": "eth1"}}}}, "no other host has the name unknown"),
         ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"box": "eth1"}}}}, "no other host has the name box"),
         ({"hosts": {**POLICY["hosts"], "box": {**BOX, "emulates": {"hk": "../x"}}}}, "emulates.hk"),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_is_refused(change: dict[str, Any], words: str, lab: Path) -> None:
+def test_an_invalid_policy_is_refused(change: dict[str, Any], words: str, lab: Path) -> None:
     lab.write_text(json.dumps({**WITH_BOX, **change}))
     with pytest.raises(SpecError) as refused:
         read_policy(lab)
@@ -130,7 +130,7 @@ def _facts(least_us: int, passed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_traffic_that_goes_past_it_is_seen() -> None:
+def test_traffic_that_bypasses_it_is_noticed() -> None:
     run = planned(NARROW)
     assert judge_emulation(run, _facts(40_300, 900)) == (
         "emulated path",

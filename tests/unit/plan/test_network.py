@@ -1,4 +1,4 @@
-"""From a graph to devices: who shapes what, through which addresses and ports, on ways of every kind."""
+"""From a graph to devices: which device shapes, and the addresses and ports of paths of every kind."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_base_round_trips_are_the_topologys(
     assert rtts_us(run) == expected
 
 
-def test_no_end_host_shapes_what_it_sends() -> None:
+def test_no_end_host_shapes_its_own_traffic() -> None:
     for topology in ("dumbbell", "parking_lot", "incast", "long_path", "lan_and_wan", "evn"):
         run = compiled(topology, {"n": 3} if topology in ("dumbbell", "incast", "evn") else {}, path=PATH)
         bridges = {node.name for node in run.nodes if node.bridge}
@@ -78,7 +78,7 @@ def test_no_end_host_shapes_what_it_sends() -> None:
         assert shaping <= bridges | routers
 
 
-def test_a_host_with_an_uplink_gets_a_stage_of_its_own() -> None:
+def test_a_host_with_an_uplink_gets_a_separate_stage() -> None:
     run = compiled("evn", {"n": 2, "uplink": "50 Mbit/s"}, flows=[{"name": "a", "cc": "cubic", "count": 2}])
     first = run.flows[0]
     assert first.forward[:2] == ("t1-x1", "x1-s1")
@@ -111,7 +111,7 @@ def test_a_flow_makes_up_its_round_trip_where_nothing_is_shared() -> None:
     assert delay_us(run, "s1-x1") == 1000 + 49_000 + 200_000
 
 
-def test_routers_join_networks_and_know_the_way() -> None:
+def test_routers_join_networks_and_have_routes() -> None:
     run = compiled("long_path", {"hops": 3})
     hosts = {node.name for node in run.nodes}
     assert hosts == {"a1", "b1", "r1", "r2", "r3", "r4"}
@@ -135,7 +135,7 @@ def test_bridges_know_which_host_is_behind_which_port() -> None:
     assert len({end.mac for end in run.ends}) == len([*run.ends])
 
 
-def test_many_hosts_have_addresses_of_their_own() -> None:
+def test_many_hosts_have_different_addresses() -> None:
     run = compiled("dumbbell", {"n": 400, "bw": "10 Mbit/s", "rtt": "20 ms"})
     addresses = [end.address for end in run.ends if end.address]
     assert len(addresses) == len(set(addresses)) == 800
@@ -172,7 +172,7 @@ def test_patterns_deal_hosts_out_in_turn() -> None:
         ({"links": {"a1-s1": {"bandwidth": "1 Mbit/s", "rtt": "2 ms", "reorder": 0.1}}}, "links.a1-s1.reorder"),
     ],
 )
-def test_what_does_not_fit_the_graph_is_named(changes: dict[str, Any], named: str) -> None:
+def test_fields_that_do_not_fit_the_graph_are_named(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(PlanError) as caught:
         compiled("parking_lot", **changes)
     assert named in str(caught.value)

@@ -1,4 +1,4 @@
-"""A schedule in numbers: what changes on which device, module and socket, and its description."""
+"""A schedule in numbers: the changes of each device, module and socket, and its description."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_an_mtu_is_each_senders_and_the_frames_of_queues_stay() -> None:
     assert (run.meaning.mtu, run.least_mtu) == (1500, 576)
 
 
-def test_what_changes_at_0_s_is_how_the_run_begins() -> None:
+def test_changes_at_0_s_apply_from_the_beginning() -> None:
     path = {"bandwidth": "8 Mbit/s", "rtt": "40 ms"}
     dark, light = {"loss": "100 %"}, at(2, path={"loss": 0})
     begun = plain_run(path=path | dark, schedule=[light])
     assert plain_run(path=path, schedule=[at(0, path=dark), light]) == begun
     assert 2**32 - 1 in [qdisc.options.get("loss_2p32") for end in begun.ends for qdisc in end.qdiscs]
-    # A buffer keeps its size unless it is named, as later too.
+    # A buffer keeps its size unless it is named, as in later changes.
     doubled = plain_run(path=path, schedule=[at(0, path={"rtt": "80 ms"})])
     assert doubled.meaning.buffer_packets * 2 == pytest.approx(doubled.meaning.bdp_packets, abs=1)
     run = plain_run(schedule=[at(0, path={"mtu": 576}, flows={"a": {"cc": "bic"}}), at(3, path={"mtu": 1500})])
@@ -70,8 +70,8 @@ def test_a_change_of_flows_leaves_the_draws_of_the_path_alone() -> None:
     path = {"bandwidth": "8 Mbit/s", "rtt": "40 ms", "loss": 1e-3}
     dark = at(5, path={"loss": "100 %"})
     alone = plain_run(path=path, schedule=[dark])
-    beside = plain_run(path=path, schedule=[at(2, flows={"a": {"cc": "bic"}}), dark])
-    assert [*alone.device_changes] == [*beside.device_changes]
+    changed = plain_run(path=path, schedule=[at(2, flows={"a": {"cc": "bic"}}), dark])
+    assert [*alone.device_changes] == [*changed.device_changes]
     assert next(alone.device_changes).qdiscs[0].options["loss_2p32"] == 2**32 - 1
 
 
@@ -93,7 +93,7 @@ def test_the_next_control_does_not_keep_the_rate_of_the_former() -> None:
     assert run.schedule == (FlowChange(2_000_000, 0, "bbr", 0), FlowChange(4_000_000, 0, "apptcp", 1_000_000))
 
 
-def test_an_entry_stands_for_all_its_flows_and_a_name_for_one() -> None:
+def test_an_entry_means_all_its_flows_and_a_name_one_flow() -> None:
     pair = [{"name": "pair", "cc": "cubic", "count": 2}]
     run = plain_run(
         flows=pair, schedule=[at(2, flows={"pair": {"cc": "newreno"}}), at(4, flows={"pair-2": {"cc": "cubic"}})]
@@ -103,7 +103,7 @@ def test_an_entry_stands_for_all_its_flows_and_a_name_for_one() -> None:
     ]  # fmt: skip
 
 
-def test_the_guest_loads_what_a_flow_is_switched_to() -> None:
+def test_the_guest_loads_modules_that_flows_switch_to() -> None:
     schedule = [
         at(2, flows={"a": {"cc": "yeah"}}),
         at(4, flows={"a": {"cc": "lhfixed", "params": {"cwnd": "50 packets"}}}),

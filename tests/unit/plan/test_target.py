@@ -1,4 +1,4 @@
-"""Where and by which clock: what goes together, and what it makes of a plan."""
+"""Place and clock of a run: valid combinations, and their effect on a plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bursts(run: Run) -> list[object]:
         (("mininet", "host", "real"), Venue("mininet", "host", "real")),
     ],
 )
-def test_words_and_what_they_come_to(words: tuple[str, ...], venue: Venue) -> None:
+def test_options_resolve_to_a_venue(words: tuple[str, ...], venue: Venue) -> None:
     assert choose_venue(*words) == venue
 
 
@@ -51,7 +51,7 @@ def test_in_a_guest_only_the_memory_differs() -> None:
     assert (mininet.wires, mininet.nodes, mininet.trace) == (sandbox.wires, sandbox.nodes, sandbox.trace)
 
 
-def test_by_the_real_clock_limiters_have_credit_and_samples_an_interval() -> None:
+def test_in_real_time_limiters_have_credit_and_samples_an_interval() -> None:
     exact, patient = plan("guest"), plan("guest", "real")
     # 4 ms of 8 Mbit/s, and of the 16 Mbit/s that the schedule makes of it.
     assert [int(b) - int(a) for a, b in zip(bursts(exact), bursts(patient), strict=True)] == [4000, 8000]  # type: ignore[call-overload]
@@ -59,7 +59,7 @@ def test_by_the_real_clock_limiters_have_credit_and_samples_an_interval() -> Non
     assert plan("guest", "real", sample="50 ms").trace.ack_us == 50_000
 
 
-def test_a_host_keeps_what_its_kernel_has_only_once() -> None:
+def test_a_host_keeps_settings_that_its_kernel_has_only_once() -> None:
     assert plan("guest").sysctls
     assert plan("host").sysctls == ()
 
@@ -77,7 +77,7 @@ def test_a_host_keeps_what_its_kernel_has_only_once() -> None:
         ),
     ],
 )
-def test_what_would_change_the_whole_machine_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_changes_of_the_whole_machine_are_refused(changes: dict[str, Any], message: str) -> None:
     plan("guest", **changes)
     with pytest.raises(PlanError, match=message):
         plan("host", **changes)

@@ -1,4 +1,4 @@
-"""The arithmetic of the 802.11 channel, by hand, and the books that every run of one is checked by."""
+"""The arithmetic of the 802.11 channel, computed by hand, and the counters by which every run with one is checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEGABIT = Channel(1_000_000, 1_000_000, rts=True)
 
 
 def wireless() -> Run:
-    """A dumbbell of which only one transmitter matters here."""
+    """A dumbbell; only one of its transmitters matters here."""
     written = {
         "experiment": "test",
         "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms", "buffer": "50 packets"},
@@ -64,7 +64,7 @@ def test_a_transmitter_alone_has_only_its_backoff() -> None:
 def test_more_transmitters_collide_more_and_take_turns() -> None:
     shares = [MEGABIT.saturation(number, 1028).collided for number in (1, 2, 5, 10, 50)]
     assert shares == sorted(shares)
-    # Two: each meets the other in one slot of W + 1 halves, a little less since a collision makes W larger.
+    # Two transmitters collide in one slot of (W + 1) / 2, a little less often since a collision makes W larger.
     assert 0.9 * 2 / 33 < shares[1] < 2 / 33
     without = [replace(MEGABIT, rts=False).saturation(number, 1028).packets_per_s for number in (1, 10)]
     assert without[1] < 0.9 * without[0], "collisions of whole frames cost"
@@ -93,7 +93,7 @@ def test_a_transmitter_survives_run_json_and_is_described_as_text() -> None:
 
 
 def books() -> dict[str, Any]:
-    """Two transmitters of 10 and 5 packets of 100 bytes, which met once."""
+    """Two transmitters of 10 and 5 packets of 100 bytes, which collided once."""
     exchange_ns, collision_ns = MEGABIT.exchange_us(100) * 1000, MEGABIT.collision_us(100) * 1000
     medium = {"medium_exchanges": 15, "medium_collisions": 1, "medium_busy_ns": 15 * exchange_ns + collision_ns}
     options = {"medium": 3, "rate_bps": 1_000_000, "basic_rate_bps": 1_000_000, "overhead_bytes": 28, "rts": True}

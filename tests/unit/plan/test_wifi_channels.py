@@ -49,7 +49,7 @@ def lab(tmp_path: Path, links: str) -> Graph:
 def test_the_base_station_and_every_station_send_on_one_channel() -> None:
     run = compiled("mixed_wireless", params={"n": 3, "wifi": "2 Mbit/s", "queue": "20 packets"}, flows=pairs(3))
     found = transmitters(run)
-    # A station's own work is its stage's: TCP does not feel it.
+    # A station's own queue is in its stage: TCP does not feel it.
     assert set(found) == {"base-air", "x4-air", "x5-air", "x6-air"}
     assert {qdisc.options["medium"] for qdisc in found.values()} == {1}
     assert {qdisc.options["rate_bps"] for qdisc in found.values()} == {2_000_000}
@@ -73,12 +73,12 @@ def test_a_run_without_a_channel_loads_no_module_for_one() -> None:
     assert not run.modules
 
 
-def test_cells_are_channels_of_their_own(tmp_path: Path) -> None:
+def test_cells_are_separate_channels(tmp_path: Path) -> None:
     graph = lab(tmp_path, "h1 s1 1\nh2 s1 1\nh3 s2 1\ns1 s3 -\ns2 s3 -")
     assert find_channels(graph) == {("h1", "s1"): 1, ("h2", "s1"): 1, ("h3", "s2"): 2}
 
 
-def test_what_joins_two_cells_makes_them_one(tmp_path: Path) -> None:
+def test_a_joined_pair_of_cells_is_one_channel(tmp_path: Path) -> None:
     graph = lab(tmp_path, "h1 s1 1\nh2 s2 1\nh3 s3 1\ns1 s2 12")
     channels = find_channels(graph)
     assert channels == {("h1", "s1"): 1, ("h2", "s2"): 1, ("s1", "s2"): 1, ("s2", "s1"): 1, ("h3", "s3"): 2}
@@ -96,7 +96,7 @@ def test_what_joins_two_cells_makes_them_one(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_channel_cannot_do_is_refused(changes: dict[str, Any], what: str) -> None:
+def test_impossible_changes_of_a_channel_are_refused(changes: dict[str, Any], what: str) -> None:
     with pytest.raises(PlanError, match=what):
         compiled("mixed_wireless", **changes)
 
@@ -108,5 +108,5 @@ def test_a_channel_changes_its_rate_as_a_whole() -> None:
     assert {change.dev for change in changes} == set(transmitters(run))
     for change in changes:
         assert change.qdiscs[0].options["rate_bps"] == 500_000
-        # For life: it is what control frames are sent at.
+        # The rate of control frames does not change.
         assert change.qdiscs[0].options["basic_rate_bps"] == 1_000_000

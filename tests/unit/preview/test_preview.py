@@ -50,7 +50,7 @@ def test_a_small_sweep_is_resolved_as_its_plan_is() -> None:
     assert [one.point["path.rtt"] for one in found.resolved] == ["10 ms", "10 ms", "100 ms", "100 ms"]
 
 
-def test_repeats_that_differ_in_their_seed_alone_are_resolved_once() -> None:
+def test_repeats_that_differ_only_in_their_seed_are_resolved_once() -> None:
     found = preview(_of(repeats=500))
     assert not found.whole
     assert (found.points, found.runs, len(found.plan.runs), len(found.resolved)) == (1, 500, 1, 1)
@@ -58,7 +58,7 @@ def test_repeats_that_differ_in_their_seed_alone_are_resolved_once() -> None:
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_of_a_large_sweep_a_sample_is_resolved(listed: bool) -> None:
+def test_a_sample_of_a_large_sweep_is_resolved(listed: bool) -> None:
     rates, rtts = [f"{rate} Mbit/s" for rate in range(1, 51)], [f"{rtt} ms" for rtt in range(10, 50)]
     axes: Any = {"path.bandwidth": rates, "path.rtt": rtts}
     if listed:
@@ -68,14 +68,12 @@ def test_of_a_large_sweep_a_sample_is_resolved(listed: bool) -> None:
     assert (found.points, found.runs) == ((400, 800) if listed else (2000, 4000))
     assert len(found.plan.runs) == len(found.resolved) == MOST_RUNS
     assert found.numbers.bandwidth_bps == 1_000_000
-    # The estimate is of the order of what all points come to.
+    # The estimate has the magnitude of the cost of all points.
     whole_s = sum(map(wall_estimate_s, compile_plan(experiment, repeats=1).runs)) * 2 if listed else None
     assert whole_s is None or found.wall_s == pytest.approx(whole_s, rel=0.3)
 
 
-def test_on_real_hosts_time_is_real_and_numbers_are_what_is_expected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_real_hosts_time_is_real_and_numbers_are_estimates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hosts.yml").write_text(json.dumps(POLICY))
     monkeypatch.setenv("LONGHAUL_HOSTS", str(tmp_path / "hosts.yml"))
     found = preview(_of(duration="10 s"), backend="hosts", hosts=("hk", "chicago"))
@@ -87,9 +85,9 @@ def test_on_real_hosts_time_is_real_and_numbers_are_what_is_expected(
         preview(_of(), backend="hosts")
 
 
-def test_what_cannot_be_compiled_is_refused() -> None:
+def test_an_invalid_experiment_is_refused() -> None:
     with pytest.raises(PlanError, match="no host is named"):
-        preview(_of(flows=[{"name": "app", "cc": "cubic", "sender": "nobody", "receiver": "b1"}]))
+        preview(_of(flows=[{"name": "app", "cc": "cubic", "sender": "unknown", "receiver": "b1"}]))
 
 
 def test_the_drawing_of_a_dumbbell() -> None:
@@ -126,7 +124,7 @@ def test_the_drawing_of_several_bottlenecks() -> None:
     assert [flow.cc for flow in drawing.flows] == ["cubic", "bic", None]
 
 
-def test_of_a_crowd_what_flows_use_is_drawn() -> None:
+def test_only_used_parts_of_a_large_network_are_drawn() -> None:
     drawing = drawing_of(
         _of(topology="incast", params={"n": 500}, path={}, flows=[{"name": "all", "cc": "cubic", "count": 300}])
     )
@@ -146,7 +144,7 @@ def test_of_a_crowd_what_flows_use_is_drawn() -> None:
         ({"flows": [{"name": "app", "cc": "cubic", "stop": "2 h"}]}, ("flows", 0, "stop"), "flows.app.stop", None),
     ],
 )  # fmt: skip
-def test_a_mistake_knows_its_place(
+def test_a_mistake_has_its_place(
     changes: dict[str, Any], location: tuple[str | int, ...], field: str, nearest: str | None
 ) -> None:
     with pytest.raises(SpecError) as caught:

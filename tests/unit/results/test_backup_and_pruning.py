@@ -1,4 +1,4 @@
-"""A home that is to last: what retention takes and leaves, and that a backup brings everything back."""
+"""Retention and backups: runs that pruning removes and keeps, and a backup that restores everything."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_kept_runs_are_listed_for_people_and_for_programs(store: Store) -> None:
     assert line.startswith("a" * 20)
 
 
-def test_what_is_wanted_while_it_is_about_to_go_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_becomes_wanted_during_pruning_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("old", "older"):
         keep(store, key)
     known = store.catalog.removable()
@@ -89,7 +89,7 @@ def test_what_is_wanted_while_it_is_about_to_go_stays(store: Store, monkeypatch:
     assert store.find("old") == document("old")
 
 
-def test_a_backup_brings_everything_back(store: Store, tmp_path: Path) -> None:
+def test_a_backup_restores_everything(store: Store, tmp_path: Path) -> None:
     keep(store, "a" * 20)
     lab = lab_of(store)
     lab.submit("e", ["a" * 20, "b" * 20])
@@ -103,9 +103,9 @@ def test_a_backup_brings_everything_back(store: Store, tmp_path: Path) -> None:
     assert other.trace("a" * 20).acks.tobytes() == store.trace("a" * 20).acks.tobytes()
     assert Experiments(other.database).get("e")["status"] == "queued"
     assert Access(other.database).caller(token).name == "ci"
-    # Who had claimed a run is not there any more.
+    # The holders of claims no longer exist.
     assert [claim.run_id for claim in Work(other.database).claim("me", 5, lease_s=9.0, most_each=9)] == ["b" * 20]
-    assert EventLog(other.database).newest() > EventLog(store.database).newest(), "ids go on where they were"
+    assert EventLog(other.database).newest() > EventLog(store.database).newest(), "ids continue after the former ones"
 
 
 def test_restoring_never_overwrites_and_never_half(store: Store, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path, n
 
 
 def changed(source: Path, name: str, content: bytes) -> Path:
-    """The same archive with other words in one of its files."""
+    """The same archive with another content of one of its files."""
     target = source.with_name("changed.tar")
     with tarfile.open(source) as before, tarfile.open(target, "w") as after:
         for member in before:
@@ -161,7 +161,7 @@ def changed(source: Path, name: str, content: bytes) -> Path:
 
 
 @pytest.mark.parametrize("about", [b"[]", b"3", b"null", b'"longhaul"', b"{}", b'{"format": []}', b'{"format": 2}'])
-def test_a_manifest_that_says_no_known_format_is_refused(store: Store, tmp_path: Path, about: bytes) -> None:
+def test_a_manifest_of_an_unknown_format_is_refused(store: Store, tmp_path: Path, about: bytes) -> None:
     back_up(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
     with pytest.raises(ResultsError, match=r"its format is .*, this version reads 1"):
@@ -170,17 +170,17 @@ def test_a_manifest_that_says_no_known_format_is_refused(store: Store, tmp_path:
 
 
 @pytest.mark.parametrize("record", [b"[]", b"3", b"null", b'{"id": "a"}', b"{", b"\xff"])
-def test_a_record_that_is_none_is_refused(store: Store, tmp_path: Path, record: bytes) -> None:
+def test_an_invalid_database_is_refused(store: Store, tmp_path: Path, record: bytes) -> None:
     keep(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
     with pytest.raises(ResultsError, match="is it a file of"):
         restore(other, changed(tmp_path / "home.tar", "record.jsonl", record))
     assert other.list_runs(5) == []
-    assert not list((other.home / "runs").iterdir()), "nor is a run there that nobody knows"
+    assert not list((other.home / "runs").iterdir()), "no run is left that the database does not have"
 
 
-def test_what_a_killed_restore_left_is_swept_by_the_next(store: Store, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_restore_are_swept_by_the_next(store: Store, tmp_path: Path) -> None:
     keep(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
@@ -190,7 +190,7 @@ def test_what_a_killed_restore_left_is_swept_by_the_next(store: Store, tmp_path:
     assert [folder.name for folder in (other.home / "runs").iterdir()] == ["aa"]
 
 
-def test_a_record_of_another_version_is_refused(store: Store, tmp_path: Path) -> None:
+def test_a_database_of_another_version_is_refused(store: Store, tmp_path: Path) -> None:
     from longhaul.orchestrator.database.dump import load
 
     line = json.dumps({"table": "runs", "revision": "0001"})

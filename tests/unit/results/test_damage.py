@@ -1,4 +1,4 @@
-"""Damage of what is kept is noticed, whichever bit it is: an error that names the file, never another number."""
+"""Any flipped bit of a kept run is noticed: an error names the file, and no wrong number is shown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def everything(store: Store, key: str) -> dict[str, Any]:
-    """All that is read of a kept run, each as bytes."""
+    """All readable parts of a kept run, each as bytes."""
     found: dict[str, Any] = {"manifest": store.manifest(key)}
     trace = store.trace(key)
     found |= {kind: records.tobytes() for kind, records in trace.kinds().items()}
@@ -83,7 +83,7 @@ def test_every_flipped_bit_is_noticed(store: Store, name: str, request: pytest.F
 
 
 def test_damage_of_a_run_without_hashes_is_one_error_or_none(store: Store) -> None:
-    """Undetectable damage may be read; all other damage is an error of ours, never one of a library."""
+    """Undetectable damage may be read; all other damage raises an error of Longhaul, never one of a library."""
     key = keep(store, sealed=False)
     folder = store.directory(key)
     chance = random.Random(3)
@@ -97,7 +97,7 @@ def test_damage_of_a_run_without_hashes_is_one_error_or_none(store: Store) -> No
             except TraceError:
                 noticed += 1
             file.write_bytes(good)
-    # Pages have checksums also where the manifest has none; the rest is what a footer says.
+    # Pages have checksums even if the manifest has none; only the footers are unprotected.
     assert noticed > 60
 
 
@@ -115,7 +115,7 @@ def test_a_page_that_changes_under_a_running_service_is_noticed(store: Store) ->
         store.trace(file.parent.name)
 
 
-def test_every_way_to_a_damaged_file_says_so(store: Store, tmp_path: Path) -> None:
+def test_every_reader_of_a_damaged_file_reports_it(store: Store, tmp_path: Path) -> None:
     key = keep(store)
     flip(store.directory(key) / "acks.parquet", 40_000)
     message = r"acks\.parquet is damaged: its content has changed"
@@ -130,13 +130,13 @@ def test_every_way_to_a_damaged_file_says_so(store: Store, tmp_path: Path) -> No
     ):
         with pytest.raises(RunDamaged, match=message):
             read()
-    # What is whole can still be read.
+    # Undamaged files can still be read.
     assert store.file(key, "links.csv").is_file()
 
 
 @pytest.mark.parametrize("sealed", [True, False])
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"run_id": "a', b"\xff\xfe", b"[" * 100_000])
-def test_a_manifest_that_is_none_is_an_error_with_exit_code_4(store: Store, content: bytes, sealed: bool) -> None:
+def test_an_invalid_manifest_is_an_error_with_exit_code_4(store: Store, content: bytes, sealed: bool) -> None:
     key = keep(store, sealed=sealed)
     (store.directory(key) / MANIFEST).write_bytes(content)
     with pytest.raises(RunDamaged, match=r"manifest\.json is damaged"):
@@ -148,8 +148,8 @@ def test_a_manifest_that_is_none_is_an_error_with_exit_code_4(store: Store, cont
         assert "run its experiment again" in done.stderr
 
 
-def test_what_this_process_may_not_read_is_not_damaged(store: Store) -> None:
-    """Too many open files, for one: nothing is made again for that."""
+def test_a_file_that_cannot_be_opened_is_not_damaged(store: Store) -> None:
+    """For example with too many open files: no run is run again for that."""
     key = keep(store)
     store.database.close()
     script = f"""
@@ -177,7 +177,7 @@ def test_a_manifest_of_half_a_file_is_noticed(store: Store) -> None:
         store.manifest(key)
 
 
-def test_verify_says_which_files_and_exits_with_4(store: Store) -> None:
+def test_verify_names_the_files_and_exits_with_4(store: Store) -> None:
     whole, old = keep(store), keep(store, "real_clock", sealed=False)
     done = longhaul("verify", "--all", "--json", home=store.home)
     assert done.returncode == 0
@@ -218,7 +218,7 @@ def test_a_revised_manifest_is_sealed_again_and_an_old_one_stays_without(store: 
         assert (store.fault(key, thorough=True)) is None
 
 
-def test_what_a_worker_sends_is_compared_on_arrival(store: Store) -> None:
+def test_files_from_a_worker_are_compared_on_arrival(store: Store) -> None:
     run, trace, _ = recorded("lossy_pair")
     key = KEYS["lossy_pair"]
     outbox = Outbox(store.settings)
@@ -234,7 +234,7 @@ def test_what_a_worker_sends_is_compared_on_arrival(store: Store) -> None:
     assert store.fault(key, thorough=True) is None
 
 
-def test_a_backup_has_every_file_of_every_run_and_says_which_are_damaged(store: Store, tmp_path: Path) -> None:
+def test_a_backup_has_every_file_of_every_run_and_names_damaged_ones(store: Store, tmp_path: Path) -> None:
     keys = [keep(store), keep(store, "real_clock", sealed=False)]
     assert back_up(store, tmp_path / "home.tar").damaged == ()
     other = Store(replace(store.settings, home=tmp_path / "other"))

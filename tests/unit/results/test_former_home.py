@@ -1,4 +1,4 @@
-"""A home that an earlier version left is today's: every run is listed, shown, compared, verified and exported as by that version.
+"""The home of an earlier version: every run is listed, shown, compared, verified and exported as by that version.
 
 Nothing in it is measured or run a second time. How it was recorded: tests/support/former.py.
 """
@@ -28,7 +28,7 @@ ANSWERS = recorded_answers()
 
 
 class SameMachine:
-    """A backend with the programs of then, which is never to run: every run is kept."""
+    """A backend with the old programs, which never runs: every run is kept."""
 
     name = "sandbox"
 
@@ -67,7 +67,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def plans() -> list[Plan]:
-    """What was run then with each seed, as today's code compiles it."""
+    """The plans of that time for each seed, compiled by today's code."""
     return [compile_plan(parse_experiment(PAIR), seed=seed) for seed in (1, 2)]
 
 
@@ -108,7 +108,7 @@ def run_ids(plan: Plan, store: Store) -> list[str]:
 
 
 def test_todays_plan_of_an_experiment_is_the_run_of_then(store: Store) -> None:
-    """What the id of a run is a hash of: the same with the same programs, whatever machine builds them."""
+    """The id of a run is the same with the same programs, whatever machine builds them."""
     for plan in plans():
         for run, key in zip(plan.runs, run_ids(plan, store), strict=True):
             assert run.as_json() == store.manifest(key)["run"]
@@ -122,7 +122,7 @@ def test_every_kept_plan_reads_back_as_it_is(store: Store) -> None:
         assert store.planned(key).as_json() == manifest["run"]
         assert run_id(store.planned(key), manifest["identity"]) == key
     (mine,) = (key for key in kept if store.manifest(key)["run"]["experiment"] == "former-mine-20")
-    # The module that a user supplied has the same hash, by which experiments name it.
+    # The user-supplied module has the same hash, by which experiments name it.
     assert store.manifest(mine)["spec"]["modules"] == [f"sha256:{ANSWERS['module']}"]
     assert content_hash(content_files(MINE)) == ANSWERS["module"]
 
@@ -134,7 +134,7 @@ def test_the_same_experiment_is_answered_from_the_home(store: Store) -> None:
 
 
 def test_nothing_is_measured_again_and_the_numbers_would_be_the_same(store: Store) -> None:
-    """The second half is what SAME_FORMULAS claims."""
+    """The second half checks the claim of SAME_FORMULAS."""
     for folder in (store.home / "runs").glob("*/*"):
         document = store.find(folder.name)
         assert document is not None

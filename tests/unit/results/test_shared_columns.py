@@ -1,4 +1,4 @@
-"""Columns that are decoded once for all flows: the same answer as each flow's own reader has, for every series, flow and window."""
+"""Columns that are decoded once for all flows: the same result as each flow's own reader gives, for every series, flow and window."""
 
 from __future__ import annotations
 

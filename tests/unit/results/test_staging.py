@@ -1,4 +1,4 @@
-"""A staging folder belongs to its process by a lock; what the dead left is swept."""
+"""A process locks its staging folder; folders of dead processes are swept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_directory_that_was_moved_away_stays(tmp_path: Path) -> None:
     assert (tmp_path / "kept").is_dir()
 
 
-def test_what_a_dead_process_left_is_swept_and_the_living_stays(tmp_path: Path) -> None:
+def test_folders_of_dead_processes_are_swept_and_others_stay(tmp_path: Path) -> None:
     dead = tmp_path / "staging" / "1-dead"
     dead.mkdir(parents=True)
     (dead / "lock").touch()
@@ -36,7 +36,7 @@ def test_what_a_dead_process_left_is_swept_and_the_living_stays(tmp_path: Path) 
         assert not dead.exists()
 
 
-def test_a_process_that_ends_meanwhile_takes_its_folder_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ends_meanwhile_removes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leaving = tmp_path / "staging" / "1-leaving"
     leaving.mkdir(parents=True)
 

@@ -1,4 +1,4 @@
-"""The store keeps a run once, whole, and finds it again, also after a death between folder and row."""
+"""The store keeps a run once and complete, and finds it again, also after a crash between folder and row."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_run_that_other_code_measured_is_measured_again(store: Store, tmp_path
     again = up_to_date(store.get("ccc"), store)
     assert again["flows"][0]["goodput_bps"] == right
     assert again["wall_s"] == kept["wall_s"]
-    # Everybody reads it from now on, and it is not measured twice.
+    # All readers get it from now on, and it is not measured twice.
     assert store.get("ccc") == again
     assert store.manifest("c" * 20)["document"] == again
     assert numbers(store.database, "goodput_bps", "first") == [("c" * 20, right)]
@@ -101,7 +101,7 @@ def test_an_ambiguous_or_unknown_beginning_of_an_id_is_an_error(store: Store, tm
         store.get("ab")
     with pytest.raises(NotFound, match="no kept run"):
         store.get("zz")
-    # A wildcard of SQL is a letter like any other.
+    # A wildcard of SQL is an ordinary character here.
     with pytest.raises(NotFound, match="no kept run"):
         store.get("%")
 
@@ -170,9 +170,9 @@ def test_every_file_for_download_exists(store: Store, tmp_path: Path) -> None:
     assert len(SOURCES) == 14
 
 
-def test_many_who_ask_at_once_get_one_whole_csv(store: Store, tmp_path: Path) -> None:
+def test_concurrent_requests_get_one_whole_csv(store: Store, tmp_path: Path) -> None:
     keep(store, tmp_path, "d" * 20)
-    # What a process that died left behind.
+    # A leftover of a dead process.
     half = store.home / "derived" / "dd" / ("d" * 20) / ".acks.csv.half"
     half.parent.mkdir(parents=True)
     half.write_text("half a fi")

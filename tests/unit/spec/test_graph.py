@@ -1,4 +1,4 @@
-"""Reading a Mininet Topo: its options become numbers, and what no run could honour is refused by name."""
+"""Reading a Mininet Topo: its options become numbers, and options that no run supports are refused by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_parameters_reach_the_class(tmp_path: Path) -> None:
     assert graph.lanes["s1", "h2"].delay_us == 2000
 
 
-def test_a_way_leads_over_switches_and_routers_but_never_over_an_end_host(tmp_path: Path) -> None:
+def test_a_path_uses_switches_and_routers_but_never_an_end_host(tmp_path: Path) -> None:
     body = (
         'h = [self.addHost(f"h{i}") for i in range(3)]; s = [self.addSwitch(f"s{i}") for i in range(2)]\n'
         'r = self.addHost("r1")\n'
@@ -54,7 +54,7 @@ def test_a_way_leads_over_switches_and_routers_but_never_over_an_end_host(tmp_pa
     graph = lab(tmp_path, body)
     assert graph.route("h0", "h2") == ["h0", "s0", "r1", "s1", "h2"]
     assert (graph.is_end("r1"), graph.is_end("h1")) == (False, True)
-    assert graph.route("h0", "nobody") is None
+    assert graph.route("h0", "unknown") is None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_way_leads_over_switches_and_routers_but_never_over_an_end_host(tmp_pa
         ("import not_there", "No module named 'not_there'"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_by_name(tmp_path: Path, body: str, named: str) -> None:
+def test_unsupported_options_are_refused_by_name(tmp_path: Path, body: str, named: str) -> None:
     with pytest.raises(PlanError) as caught:
         lab(tmp_path, body)
     assert named in str(caught.value)
@@ -99,7 +99,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(tmp_path: Path, body: str, n
         ("import os; os._exit(0)", "it ended without a graph: a file with a Topo must not end the program"),
     ],
 )  # fmt: skip
-def test_what_is_no_graph_is_refused_in_a_sentence(tmp_path: Path, body: str, message: str) -> None:
+def test_an_invalid_graph_is_refused_in_a_sentence(tmp_path: Path, body: str, message: str) -> None:
     with pytest.raises(PlanError) as refused:
         lab(tmp_path, body)
     assert message in str(refused.value)
@@ -116,20 +116,20 @@ def test_a_topo_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
         lab(tmp_path, "while True: pass")
 
 
-def test_what_a_topo_prints_does_not_disturb_its_graph(tmp_path: Path) -> None:
+def test_output_of_a_topo_does_not_disturb_its_graph(tmp_path: Path) -> None:
     assert lab(tmp_path, 'print("{}"); self.addHost("h1")').hosts == ["h1"]
 
 
 def test_a_class_of_the_catalogue_is_built_once_per_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
     topology._built.cache_clear()
-    asked = build_graph("dumbbell", {"n": 3})
+    built = build_graph("dumbbell", {"n": 3})
     with monkeypatch.context() as without:
         without.setattr(topology, "run_untrusted", lambda *_, **__: pytest.fail("a process was started"))
         topology._built.cache_clear()
-        assert build_graph("dumbbell", {"n": 3}).lanes == asked.lanes
-    # A cache that cannot be written is no reason to fail.
+        assert build_graph("dumbbell", {"n": 3}).lanes == built.lanes
+    # An unwritable cache is not an error.
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "file"))
     topology._built.cache_clear()
-    assert build_graph("dumbbell", {"n": 3}).lanes == asked.lanes
+    assert build_graph("dumbbell", {"n": 3}).lanes == built.lanes

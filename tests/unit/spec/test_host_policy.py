@@ -42,7 +42,7 @@ from tests.support.host_policy import lab as lab
         ({"hosts": {"hk": {**HOST, "maintenance": [{"from": "2031-01-02", "until": "2031-01-01"}]}}, "paths": []}, "later"),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_an_invalid_policy_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
     file = tmp_path / "hosts.yml"
     file.write_text(json.dumps({**POLICY, **change}))
     with pytest.raises(SpecError) as refused:
@@ -96,12 +96,12 @@ def test_a_plan_is_placed_on_its_hosts() -> None:
 
 
 @pytest.mark.usefixtures("lab")
-def test_every_asking_is_a_run_of_its_own() -> None:
+def test_every_request_is_a_separate_run() -> None:
     assert planned(SPEC).runs[0].asked_at != planned(SPEC).runs[0].asked_at
 
 
 @pytest.mark.usefixtures("lab")
-def test_flows_go_where_the_experiment_says() -> None:
+def test_flows_use_the_hosts_of_the_experiment() -> None:
     flows = [{"name": "there", "cc": "cubic"}, {"name": "back", "cc": "reno", "sender": "b1", "receiver": "a1"}]
     run = planned({**SPEC, "flows": flows}).runs[0]
     assert [(flow.from_node, flow.to_node, flow.port) for flow in run.flows] == [
@@ -143,7 +143,7 @@ def test_the_papers_figures_run_on_two_hosts(name: str, lab: Path) -> None:
         ({"schedule": [{"at": "5 s", "path": {"bandwidth": "300 Mbit/s"}}]}, "it changes the path, which is real here"),
     ],
 )  # fmt: skip
-def test_what_goes_beyond_is_refused_when_it_is_planned(change: dict[str, Any], words: str) -> None:
+def test_a_plan_beyond_the_policy_is_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(PlanError) as refused:
         planned({**SPEC, **change})
     assert words in str(refused.value)
@@ -183,7 +183,7 @@ def test_without_a_policy_there_are_no_hosts(tmp_path: Path, monkeypatch: pytest
         compile_plan(parse_experiment(SPEC), hosts=("hk", "chicago"))
 
 
-def test_the_first_maintenance_is_the_one_that_comes_first_in_whatever_order_they_are_written() -> None:
+def test_the_next_maintenance_is_the_earliest_in_any_written_order() -> None:
     windows = [{"weekly": "Wed 02:00-04:00"}, {"weekly": "Mon 01:00-02:00"}]
     for written in (windows, windows[::-1]):
         host = policy(hosts={"hk": {**HOST, "maintenance": written}}, paths=[]).host("hk")

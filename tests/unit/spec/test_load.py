@@ -1,4 +1,4 @@
-"""The door: what is right is taken, what is wrong gets one line that names the field."""
+"""Reading experiments: valid ones are accepted, and each mistake gets one line that names the field."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_there_are_malformed_experiments() -> None:
 
 @pytest.mark.parametrize("file", MALFORMED, ids=lambda file: file.stem)
 def test_a_malformed_experiment_gets_one_line_that_names_the_field(file: Path) -> None:
-    # The first line of each file says which field the message must name.
+    # The first line of each file contains the field that the message must name.
     field = file.read_text().splitlines()[0].removeprefix("# ")
     with pytest.raises(SpecError) as caught:
         load_experiment(str(file))
@@ -57,8 +57,8 @@ def test_several_mistakes_get_a_line_each() -> None:
     assert len(caught.value.problems) == 3
 
 
-def test_a_mistake_is_known_in_its_parts(tmp_path: Path) -> None:
-    """What is printed is made of them, and none of them is read out of what is printed."""
+def test_a_mistake_has_separate_parts(tmp_path: Path) -> None:
+    """The printed text is made of the parts; no part is parsed from that text."""
     file = tmp_path / "wrong.yaml"
     file.write_text(
         'experiment: wrong\npath: {bandwidth: 10 Mbit/s, rtt: 40 ms}\nflows:\n- {name: app, cc: cubik}\nduration: "5, nearest: 6"\n'
@@ -84,7 +84,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
         load_experiment("quik")
 
 
-def test_json_and_yaml_say_the_same(tmp_path: Path) -> None:
+def test_json_and_yaml_give_the_same_experiment(tmp_path: Path) -> None:
     as_json, as_yaml = tmp_path / "one.json", tmp_path / "one.yaml"
     as_json.write_text(json.dumps(GOOD))
     as_yaml.write_text(
@@ -101,7 +101,7 @@ def test_set_changes_fields_by_name() -> None:
     assert changed.repeats == 3
 
 
-@pytest.mark.parametrize("change", ["path.rrt=100 ms", "flows.nobody.cc=reno", "path.rtt", "path.rtt=banana", "=1"])
+@pytest.mark.parametrize("change", ["path.rrt=100 ms", "flows.unknown.cc=reno", "path.rtt", "path.rtt=banana", "=1"])
 def test_a_wrong_set_is_refused(change: str) -> None:
     with pytest.raises(SpecError):
         load_experiment("quick", [change])
@@ -149,7 +149,7 @@ def test_permission_to_upload_sources_does_not_allow_files() -> None:
 
 @pytest.mark.parametrize("text", ["[" * 120_000, "{a: " * 60_000, "- " * 120_000, "? " * 120_000])
 def test_no_depth_ends_the_process(text: str) -> None:
-    # The composer of libyaml has no bound but the stack's end.
+    # The composer of libyaml is bounded only by the stack.
     with pytest.raises(SpecError, match="nested too deeply"):
         parse_document("deep", text)
 

@@ -47,7 +47,7 @@ def test_every_preset_compiles_with_its_window_and_label(preset: str) -> None:
     assert sysctl(run, "a1", "tcp_recovery") == ("1" if preset == "unpa/fack" else "0")
 
 
-def test_variants_with_other_host_options_get_hosts_of_their_own() -> None:
+def test_variants_with_other_host_options_get_separate_hosts() -> None:
     run = compiled([{"name": "a", "preset": "unpa/reno"}, {"name": "b", "preset": "unpa/vegas"}])
     assert [flow.from_node for flow in run.flows] == ["a1", "a2"]
     assert {module.name: dict(module.params) for module in run.modules} == {
@@ -82,12 +82,12 @@ def test_a_sweep_goes_through_presets() -> None:
         ({"preset": "unpa/vegas", "udp": "1 Mbit/s"}, "flows.a.preset: only for a TCP flow"),
     ],
 )
-def test_what_contradicts_a_preset_is_refused(flow: dict[str, Any], line: str) -> None:
+def test_fields_that_contradict_a_preset_are_refused(flow: dict[str, Any], line: str) -> None:
     with pytest.raises(SpecError, match=line):
         compiled([{"name": "a", **flow}])
 
 
-def test_an_era_is_what_flows_have_where_nothing_is_written() -> None:
+def test_an_era_sets_the_fields_that_are_not_written() -> None:
     flows: list[dict[str, Any]] = [
         {"name": "a", "cc": "cubic"},
         {"name": "b", "cc": "bic", "initial_window": 10},

@@ -89,7 +89,7 @@ def test_modules_are_found_from_the_experiments_folder(folder: Path) -> None:
         ("tcp_a_name_that_is_too_long.c", "names like tcp_mine"),
     ],
 )
-def test_what_cannot_be_a_module_is_refused(folder: Path, file: str, line: str) -> None:
+def test_an_invalid_module_is_refused(folder: Path, file: str, line: str) -> None:
     (folder / "tcp_mine.c").rename(folder / file)
     with pytest.raises(SpecError, match=line):
         parse_experiment(data([str(folder)], "mine"))
@@ -117,7 +117,7 @@ def test_a_name_that_is_allowed_here_is_allowed_where_it_is_sent(folder: Path, t
 
 
 def test_a_source_made_to_be_slow_is_read_in_one_pass(folder: Path) -> None:
-    """Quadratic patterns would take hours; the test's own limit is the suite's patience."""
+    """Quadratic patterns would take hours and exceed the time limit of tests."""
     words = "static " + "x " * 100_000 + ";\n"
     (folder / "tcp_mine.c").write_text(SOURCE + "module_param(x, int, 0);\n" * 10_000 + words * 10)
     assert [one.name for one in declared_parameters(folder / "tcp_mine.c")] == ["step", "x"]

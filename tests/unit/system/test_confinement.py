@@ -1,4 +1,4 @@
-"""What a Topo file that is not trusted gets at, what ends it, and what is done where nothing can be confined."""
+"""An untrusted Topo file: what it can reach, what ends it, and the error on machines that cannot confine it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from longhaul.orchestrator.system.untrusted_folder import discard, hand_over, ta
 
 SECRET = "the-secret-of-the-store"
 
-# Every host of the graph says how an attempt went.
+# The name of every host of the graph contains the result of an attempt.
 ATTEMPTS = """
 import ctypes, glob, os, socket, sys
 from mininet.topo import Topo
@@ -74,7 +74,7 @@ class Lab(Topo):
             "users": lambda: "root" in open("/etc/passwd").read(),
             "network": connects,
             "write-home": lambda: writes("{home}/written"),
-            "write-beside": lambda: writes(__file__),
+            "write-source": lambda: writes(__file__),
             "write-tmp": lambda: writes("/tmp/longhaul-test-written"),
             "write-root": lambda: writes("/longhaul-test-written"),
             "write-shm": lambda: writes("/dev/shm/longhaul-test-written"),
@@ -127,7 +127,7 @@ def in_build(line: str) -> str:
     )
 
 
-def test_a_hostile_topo_gets_at_nothing(lab: Callable[[str], str], home: Path, tmp_path: Path, port: int) -> None:
+def test_a_hostile_topo_reaches_nothing(lab: Callable[[str], str], home: Path, tmp_path: Path, port: int) -> None:
     text = ATTEMPTS.format(secret=SECRET, home=home, folder=tmp_path / "lab", port=port, parent=os.getpid())
     names = build_graph(lab(text), {}).hosts
     assert len(names) == 16
@@ -136,7 +136,7 @@ def test_a_hostile_topo_gets_at_nothing(lab: Callable[[str], str], home: Path, t
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("while True: pass", "it was not done after 3 s|it was ended by SIGXCPU|it was ended by SIGKILL"),
         ("time.sleep(1000)", "it was not done after 3 s"),
@@ -155,11 +155,11 @@ def test_a_hostile_topo_gets_at_nothing(lab: Callable[[str], str], home: Path, t
     ],
 )
 def test_a_topo_that_misbehaves_is_ended_with_one_line(
-    lab: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, line: str, says: str
+    lab: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
-    if "not done" in says:
+    if "not done" in message:
         monkeypatch.setattr(topology, "_LONGEST_S", 3)
-    with pytest.raises(PlanError, match=f"building topology .*lab.py:Lab: .*({says})") as raised:
+    with pytest.raises(PlanError, match=f"building topology .*lab.py:Lab: .*({message})") as raised:
         build_graph(lab(in_build(line)), {})
     assert str(raised.value).isprintable()
     assert len(str(raised.value)) < 1000
@@ -175,7 +175,7 @@ def test_a_file_that_is_not_there_is_named(home: Path) -> None:
         build_graph("/nowhere/lab.py:Lab", {})
 
 
-def say(words: list[str]) -> str:
+def run(words: list[str]) -> str:
     answer = run_untrusted(words, "", longest_s=20, most_bytes=2**16)
     assert answer.output is not None, answer.problem
     return answer.output.decode()
@@ -184,14 +184,14 @@ def say(words: list[str]) -> str:
 LIMITS = Limits(cpu_s=5, file_bytes=2**20, processes=8, memory_bytes=2**30)
 
 
-def test_the_confined_see_and_write_what_their_view_names(home: Path, tmp_path: Path) -> None:
+def test_a_confined_program_sees_and_writes_only_its_view(home: Path, tmp_path: Path) -> None:
     given, written = tmp_path / "given.txt", tmp_path / "written"
     given.write_text("given")
     written.mkdir()
     hand_over(written)
     view = View(reads={"/in/it": given}, writes={"/out": written}, scratch={"/s": 2**16}, folder="/out")
     script = "cat /in/it; echo made > made; echo no >> /in/it; head -c 100000 /dev/zero > /s/x; stat -c %s /s/x; pwd; env; id -u; ls /"
-    output = say(confined(["/bin/sh", "-c", script], view, LIMITS, load_settings())).split()
+    output = run(confined(["/bin/sh", "-c", script], view, LIMITS, load_settings())).split()
     assert output[:4] == ["given" + str(2**16), "/out", "PWD=/out", str(65533 if os.geteuid() == 0 else os.geteuid())]
     assert {"in", "out", "s", "usr", "proc", "dev"} <= set(output[4:])
     assert {"home", "root", "tmp", "var", "work", "mnt", "run", "sys"} & set(output[4:]) == set()
@@ -204,8 +204,8 @@ def test_a_view_that_holds_the_store_is_refused(home: Path, tmp_path: Path) -> N
         confined(["/usr/bin/true"], View(reads={"/all": tmp_path}), LIMITS, load_settings())
 
 
-def test_where_nothing_can_be_confined_it_is_refused(lab: Callable[[str], str], tmp_path: Path) -> None:
-    """In a namespace that allows no further one, as many containers are."""
+def test_a_machine_without_confinement_refuses_user_code(lab: Callable[[str], str], tmp_path: Path) -> None:
+    """In a namespace that allows no nested one, as in many containers."""
     marker = tmp_path / "lab" / "ran"
     written = lab(f"open({str(marker)!r}, 'w')\n" + in_build("self.addHost('h')"))
     program = (
@@ -223,7 +223,7 @@ def test_where_nothing_can_be_confined_it_is_refused(lab: Callable[[str], str], 
         "preparing the backend confinement: missing the kernel's permission to run user code confined ("
     )
     assert "allow user namespaces" in output
-    assert "apt-get install" not in output, "what is installed is not missing"
+    assert "apt-get install" not in output, "installed programs are not missing"
     assert not marker.exists()
 
 
@@ -234,7 +234,7 @@ def test_without_bubblewrap_it_is_refused(home: Path, monkeypatch: pytest.Monkey
         BackendUnavailable, match="missing /usr/bin/no-such-bwrap: run `apt-get install bubblewrap"
     ) as refused:
         confined(["/usr/bin/true"], View(), LIMITS, load_settings())
-    assert "user namespaces" not in str(refused.value), "nothing was tried that the kernel could have refused"
+    assert "user namespaces" not in str(refused.value), "nothing was attempted that the kernel could have refused"
 
 
 def test_code_of_others_and_no_confinement_do_not_go_together(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What a person gets: files that are whole or not there, standard output, and one sentence where either cannot be written."""
+"""Output for users: complete files or none, standard output, and one sentence if either cannot be written."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
         output.chmod(0o600)
         write_whole(output, b"third")
     assert output.read_text() == "third"
-    assert stat.S_IMODE(output.stat().st_mode) == 0o600, "nor may more people read it than before"
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600, "its permissions stay as before"
     assert os.listdir(tmp_path) == ["report.md"]
 
 
-def test_what_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
+def test_an_interrupted_write_keeps_the_former_file(tmp_path: Path) -> None:
     output = tmp_path / "home.tar"
     output.write_text("yesterday's")
     with pytest.raises(KeyboardInterrupt), whole(output) as place:
@@ -72,7 +72,7 @@ def test_an_unwritable_place_is_an_error_before_any_computation(tmp_path: Path, 
         write_whole(tmp_path / name, "")
 
 
-def test_what_is_printed_unbuffered_comes_at_once() -> None:
+def test_unbuffered_output_comes_at_once() -> None:
     waiting = "import time; from longhaul.orchestrator.system.files import standard_output as s\nwith s(): print('here'); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-u", "-c", waiting], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -90,7 +90,7 @@ def test_standard_output_on_a_full_disk_is_an_error(words: list[str]) -> None:
     assert all(line.startswith("longhaul: ") for line in before)
 
 
-def test_a_reader_that_has_seen_enough_hears_no_complaint() -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(_LISTED, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
@@ -98,6 +98,6 @@ def test_a_reader_that_has_seen_enough_hears_no_complaint() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_nothing_is_wrong_with_an_output_that_is_closed() -> None:
+def test_a_closed_output_is_no_error() -> None:
     done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *_LISTED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

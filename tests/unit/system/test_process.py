@@ -1,4 +1,4 @@
-"""Programs that print an answer: a failure is reported in one line, the program's own if it printed one."""
+"""Programs that print a result: a failure is reported in one line, the program's own if it printed one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.process import ask_program
 
 
-def test_a_program_that_ends_well_is_answered_by_its_output() -> None:
+def test_a_successful_program_returns_its_output() -> None:
     assert ask_program(["sh", "-c", "echo yes; echo no >&2"], "asking") == "yes\n"
 
 

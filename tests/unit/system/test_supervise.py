@@ -54,7 +54,7 @@ class Child:
 
     def wait(self, longest_s: float | None = None) -> int | None:
         if self.returncode is None:
-            assert longest_s is not None, "it would be waited for for ever"
+            assert longest_s is not None, "this would wait for ever"
             self._clock.now_s += longest_s
             raise subprocess.TimeoutExpired("x", longest_s)
         return self.returncode
@@ -87,14 +87,14 @@ def kept_going(
     return children
 
 
-def test_what_ends_soon_is_started_ever_more_seldom(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_ends_soon_is_started_after_growing_pauses(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     children = kept_going(clock, monkeypatch, Stop(), [1.0] * 9)
     begun_s = [child.begun_s for child in children]
     pauses_s = [later - earlier - 1.0 for earlier, later in pairwise(begun_s)]
     assert pauses_s == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0], abs=0.3)
 
 
-def test_what_lasted_is_started_again_at_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_lasted_is_started_again_at_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     children = kept_going(clock, monkeypatch, Stop(), [1.0, 1.0, 1.0, 60.0, 1.0])
     assert children[4].begun_s - children[3].begun_s == pytest.approx(60.2, abs=0.3)
 
@@ -104,11 +104,11 @@ def test_a_stop_that_comes_while_it_is_being_started_ends_it(clock: Clock, monke
     assert [child.returncode for child in children] == [1, -signal.SIGTERM]
 
 
-def test_what_does_not_hear_a_stop_is_killed_in_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_ignores_a_stop_is_killed_in_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Child, "deaf", True)
     (child,) = kept_going(clock, monkeypatch, Stop(), [1e9])
     assert child.returncode == -signal.SIGKILL
-    # Later than it would have ended by itself, sooner than a supervisor kills the service.
+    # Later than its own end would come, sooner than a supervisor kills the service.
     assert supervise.ORDERLY_S < clock.now_s < 50
 
 
@@ -125,7 +125,7 @@ hanging()
 """
 
 
-def test_a_process_that_hangs_while_it_is_to_stop_ends_and_says_where_it_hung() -> None:
+def test_a_process_that_hangs_during_its_stop_ends_and_prints_its_stack() -> None:
     with subprocess.Popen([sys.executable, "-c", _HANGING], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
@@ -135,7 +135,7 @@ def test_a_process_that_hangs_while_it_is_to_stop_ends_and_says_where_it_hung() 
     assert b"in hanging" in messages
 
 
-def test_a_stop_is_not_waited_for_until_the_next_start(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_interrupts_the_pause_before_the_next_start(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     stop = Stop()
     # In the middle of the longest pause.
     clock.then = lambda now_s: stop.set() if now_s > 25 else None

@@ -1,4 +1,4 @@
-"""Quantities: what is written becomes exact integers, and what is printed reads back as the same integer."""
+"""Quantities: a written quantity becomes an exact integer, and a printed one reads back as the same integer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_shares_are_parts_of_one(written: str | float, share: float) -> None:
         (units.parse_packets, ""),
     ],
 )
-def test_what_is_no_quantity_is_refused(parse: object, text: object) -> None:
+def test_an_invalid_quantity_is_refused(parse: object, text: object) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         parse(text)  # type: ignore[operator]
 
@@ -78,7 +78,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("parse", [units.parse_rate, units.parse_duration, units.parse_size, units.parse_share])
-def test_nothing_of_a_quantity_is_left_unread(parse: Callable[[str], object]) -> None:
+def test_every_character_of_a_quantity_is_read(parse: Callable[[str], object]) -> None:
     for written in ("40 ms" + " " * 72 + "h garbage", "1" * 65, "40" + " " * 63 + "ms"):
         with pytest.raises(ValueError, match="at most 64 characters"):
             parse(written)

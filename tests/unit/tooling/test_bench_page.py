@@ -1,4 +1,4 @@
-"""The page of benchmarks says what was measured, on a recorded measurement; and is not written of a short one."""
+"""The page of benchmarks: its content for a recorded measurement; a short measurement makes no page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECORDED: dict[str, Any] = json.loads(SHORT.read_text())
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where result and page are, with nothing there yet."""
+    """The folder of result and page, still empty."""
     monkeypatch.setattr(page, "RESULT", tmp_path / "bench.json")
     monkeypatch.setattr(page, "PAGE", tmp_path / "benchmarks.md")
     return tmp_path
@@ -29,16 +29,16 @@ def test_every_part_has_its_place_on_the_page() -> None:
     assert set(page.PARTS) == set(PARTS)
 
 
-def test_it_says_what_was_measured_where_when_and_how() -> None:
+def test_it_states_cases_machine_date_and_command() -> None:
     text = page.page(RECORDED)
-    for told in ("Intel(R) Xeon(R)", "6.12.117-longhaul", "2026-11-22", "make bench BENCH=", "12.34"):
-        assert told in text
+    for fact in ("Intel(R) Xeon(R)", "6.12.117-longhaul", "2026-11-22", "make bench BENCH=", "12.34"):
+        assert fact in text
     for row in RECORDED["rows"]:
         assert row["case"] in text
         assert row["note"] in text
 
 
-def test_a_table_has_a_row_a_case_and_says_what_misses_its_bar() -> None:
+def test_a_table_has_a_row_a_case_and_marks_missed_targets() -> None:
     (row,) = (line for line in page.page(RECORDED).splitlines() if line.startswith("| 1,000 on 1 Gbit/s"))
     assert (
         row
@@ -46,7 +46,7 @@ def test_a_table_has_a_row_a_case_and_says_what_misses_its_bar() -> None:
     )
 
 
-def test_what_could_not_be_measured_has_no_number() -> None:
+def test_a_case_that_could_not_be_measured_has_no_number() -> None:
     assert "Mininet in a guest | - |" in page.page(RECORDED)
     assert "## Not measured" not in page.page(RECORDED)
     broken = deepcopy(RECORDED) | {"not_measured": ["speed: no kernel"]}
@@ -59,7 +59,7 @@ def test_parts_without_rows_are_left_out() -> None:
     assert "## Against ns-3" not in text
 
 
-def test_a_short_measurement_is_no_page(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_measurement_makes_no_page(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert page.main() == 2
     assert "make bench" in capsys.readouterr().err
     (place / "bench.json").write_text(SHORT.read_text())
@@ -68,7 +68,7 @@ def test_a_short_measurement_is_no_page(place: Path, capsys: pytest.CaptureFixtu
     assert not (place / "benchmarks.md").exists()
 
 
-def test_a_whole_one_is(place: Path) -> None:
+def test_a_whole_measurement_makes_a_page(place: Path) -> None:
     whole = RECORDED | {"measured": RECORDED["measured"] | {"whole": True}}
     (place / "bench.json").write_text(json.dumps(whole))
     assert page.main() == 0

@@ -1,4 +1,4 @@
-"""The fuzz sees what it looks for: a sound run breaks no rule, and each way of spoiling it breaks the rule that is meant."""
+"""The rules of the fuzz: a sound run breaks none, and each kind of spoiled run breaks its rule."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_sound_run_breaks_no_rule(sound: Finished) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "sentence"),
     [
         (_one_ack(cwnd=0), "the window is 0 at"),
         (_one_ack(cwnd=2**23), "the window is 8388608 packets at"),
@@ -67,14 +67,14 @@ def test_a_sound_run_breaks_no_rule(sound: Finished) -> None:
         (_first_fact(bytes_sent=1), "bytes received of 1 sent"),
     ],
 )
-def test_a_spoiled_run_breaks_its_rule(sound: Finished, spoil: Spoil, said: str) -> None:
+def test_a_spoiled_run_breaks_its_rule(sound: Finished, spoil: Spoil, sentence: str) -> None:
     found = list(violations(spoil(sound)))
     assert len(found) == 1
-    assert said in found[0]
+    assert sentence in found[0]
 
 
 def _silent(from_s: float, until_s: float, **changes: Any) -> list[str]:
-    """What is said of two flows that deliver all the time but in between."""
+    """Broken rules of two flows that deliver all the time except in between."""
     run = plain_run(duration="200 s", **changes)
     rows = [row for flow in (0, 1) for row in steady(flow, 10_000, 0, from_s) + steady(flow, 10_000, until_s, 200)]
     acks = [{"t_ns": row["t_ns"], "id": row["id"], "acked_bytes": row["app_bytes"]} for row in rows]
@@ -89,11 +89,11 @@ def test_a_silence_without_a_reason_is_a_stall() -> None:
     assert len(_silent(50, 70)) == 2
 
 
-def test_a_blackout_is_a_reason_and_its_length_once_more() -> None:
+def test_a_blackout_explains_a_silence_of_twice_its_length() -> None:
     assert _silent(50, 139, schedule=DARK) == []
 
 
-def test_no_life_after_a_blackout_is_a_stall() -> None:
+def test_silence_after_a_blackout_is_a_stall() -> None:
     assert len(_silent(50, 190, schedule=DARK)) == 2
 
 

@@ -1,4 +1,4 @@
-"""Traces: read whole, refused when they are not one, followed while they grow, kept without losing a bit."""
+"""Traces: read whole, refused if invalid, followed while they grow, kept without losing a bit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_damaged_kept_trace_is_an_error(tmp_path: Path) -> None:
         read_traces(tmp_path)
 
 
-def test_the_tail_of_a_growing_trace_tells_the_time(tmp_path: Path) -> None:
+def test_the_tail_of_a_growing_trace_has_the_time(tmp_path: Path) -> None:
     file = tmp_path / "trace.bin"
     tail = TraceTail(file)
     assert tail.virtual_ns() == -1

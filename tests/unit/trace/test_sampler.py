@@ -56,9 +56,9 @@ def test_events_after_the_end_are_neither_written_nor_counted(tmp_path: Path) ->
     compiler = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", *include, "-o", str(tmp_path / "harness")]
     subprocess.run([*compiler, *sources], check=True)
 
-    said = subprocess.run([tmp_path / "harness"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run([tmp_path / "harness"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
-    records, bytes_written = map(int, said.split())
+    records, bytes_written = map(int, output.split())
     trace = read_trace(tmp_path / "trace.bin")
     assert records == sum(map(len, trace.kinds().values())) == 3
     assert bytes_written == (tmp_path / "trace.bin").stat().st_size

@@ -35,7 +35,7 @@ def test_every_record_is_read_once_and_whole(tmp_path: Path) -> None:
     trace.close()
 
 
-def test_a_name_that_goes_takes_nothing_along(tmp_path: Path) -> None:
+def test_a_trace_can_be_moved_or_removed_while_it_is_read(tmp_path: Path) -> None:
     """A finished trace is moved, packed and removed while its last records are read."""
     first, moved = tmp_path / "guest.bin", tmp_path / "trace.bin"
     moved.touch()
@@ -73,7 +73,7 @@ def test_an_empty_file_is_waited_for_and_another_may_come_first(tmp_path: Path) 
     trace.close()
 
 
-def test_links_and_what_is_no_trace_are_refused(tmp_path: Path) -> None:
+def test_links_and_invalid_traces_are_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(RUNS / "lossy_pair" / "trace.bin")
     with pytest.raises(TraceError, match="symbolic links"):
         count(GrowingTrace([tmp_path / "link"]))
@@ -86,13 +86,11 @@ def test_links_and_what_is_no_trace_are_refused(tmp_path: Path) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(1, 6), st.binary(min_size=64, max_size=64)), max_size=30), st.booleans())
-def test_whatever_a_hostile_guest_writes_gives_a_bounded_number_of_samples(
-    rows: list[tuple[int, bytes]], pair: bool
-) -> None:
+def test_a_hostile_guest_gives_a_bounded_number_of_samples(rows: list[tuple[int, bytes]], pair: bool) -> None:
     run = recorded("lossy_pair")[0] if pair else plain_run()
     body = np.frombuffer(b"".join(row for _, row in rows), dtype=np.uint8).copy().reshape(-1, 64)
     body[:, 8] = [kind for kind, _ in rows]
-    # Half of them about flows and links that there are.
+    # Half of them about existing flows and links.
     body[::2, 10:12] = 0
     downsampler = Downsampler(run, "0" * 20)
     found = joined([*downsampler.feed(split_records(body.reshape(-1))), *downsampler.finish()])
