@@ -48,7 +48,7 @@ _SUFFIXES = {
 # Texts of others, recordings, these lists, and files whose content is part of a kernel's identity.
 _EXCLUDED = re.compile(
     r"LICENSE|kmod/COPYING|.*\.gen\.ts|.*package-lock\.json|tests/data/.*|tests/bench/results/.*|docs/(?:word_list\.py|glossary\.md)"
-    r"|orchestrator/database/migrations/.*|kmod/sandbox/.*"
+    r"|orchestrator/database/migrations/.*|kmod/sandbox/.*|tests/hosts/tree\.sh|tests/unit/tooling/test_word_list\.py"
 )
 
 
@@ -73,7 +73,7 @@ def main() -> int:
     count = 0
     for name in sorted(filter(None, names.split("\0"))):
         file = REPOSITORY / name
-        if file.suffix in _SUFFIXES and file.is_file() and not _EXCLUDED.fullmatch(name):
+        if file.suffix in _SUFFIXES and not file.is_symlink() and not _EXCLUDED.fullmatch(name):
             for number, finding in findings(read(file)):
                 print(f"{name}:{number}: {finding}")
                 count += 1

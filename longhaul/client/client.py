@@ -107,10 +107,10 @@ class Client:
 
         return listen(self._connection, f"{ROOT}/experiments/{experiment}/events", over, ended, last)
 
-    def wait(self, experiment: str, told: Callable[[Event], None] = lambda event: None) -> Experiment:
-        """The experiment when it has ended; `told` is called with each event."""
+    def wait(self, experiment: str, on_event: Callable[[Event], None] = lambda event: None) -> Experiment:
+        """The experiment when it has ended; `on_event` is called with each event."""
         for event in self.follow(experiment):
-            told(event)
+            on_event(event)
         return self.experiment(experiment)
 
     def cancel(self, experiment: str) -> Experiment:

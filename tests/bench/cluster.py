@@ -75,7 +75,7 @@ class Lab:
         """Add a worker with one slot, and wait until it is connected and warm."""
         worker = DaskWorker(self._folder, self._scheduler.address, 1, self._settings.cache, f"worker{self._seed}")
         self._start(worker)
-        worker.wait_until_it_says("slots at")
+        worker.wait_for_output("slots at")
         self._workers.append(worker)
         self._run_sweep(8)
 

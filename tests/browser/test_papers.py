@@ -32,7 +32,7 @@ def test_gallery_marks_figures_without_runs(visitor: Visitor) -> None:
     visitor.pictures("papers")
     page.get_by_label("Search").fill("agilesd epoch")
     expect(page.get_by_role("link", name=FIGURE, exact=True)).to_have_count(1)
-    page.get_by_label("Search").fill("nobody wrote this")
+    page.get_by_label("Search").fill("matches nothing")
     expect(page.get_by_role("heading", name="No figure matches")).to_be_visible()
     page.get_by_text("Packs", exact=True).click()
     page.get_by_label("Search").fill("rfc9743")

@@ -46,7 +46,7 @@ def test_empty_lab_offers_to_launch(visitor: Visitor) -> None:
     visitor.pictures("runs-empty")
     page.get_by_text("Experiments", exact=True).click()
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
-    page.get_by_label("Search").fill("nobody")
+    page.get_by_label("Search").fill("matches nothing")
     expect(page.get_by_role("heading", name="No experiments match")).to_be_visible()
 
 

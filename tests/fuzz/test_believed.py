@@ -111,12 +111,12 @@ def test_wrong_runs_are_not(
 ) -> None:
     lying = Lab(replace(settings, agent=agent_with_offloads(tmp_path_factory.mktemp("agent"))))
     labs, kinds = {_OFFLOADS: lying}, [*KINDS, _OFFLOADS]
-    carried_out: Counter[str] = Counter()
+    executed: Counter[str] = Counter()
 
     def believed(number: int, kind: str, run: Run, other: Run, written: Written) -> str | None:
         def carry_out() -> Finished:
             done = labs.get(kind, lab).carry_out(other)
-            carried_out[kind] += 1
+            executed[kind] += 1
             return done
 
         if _why_refused(carry_out, run) or (kind == _OFFLOADS and _same_run(lab, lying, run)):
@@ -125,8 +125,8 @@ def test_wrong_runs_are_not(
 
     cases = list(islice(_wrong_cases(lab, kernel, first, kinds), wrong))
     found = _side_by_side(lambda place: believed(*cases[place]), range(len(cases)))
-    print(f"{len(found)} of {len(cases)} wrong runs believed; carried out: {dict(carried_out)}")
-    assert carried_out.total() >= _LEAST_CARRIED_OUT * len(cases), carried_out
+    print(f"{len(found)} of {len(cases)} wrong runs believed; executed: {dict(executed)}")
+    assert executed.total() >= _LEAST_CARRIED_OUT * len(cases), executed
     assert not found, "\n".join(found)
 
 

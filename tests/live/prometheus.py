@@ -50,7 +50,7 @@ class PrometheusServer(Part):
                     return
             except httpx.HTTPError:
                 pass
-            assert time.monotonic() < until, f"Prometheus did not start: {self.said()[-2000:]}"
+            assert time.monotonic() < until, f"Prometheus did not start: {self.log()[-2000:]}"
             time.sleep(0.05)
 
     def query(self, expression: str, at_s: float | None = None) -> list[dict[str, Any]]:

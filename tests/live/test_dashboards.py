@@ -85,7 +85,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         lease_held = 'count_over_time(longhaul_lease_held_seconds{job="longhaul"}[1h]) >= 10'
         until_s = time.monotonic() + 60
         while not server.query(lease_held):
-            assert time.monotonic() < until_s, server.said()[-2000:]
+            assert time.monotonic() < until_s, server.log()[-2000:]
             time.sleep(0.2)
         yield Lab(service, Reader(server.url), runs, {backend: one["id"] for backend, one in made.items()})
 

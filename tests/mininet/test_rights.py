@@ -17,32 +17,32 @@ from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.guest.conftest import kernel_caches
-from tests.guest.physics.test_determinism import NOBODY, place_of_nobody
+from tests.guest.physics.test_determinism import UNPRIVILEGED, unprivileged_place
 from tests.mininet.conftest import Carry
 from tests.support.guests import experiment
 
-__all__ = ["kernel_caches", "place_of_nobody"]
+__all__ = ["kernel_caches", "unprivileged_place"]
 
 
-def test_another_user_gets_the_same_trace(carry: Carry, place_of_nobody: Path) -> None:
+def test_another_user_gets_the_same_trace(carry: Carry, unprivileged_place: Path) -> None:
     (mine,) = carry({"backend": "mininet", "where": "guest"}, duration="2 s")
-    shutil.copy(mininet.NET, place_of_nobody / mininet.NET.name)
-    os.chown(place_of_nobody / mininet.NET.name, NOBODY, NOBODY)
+    shutil.copy(mininet.NET, unprivileged_place / mininet.NET.name)
+    os.chown(unprivileged_place / mininet.NET.name, UNPRIVILEGED, UNPRIVILEGED)
     plan = compile_plan(experiment(duration="2 s"), backend="mininet", where="guest")
-    # A fork, since the user nobody may be unable to read the interpreter; all it needs is loaded by now.
-    child = get_context("fork").Process(target=_run_as_nobody, args=(plan, place_of_nobody))
+    # A fork, since that user may be unable to read the interpreter; all it needs is loaded by now.
+    child = get_context("fork").Process(target=_run_unprivileged, args=(plan, unprivileged_place))
     child.start()
     child.join()
     assert child.exitcode == 0
-    report = json.loads((place_of_nobody / "report.json").read_text())
+    report = json.loads((unprivileged_place / "report.json").read_text())
     assert report["traces"] == [mine["trace_sha256"]]
     assert "root" in report["missing"], "the backend needs root on a host"
 
 
-def _run_as_nobody(plan: Plan, place: Path) -> None:
+def _run_unprivileged(plan: Plan, place: Path) -> None:
     os.setgroups([])
-    os.setgid(NOBODY)
-    os.setuid(NOBODY)
+    os.setgid(UNPRIVILEGED)
+    os.setuid(UNPRIVILEGED)
     os.chdir(place)
     for module in (guest, mininet, mininet_host):
         vars(module)["AGENT"] = place / "agent"

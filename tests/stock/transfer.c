@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 30, WORDS = 8192, NOBODY = 65534 };
+enum { LIMIT_S = 30, WORDS = 8192, UNPRIVILEGED = 65534 };
 
 static uint64_t words[WORDS];
 
@@ -115,7 +115,7 @@ static int may(const char *control)
 {
 	int fd = tcp_socket();
 
-	if (setuid(NOBODY))
+	if (setuid(UNPRIVILEGED))
 		err(2, "setuid");
 	if (!choose(fd, control))
 		puts("yes");

@@ -42,7 +42,7 @@ def document() -> Json:
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path; `said` is its part of the reference."""
+    """One method of one path; `openapi` is its part of the reference."""
 
     method: str
     path: str

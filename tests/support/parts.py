@@ -79,13 +79,13 @@ class Part:
             self._process.wait()
         self._process = None
 
-    def said(self) -> str:
+    def log(self) -> str:
         return self._log.read_text(errors="replace")
 
-    def wait_until_it_says(self, words: str, times: int = 1) -> None:
+    def wait_for_output(self, words: str, times: int = 1) -> None:
         until = time.monotonic() + _ANSWER_S
-        while self.said().count(words) < times:
-            assert time.monotonic() < until, f"{self.name} never printed {words!r}:\n{self.said()[-3000:]}"
+        while self.log().count(words) < times:
+            assert time.monotonic() < until, f"{self.name} never printed {words!r}:\n{self.log()[-3000:]}"
             time.sleep(0.05)
 
 
@@ -137,7 +137,7 @@ class Postgres(Part):
         while subprocess.run(ready, check=False).returncode:
             if self._process is not None and self._process.poll() is not None:
                 super().start()
-            assert time.monotonic() < until, f"PostgreSQL did not start: {self.said()[-2000:]}"
+            assert time.monotonic() < until, f"PostgreSQL did not start: {self.log()[-2000:]}"
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -214,7 +214,7 @@ class Service(Part):
                 with urllib.request.urlopen(f"{self.url}/healthz", timeout=5):
                     return
             except OSError:
-                assert time.monotonic() < until, f"the service did not answer: {self.said()[-2000:]}"
+                assert time.monotonic() < until, f"the service did not answer: {self.log()[-2000:]}"
                 time.sleep(0.1)
 
 

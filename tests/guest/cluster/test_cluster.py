@@ -149,7 +149,7 @@ def test_workers_are_listed_and_removed_with_their_dispatcher(lab: Lab) -> None:
 def test_a_worker_killed_mid_run_costs_only_its_current_runs(lab: Lab) -> None:
     workers = [lab.worker("first"), lab.worker("second")]
     for worker in workers:
-        worker.wait_until_it_says("slots at")
+        worker.wait_for_output("slots at")
     with lab.dispatching():
         experiment = lab.submit(*LONG, repeats=2)
         wait_for(lambda: len({event["run_id"] for event in lab.events(experiment, "run.progress")}) == 2)
@@ -161,7 +161,7 @@ def test_a_worker_killed_mid_run_costs_only_its_current_runs(lab: Lab) -> None:
     assert "is gone" in back["data"]["why"]
     (again,) = lab.events(experiment, "run.retried")
     assert (again["run_id"], again["data"]["attempt"]) == (back["run_id"], 2)
-    assert workers[0].said().count("slots at") == 2, "the worker must restart by itself"
+    assert workers[0].log().count("slots at") == 2, "the worker must restart by itself"
     assert lab.guests() == []
 
 
@@ -201,7 +201,7 @@ def test_a_scheduler_that_dies_gives_its_runs_back(lab: Lab) -> None:
         wait_for(lambda: not lab.guests())
         lab.scheduler.start()
         assert lab.finish(experiment)["done"] == 1
-    worker.wait_until_it_says("slots at", times=2)
+    worker.wait_for_output("slots at", times=2)
     (why, *_) = [event["data"]["why"] for event in lab.events(experiment, "run.queued") if "why" in event["data"]]
     assert "the scheduler is gone" in why or "did not respond" in why
     attempts = {event["data"]["attempt"] for event in lab.events(experiment, "run.started")}

@@ -23,7 +23,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from tests.support.guests import experiment
 
 RERUNS = 10
-NOBODY = 65534
+UNPRIVILEGED = 65534
 CONTROLS = [name for name in CONGESTION_CONTROLS if name != "lhfixed"]
 
 
@@ -77,11 +77,11 @@ def test_another_seed_gives_another_trace(pipeline: Pipeline) -> None:
 
 
 @pytest.fixture
-def place_of_nobody(kernel_caches: Path) -> Iterator[Path]:
-    """Copies of the agent and of the caches, and a home, in a folder of the user nobody."""
+def unprivileged_place(kernel_caches: Path) -> Iterator[Path]:
+    """Copies of the agent and of the caches, and a home, in a folder of an unprivileged user."""
     if os.geteuid() != 0:
         pytest.fail("becoming another user needs root: run the tests as root")
-    place = Path(tempfile.mkdtemp(prefix="longhaul-nobody-", dir="/tmp"))
+    place = Path(tempfile.mkdtemp(prefix="longhaul-unprivileged-", dir="/tmp"))
     try:
         heavy = shutil.ignore_patterns("tree", "build*")
         shutil.copytree(kernel_caches / "kernels", place / "cache" / "kernels", symlinks=True, ignore=heavy)
@@ -89,27 +89,27 @@ def place_of_nobody(kernel_caches: Path) -> Iterator[Path]:
         shutil.copy(AGENT, place / "agent")
         for folder, _, files in os.walk(place):
             for path in [folder, *(os.path.join(folder, file) for file in files)]:
-                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+                os.chown(path, UNPRIVILEGED, UNPRIVILEGED, follow_symlinks=False)
         yield place
     finally:
         shutil.rmtree(place)
 
 
-def test_another_user_gets_the_same_trace(pipeline: Pipeline, place_of_nobody: Path) -> None:
+def test_another_user_gets_the_same_trace(pipeline: Pipeline, unprivileged_place: Path) -> None:
     plan = noisy("bbr", 1)
     mine = traces(pipeline, plan, 1)
-    # A fork, since the user nobody may not be able to read the interpreter; all needed modules are loaded by now.
-    child = get_context("fork").Process(target=_run_as_nobody, args=(plan, place_of_nobody))
+    # A fork, since that user may not be able to read the interpreter; all needed modules are loaded by now.
+    child = get_context("fork").Process(target=_run_unprivileged, args=(plan, unprivileged_place))
     child.start()
     child.join()
     assert child.exitcode == 0
-    assert set(json.loads((place_of_nobody / "traces.json").read_text())) == mine
+    assert set(json.loads((unprivileged_place / "traces.json").read_text())) == mine
 
 
-def _run_as_nobody(plan: Plan, place: Path) -> None:
+def _run_unprivileged(plan: Plan, place: Path) -> None:
     os.setgroups([])
-    os.setgid(NOBODY)
-    os.setuid(NOBODY)
+    os.setgid(UNPRIVILEGED)
+    os.setuid(UNPRIVILEGED)
     os.chdir(place)
     vars(guest)["AGENT"] = place / "agent"
     settings = replace(load_settings(), home=place / "home", cache=place / "cache")

@@ -77,7 +77,7 @@ def test_an_iperf3_that_never_gets_its_start_message_is_a_result(finish: Runner)
     assert short["connected_s"] == pytest.approx(0.16, abs=0.005)
     assert short["goodput_bps"] == 0
     assert other["goodput_bps"] > 0
-    assert check(done, "iperf3 agrees") == ["short: its server told it nothing before its end"]
+    assert check(done, "iperf3 agrees") == ["short: its server reported nothing before its end"]
 
 
 def test_an_iperf3_that_waits_in_a_blackout_is_a_result(finish: Runner) -> None:
