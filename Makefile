@@ -190,7 +190,7 @@ check: .venv/.stamp check-kmod check-web ## format, lint, types, import contract
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
-	@$(PYTHON) -m docs.word_list
+	@git ls-files | $(PYTHON) -m docs.word_list
 	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" LC_ALL=C.UTF-8 ansible-lint --offline -q --config-file ansible-lint.yml endpoints.yml restore.yml run.yml controller.yml
 	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
 	@clang-format --dry-run -Werror $(C_SOURCES)

@@ -1,12 +1,11 @@
-"""Words that readers had to read twice, with plain ones for each; `python -m docs.word_list` names every place that has one.
+"""Words that readers had to read twice, with plain ones for each.
 
-It reads what people read: pages, help, messages, comments and docstrings of tracked files, and names in Python.
+git ls-files | python -m docs.word_list      prints each line of these files that has one of the words; exit code 1 if there are any
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,10 +67,9 @@ def findings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    """Print the findings in tracked files; 1 if there are any."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    """Print the findings in the files whose names are on standard input; 1 if there are any."""
     count = 0
-    for name in sorted(filter(None, names.split("\0"))):
+    for name in sys.stdin.read().splitlines():
         file = REPOSITORY / name
         if file.suffix in _SUFFIXES and not file.is_symlink() and not _EXCLUDED.fullmatch(name):
             for number, finding in findings(read(file)):
