@@ -88,7 +88,7 @@ def test_kernels_are_the_ones_that_their_folders_name() -> None:
 
 
 @pytest.mark.usefixtures("images")
-def test_doctor_finds_what_guests_need() -> None:
+def test_doctor_finds_all_needs_of_guests() -> None:
     allowed = f"--security-opt=seccomp={_PROFILE}"
     output = podman("run", "--rm", "--network=none", allowed, image("runtime"), "longhaul", "doctor").splitlines()
     assert {"sandbox: ready", "mininet --in guest: ready"} <= set(output)

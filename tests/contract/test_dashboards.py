@@ -158,7 +158,7 @@ def test_a_metric_of_the_service_is_shown(metric: Metric) -> None:
     assert any(word.startswith(metric.name) for word in words)
 
 
-def test_uids_are_unique_and_those_that_links_go_to() -> None:
+def test_uids_are_unique_and_match_links() -> None:
     assert len(UIDS) == len(BOARDS)
     assert set(UIDS) == {value for name, value in vars(grafana_links).items() if name.endswith("_BOARD")}
 

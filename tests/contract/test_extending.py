@@ -34,7 +34,7 @@ def shown(recipe: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"^```\w+\n(?:#|//) ([\w./-]+)", recipe, re.MULTILINE)))
 
 
-def test_there_is_one_for_each_thing() -> None:
+def test_every_thing_has_one_recipe() -> None:
     assert list(RECIPES) == [f"A {thing}" for thing in _THINGS]
 
 
@@ -56,7 +56,7 @@ def test_it_touches_few_places_and_shows_each(title: str) -> None:
 
 
 @pytest.mark.parametrize("title", RECIPES)
-def test_what_it_names_is_there(title: str) -> None:
+def test_files_that_it_names_exist(title: str) -> None:
     made = {example.file for example in examples() if example.after is None}
     for path in _PATH.findall("\n".join(prose(RECIPES[title]))):
         assert path in made or (REPOSITORY / path).exists(), path

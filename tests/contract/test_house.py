@@ -67,7 +67,7 @@ def test_third_parties_stay_where_they_are_wrapped(word: str) -> None:
     assert strangers == set()
 
 
-def test_a_migration_stays_what_it_was() -> None:
+def test_migrations_import_no_project_code() -> None:
     """A migration that imports code of the project would change with that code."""
     pattern = re.compile(r"^\s*(import|from) (orchestrator|api|topologies)\b", re.MULTILINE)
     versions = [file for file in PYTHON if file.parent.name == "versions" and file.parent.parent.name == "migrations"]

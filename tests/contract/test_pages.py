@@ -37,7 +37,7 @@ def parse(command: Any, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_command_that_is_shown_is_one(page: Path) -> None:
+def test_every_shown_command_is_valid(page: Path) -> None:
     for block in blocks(page):
         for command, _ in block.steps():
             for words in words_of_longhaul(command):
@@ -79,7 +79,7 @@ def test_every_make_target_that_is_shown_exists() -> None:
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "yaml"], ids=str)
-def test_a_piece_of_yaml_is_one(block: Block, tmp_path: Path) -> None:
+def test_yaml_blocks_are_valid(block: Block, tmp_path: Path) -> None:
     text = "\n".join(block.lines)
     written = yaml.safe_load(text)
     if isinstance(written, dict) and {"experiment", "flows"} <= set(written):
@@ -148,7 +148,7 @@ def test_the_index_lists_every_page() -> None:
     assert {name(page) for page in {*PAGES, *notebooks} - {index} - listed} == set()
 
 
-def test_what_the_architecture_names_is_there() -> None:
+def test_paths_in_the_architecture_exist() -> None:
     text = (REPOSITORY / "docs" / "architecture.md").read_text()
     for named in set(re.findall(r"\b(?:orchestrator|kmod|api|dashboards)/[\w/.-]*\w/?", text)):
         assert (REPOSITORY / named.rstrip("/")).exists(), named

@@ -76,7 +76,7 @@ def test_every_command_that_is_named_exists() -> None:
 
 
 @pytest.mark.parametrize("line", ["run `make kernel modules` again", "`longhaul kernels build`"])
-def test_what_does_not_exist_is_found(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_commands_are_found(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = REPOSITORY / "orchestrator" / "invented.py"
     monkeypatch.setattr(
         Path, "read_text", lambda self, read=Path.read_text: repr(line) if self == source else read(self)

@@ -27,7 +27,7 @@ CHANGES = (REPOSITORY / "CHANGELOG.md").read_text()
         ("CITATION.cff", r"(?m)^version: (\S+)$"),
     ],
 )
-def test_every_file_that_has_it_has_this_one(file: str, pattern: str) -> None:
+def test_every_file_has_the_same_version(file: str, pattern: str) -> None:
     assert set(re.findall(pattern, (REPOSITORY / file).read_text())) == {VERSION}
 
 
@@ -41,7 +41,7 @@ def test_the_service_reports_it() -> None:
     assert json.loads((REPOSITORY / "docs/openapi.json").read_text())["info"]["version"] == VERSION
 
 
-def test_the_list_of_changes_goes_up_to_it() -> None:
+def test_the_list_of_changes_includes_it() -> None:
     """Each release has a heading with its day; the newest comes first, after the unreleased changes."""
     first, *released = re.findall(r"^## (.*)$", CHANGES, re.MULTILINE)
     assert first == "Unreleased"

@@ -135,12 +135,12 @@ def silences(done: Finished, flow: Flow, connected_us: int, completed_us: int | 
     received, dropped = of_flow(done.trace.flows, flow.id), _dropped(done.trace, flow)
     signs = np.unique(np.concatenate([[begin_ns, end_ns], received["t_ns"].astype(np.int64), dropped]))
     signs = signs[(signs >= begin_ns) & (signs <= end_ns)]
-    heard, connected_ns = _heard(acks), connected_us * 1000
+    acknowledged, connected_ns = _acknowledged(acks), connected_us * 1000
     long = np.flatnonzero(np.diff(signs) > _SILENCE_NS)
     for sign_ns, next_ns in zip(signs[long].tolist(), signs[long + 1].tolist(), strict=True):
         # Packets sent during a blackout may have left no sign: the silence begins at its end.
         from_ns = max([sign_ns, *(until for since, until in dark if since < next_ns and until > sign_ns)])
-        before = heard[heard <= sign_ns]
+        before = acknowledged[acknowledged <= sign_ns]
         without_ns = from_ns - (int(before[-1]) if len(before) else begin_ns)
         rtt_ns = max(reach.rtt_ns, _taught_us(acks[acks["t_ns"] <= next_ns]) * 1000)
         allowed_ns = _AGAIN * without_ns + _SILENCE_NS + _SILENT_ROUND_TRIPS * rtt_ns + _paced_ns(done.run, flow)
@@ -164,7 +164,7 @@ def _paced_ns(run: Run, flow: Flow) -> float:
     return _PACED_PACKETS * run.meaning.mtu * 8e9 / min(requested) if requested else 0.0
 
 
-def _heard(acks: Records) -> NDArray[np.int64]:
+def _acknowledged(acks: Records) -> NDArray[np.int64]:
     """Times of ACKs that acknowledged new data: a record shows the sender before its ACK, so the next one shows the change."""
     times: NDArray[np.int64] = acks["t_ns"][:-1][np.diff(acks["acked_bytes"].astype(np.int64)) > 0].astype(np.int64)
     return times

@@ -40,7 +40,7 @@ class Lab:
         (run,) = compile_plan(parse_experiment(written, "fuzz")).runs
         return run
 
-    def carry_out(self, run: Run) -> Finished:
+    def execute(self, run: Run) -> Finished:
         """Run it; raises BackendError or TraceError if the run failed."""
         with TemporaryDirectory(prefix="longhaul-fuzz-") as folder:
             directory = Path(folder)

@@ -76,12 +76,12 @@ def plan_with(fault: str, kernel: str) -> Plan:
 
 def test_a_fault_is_reported(faulty: Settings, kernel: str, fault: str, message: str) -> None:
     with pytest.raises(KernelComplained) as complaint:
-        Lab(faulty).carry_out(plan_with(fault, kernel).runs[0])
+        Lab(faulty).execute(plan_with(fault, kernel).runs[0])
     assert message in complaint.value.what
 
 
 def test_the_same_run_without_a_fault_is_good(faulty: Settings, kernel: str) -> None:
-    done = Lab(faulty).carry_out(plan_with("none", kernel).runs[0])
+    done = Lab(faulty).execute(plan_with("none", kernel).runs[0])
     assert done.facts["flows"][0]["bytes_received"] > 0
 
 

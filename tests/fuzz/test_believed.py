@@ -32,7 +32,7 @@ _REFUSED_OF_1000 = 5
 # The least share of the made-up experiments that must be valid.
 _LEAST_VALID = 0.97
 # The least share of wrong plans that must run; guests refuse the others.
-_LEAST_CARRIED_OUT = 0.9
+_LEAST_COMPLETED = 0.9
 _OFFLOADS = "offloads"
 # Found by longer runs of these tests, each with a different cause: a hole in the sequence that fills the buffers, by the kernel's
 # clocks or by the trace, with SACK and without; an iperf3 that waits for its server.
@@ -75,7 +75,7 @@ def test_right_runs_are_believed(lab: Lab, kernel: str, first: int, right: int) 
         except PlanError as error:
             invalid.append(f"{number}: {error}")
             return None
-        why = _why_refused(lambda: lab.carry_out(run), run)
+        why = _why_refused(lambda: lab.execute(run), run)
         return f"{_kept(f'right-{number}', written, why)}: {why}" if why else None
 
     found = _side_by_side(refused, range(first, first + right))
@@ -87,16 +87,16 @@ def test_right_runs_are_believed(lab: Lab, kernel: str, first: int, right: int) 
 def test_once_refused_runs_are_believed(lab: Lab, kernel: str) -> None:
     def refused(number: int) -> str | None:
         run = lab.plan(realistic(number, kernel))
-        why = _why_refused(lambda: lab.carry_out(run), run)
+        why = _why_refused(lambda: lab.execute(run), run)
         return f"{number}: {why}" if why else None
 
     assert not _side_by_side(refused, _ONCE_REFUSED)
 
 
-def _why_refused(carry_out: Callable[[], Finished], judged_by: Run) -> str:
+def _why_refused(execute: Callable[[], Finished], judged_by: Run) -> str:
     """The checks that a run breaks, or the error that ended it; empty for an accepted run."""
     try:
-        done = carry_out()
+        done = execute()
     except LonghaulError as error:
         return f"{type(error).__name__}: {error}"
     return broken_text(check_fidelity(judged_by, done.trace, done.facts))
@@ -111,28 +111,28 @@ def test_wrong_runs_are_not(
 ) -> None:
     lying = Lab(replace(settings, agent=agent_with_offloads(tmp_path_factory.mktemp("agent"))))
     labs, kinds = {_OFFLOADS: lying}, [*KINDS, _OFFLOADS]
-    executed: Counter[str] = Counter()
+    completed: Counter[str] = Counter()
 
     def believed(number: int, kind: str, run: Run, other: Run, written: Written) -> str | None:
-        def carry_out() -> Finished:
-            done = labs.get(kind, lab).carry_out(other)
-            executed[kind] += 1
+        def execute() -> Finished:
+            done = labs.get(kind, lab).execute(other)
+            completed[kind] += 1
             return done
 
-        if _why_refused(carry_out, run) or (kind == _OFFLOADS and _same_run(lab, lying, run)):
+        if _why_refused(execute, run) or (kind == _OFFLOADS and _same_run(lab, lying, run)):
             return None
         return f"{kind}: {_kept(f'wrong-{kind}-{number}', written, f'{kind} changed, and believed')}"
 
     cases = list(islice(_wrong_cases(lab, kernel, first, kinds), wrong))
     found = _side_by_side(lambda place: believed(*cases[place]), range(len(cases)))
-    print(f"{len(found)} of {len(cases)} wrong runs believed; executed: {dict(executed)}")
-    assert executed.total() >= _LEAST_CARRIED_OUT * len(cases), executed
+    print(f"{len(found)} of {len(cases)} wrong runs believed; completed: {dict(completed)}")
+    assert completed.total() >= _LEAST_COMPLETED * len(cases), completed
     assert not found, "\n".join(found)
 
 
 def _same_run(lab: Lab, lying: Lab, run: Run) -> bool:
     """Whether the run never had a merged packet: then nothing was wrong."""
-    honest, other = lab.carry_out(run).trace, lying.carry_out(run).trace
+    honest, other = lab.execute(run).trace, lying.execute(run).trace
     return all(np.array_equal(records, other.kinds()[kind]) for kind, records in honest.kinds().items())
 
 

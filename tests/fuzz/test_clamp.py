@@ -59,6 +59,6 @@ def test_the_window_stays_below_its_clamp(lab: Lab, kernel: str, cc: str, clamp:
             "kernel": kernel,
         }
     )
-    acks = of_flow(lab.carry_out(clamped(run, clamp)).trace.acks, 1)
+    acks = of_flow(lab.execute(clamped(run, clamp)).trace.acks, 1)
     assert int(acks["cwnd"].min()) >= 1
     assert int(acks["cwnd"].max()) <= clamp

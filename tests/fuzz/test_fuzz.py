@@ -50,7 +50,7 @@ class Broken(Exception):
     """An experiment broke a rule; Longhaul itself never raises this."""
 
 
-def test_whatever_happens(lab: Lab, kernel: str, batch: int, size: int, known: ExampleDatabase | None) -> None:
+def test_drawn_experiments(lab: Lab, kernel: str, batch: int, size: int, known: ExampleDatabase | None) -> None:
     budget = _DEBUG_BUDGET if kernel in DEBUG_KERNELS else _BUDGET
     hold_all(lambda written: broken(lab, written), experiments(kernel, budget), f"{kernel}-{batch}", batch, size, known)
 
@@ -97,7 +97,7 @@ def broken(lab: Lab, written: Written) -> list[str]:
     except PlanError:
         assume(False)  # fields that do not go together
     try:
-        return list(violations(lab.carry_out(run)))
+        return list(violations(lab.execute(run)))
     except LonghaulError as error:
         return [f"{type(error).__name__}: {error}"]
 

@@ -63,14 +63,14 @@ def test_the_kernel_refuses_values_outside(lab: Lab, kernel: str, cc: str, param
     run = lab.plan(written(cc) | {"kernel": kernel})
     for value in (parameter.high + 1, *([parameter.low - 1] if parameter.low else [-1]), 2**32, "ten"):
         with pytest.raises(BackendError, match=f"loading module tcp_{cc}: parameters '{parameter.name}={value}': "):
-            lab.carry_out(with_parameter(run, parameter.name, value))
+            lab.execute(with_parameter(run, parameter.name, value))
 
 
 @pytest.mark.parametrize(("cc", "parameter"), DECLARED)
 def test_the_kernel_accepts_both_ends_of_the_range(lab: Lab, kernel: str, cc: str, parameter: Parameter) -> None:
     run = lab.plan(written(cc) | {"kernel": kernel})
     for value in (parameter.low, parameter.high):
-        done = lab.carry_out(with_parameter(run, parameter.name, value))
+        done = lab.execute(with_parameter(run, parameter.name, value))
         assert done.facts["flows"][0]["cc"] == cc
 
 
@@ -82,4 +82,4 @@ def test_a_later_write_outside_is_refused_too(lab: Lab, kernel: str, cc: str) ->
     parameter = next(one for one in CONGESTION_CONTROLS[cc].parameters if one.socket_option is None)
     later = Module(module.name, {parameter.name: str(parameter.high + 1)}, builtin=True)
     with pytest.raises(BackendError, match=f"setting a parameter of module tcp_{cc}: .*result out of range"):
-        lab.carry_out(replace(run, modules=(module, later)))
+        lab.execute(replace(run, modules=(module, later)))

@@ -94,7 +94,7 @@ class Lab:
         wires.enter()
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
-            self._lay()
+            self._set_up_network()
             for machine in (self.router, *self.hosts.values()):
                 self._furnish(machine)
                 self.power_on(machine.name)
@@ -113,7 +113,7 @@ class Lab:
         for device in (f"m-{ROUTER}", "manage"):
             subprocess.run(["ip", "link", "delete", device], capture_output=True, check=False)
 
-    def _lay(self) -> None:
+    def _set_up_network(self) -> None:
         wires.bridge("manage", "10.77.0.1/24")
         wires.tap(f"m-{ROUTER}", "manage")
         for name in self.hosts:

@@ -38,7 +38,7 @@ def annotated(lab: Settings, recorder: Recorder) -> Iterator[Settings]:
         yield replace(lab, grafana=grafana, url=SERVICE)
 
 
-def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> Any:
+def run_plan(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> Any:
     store = Store(lab)
     live = open_live(lab, store)
     assert live is not None
@@ -51,7 +51,7 @@ def carry_out(lab: Settings, plan: Plan, watcher: Watcher | None = None) -> Any:
 @pytest.mark.parametrize("where", [{}, {"backend": "mininet", "where": "guest", "clock": "real"}])
 def test_a_run_is_annotated_at_its_times(annotated: Settings, recorder: Recorder, where: dict[str, Any]) -> None:
     plan = compile_plan(experiment(duration="3 s", schedule=SCHEDULE, path={"bandwidth": "20 Mbit/s"}), **where)
-    document = carry_out(annotated, plan)
+    document = run_plan(annotated, plan)
     # In real time a busy machine may refuse the run's numbers; its begin and end are annotated all the same.
     assert document["status"] == "done" or (where and document["error"]["error"] == "FidelityBroken"), document
     span, (run,) = Spans(Store(annotated).database).of(document["run"]), plan.runs
@@ -71,7 +71,7 @@ def test_a_cancelled_run_is_annotated_at_its_real_end(annotated: Settings, recor
         if virtual_ns > 5e9:
             raise RunCancelled("running", "it", "cancelled")
 
-    document = carry_out(annotated, plan, Watcher(progress=at))
+    document = run_plan(annotated, plan, Watcher(progress=at))
     assert document["error"]["what"] == "cancelled"
     recorder.wait(2)
     start, end = (body for _, _, body in recorder.requests)
@@ -86,7 +86,7 @@ def test_a_grafana_that_does_not_take_it_changes_nothing(
     recorder.answers = [401 if away == "refuses" else 500]
     if away == "is not there":
         annotated = replace(annotated, grafana=Grafana("http://127.0.0.1:1", "glsa_secret"))
-    document = carry_out(annotated, compile_plan(experiment(duration="2 s", schedule=SCHEDULE)))
+    document = run_plan(annotated, compile_plan(experiment(duration="2 s", schedule=SCHEDULE)))
     assert document["status"] == "done"
     assert (document["prometheus"]["waiting"], document["prometheus"]["refused"]) == (0, 0)
 
@@ -94,5 +94,5 @@ def test_a_grafana_that_does_not_take_it_changes_nothing(
 def test_without_a_token_nothing_is_annotated(lab: Settings, annotated: Settings, recorder: Recorder) -> None:
     assert annotated.grafana is not None
     silent = replace(annotated, grafana=replace(annotated.grafana, token=""))
-    assert carry_out(silent, compile_plan(experiment(duration="2 s", schedule=SCHEDULE)))["status"] == "done"
+    assert run_plan(silent, compile_plan(experiment(duration="2 s", schedule=SCHEDULE)))["status"] == "done"
     assert recorder.requests == []

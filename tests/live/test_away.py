@@ -28,7 +28,7 @@ from longhaul.orchestrator.system.errors import ExportError, ServiceUnavailable
 from longhaul.orchestrator.system.settings import Prometheus, Settings
 from tests.live.conftest import expected
 from tests.live.prometheus import PrometheusServer, bits
-from tests.live.test_streaming import all_is_there, carry_out, series_are_there
+from tests.live.test_streaming import all_is_there, run_plan, series_are_there
 from tests.support.command import longhaul
 from tests.support.guests import experiment
 
@@ -53,7 +53,7 @@ def one(at_s: float, value: float, run: str = "f" * 20, name: str = "longhaul_ru
 
 def test_runs_of_a_time_without_prometheus_are_sent_later(lab: Settings, prometheus: PrometheusServer) -> None:
     prometheus.stop()
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     assert document["status"] == "done"
     placed = document["prometheus"]
     assert placed["waiting"] == placed["samples"] > 0
@@ -68,7 +68,7 @@ def test_runs_of_a_time_without_prometheus_are_sent_later(lab: Settings, prometh
 def test_a_prometheus_that_hangs_holds_no_run_up(lab: Settings, prometheus: PrometheusServer) -> None:
     os.kill(prometheus.pid, signal.SIGSTOP)
     try:
-        (document,) = carry_out(lab, PLAN)
+        (document,) = run_plan(lab, PLAN)
     finally:
         os.kill(prometheus.pid, signal.SIGCONT)
     assert document["status"] == "done"
@@ -77,14 +77,14 @@ def test_a_prometheus_that_hangs_holds_no_run_up(lab: Settings, prometheus: Prom
     assert (series_are_there(lab, prometheus, document), placed["refused"]) == (placed["samples"], 0)
 
 
-def test_the_spool_is_bounded_and_what_did_not_fit_can_be_sent_from_the_store(
+def test_the_spool_is_bounded_and_dropped_samples_can_be_sent_from_the_store(
     lab: Settings, prometheus: PrometheusServer
 ) -> None:
     prometheus.stop()
     assert lab.prometheus is not None
     small = replace(lab, prometheus=replace(lab.prometheus, spool_bytes=100_000))
     plan = compile_plan(experiment(duration="20 s"), repeats=3)
-    documents = carry_out(small, plan)
+    documents = run_plan(small, plan)
     assert all(document["status"] == "done" for document in documents)
     files = list((lab.home / "spool").rglob("*.rw"))
     assert 0 < sum(file.stat().st_size for file in files) <= 100_000
@@ -148,27 +148,27 @@ def test_a_prometheus_that_is_not_set_up_is_reported_in_one_sentence(tmp_path: P
     config.write_text("storage: {tsdb: {out_of_order_time_window: 10m}}\n")
     folder = tmp_path / "other"
     folder.mkdir()
-    deaf = PrometheusServer(folder, config=config)
-    deaf._argv.remove("--web.enable-remote-write-receiver")
-    deaf.start()
+    unprepared = PrometheusServer(folder, config=config)
+    unprepared._argv.remove("--web.enable-remote-write-receiver")
+    unprepared.start()
     try:
-        found = lacking(Prometheus(deaf.url))
+        found = lacking(Prometheus(unprepared.url))
         assert [piece for piece, _ in found] == [
             "a receiver of remote write",
             "a window for the past of 1440 min (it has 10)",
         ]
         assert "--web.enable-remote-write-receiver" in found[0][1]
-        (document,) = carry_out(replace(lab, prometheus=Prometheus(deaf.url)), PLAN)
+        (document,) = run_plan(replace(lab, prometheus=Prometheus(unprepared.url)), PLAN)
         assert document["status"] == "done"
         assert document["prometheus"]["waiting"] > 0
     finally:
-        deaf.stop()
-    (gone,) = lacking(Prometheus(deaf.url))
+        unprepared.stop()
+    (gone,) = lacking(Prometheus(unprepared.url))
     assert "ConnectError" in gone[0]
 
 
 def test_a_replay_sends_what_the_stream_sent(lab: Settings, prometheus: PrometheusServer) -> None:
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     store = Store(lab)
     sent = send(store, document, lab.prometheus)
     assert sent == document["prometheus"]
@@ -176,7 +176,7 @@ def test_a_replay_sends_what_the_stream_sent(lab: Settings, prometheus: Promethe
 
 
 def test_the_command_line_exports_and_prints_where(lab: Settings, prometheus: PrometheusServer, tmp_path: Path) -> None:
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     placed = document["prometheus"]
     where = {"LONGHAUL_PROMETHEUS": prometheus.url}
     done = longhaul("export", document["run"], "--to", "prometheus", home=lab.home, **where)
@@ -211,7 +211,7 @@ def test_a_run_from_before_is_given_a_place_and_keeps_it(lab: Settings, promethe
 def test_a_run_that_is_too_old_goes_by_openmetrics_and_blocks(
     lab: Settings, prometheus: PrometheusServer, tmp_path: Path
 ) -> None:
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     store = Store(lab)
     placed = document["prometheus"]
     old = placed | {"begin_ms": placed["begin_ms"] - 3 * DAY_MS, "end_ms": placed["end_ms"] - 3 * DAY_MS}
@@ -237,7 +237,7 @@ def test_a_run_that_is_too_old_goes_by_openmetrics_and_blocks(
 def test_a_prometheus_that_stays_away_is_one_sentence(
     lab: Settings, prometheus: PrometheusServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     prometheus.stop()
     monkeypatch.setattr(replay, "_PATIENCE_S", 0.5)
     with pytest.raises(ServiceUnavailable, match=r"does not respond.*sends all samples again, without duplicates"):
@@ -266,7 +266,7 @@ def test_no_room_in_time_is_reported_and_the_run_continues(lab: Settings, promet
     now_ms = int(time.time() * 1000)
     Spans(store.database).put("e" * 20, Span(now_ms - 2 * DAY_MS, now_ms, 10))
     document: RunDocument
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     assert document["status"] == "done"
     assert "have no gap of 20.01 s left" in document["prometheus"]["why"]
 
@@ -274,9 +274,9 @@ def test_no_room_in_time_is_reported_and_the_run_continues(lab: Settings, promet
 def test_a_run_that_is_run_again_counts_only_its_own_samples(lab: Settings, prometheus: PrometheusServer) -> None:
     """Samples that a killed process left of the same run are sent too, and change nothing."""
     prometheus.stop()
-    (document,) = carry_out(lab, PLAN)
+    (document,) = run_plan(lab, PLAN)
     Store(lab).delete(document["run"])
     prometheus.start()
-    (again,) = carry_out(lab, PLAN)
+    (again,) = run_plan(lab, PLAN)
     assert again["prometheus"]["begin_ms"] == document["prometheus"]["begin_ms"]
     all_is_there(lab, prometheus, again)

@@ -183,7 +183,7 @@ def compared(lab: Lab, runs: list[Json]) -> Filled:
 
 
 @pytest.mark.parametrize("uid", [RUN_BOARD, EXPERIMENT_BOARD, COMPARE_BOARD, LAB_BOARD])
-def test_variables_offer_what_there_is(lab: Lab, uid: str) -> None:
+def test_variables_offer_existing_values(lab: Lab, uid: str) -> None:
     run = lab.runs["mininet"][0]
     of_lab = uid == LAB_BOARD
     begin_s, end_s = (time.time() - 60, time.time()) if of_lab else shown(run)

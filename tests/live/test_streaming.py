@@ -51,7 +51,7 @@ _YOUNG_S = 2.0
 FOUR = [{"name": f"flow{number}", "cc": "cubic"} for number in range(4)]
 
 
-def carry_out(
+def run_plan(
     lab: Settings, plan: Plan, watcher: Watcher | None = None, *, until_sent: bool = False
 ) -> list[RunDocument]:
     """Run a plan as `longhaul run` does; with `until_sent` as the service does, whose export updates kept runs after all is sent."""
@@ -112,7 +112,7 @@ def test_sixty_seconds_of_four_flows_survive_a_kill_of_prometheus(
         if back == "when it is kept":
             prometheus.start()
 
-    (document,) = carry_out(lab, plan, Watcher(progress=at, finished=finished), until_sent=True)
+    (document,) = run_plan(lab, plan, Watcher(progress=at, finished=finished), until_sent=True)
     assert killed.is_set()
     assert document["status"] == "done"
     assert waiting[0] > 0 or back == "while it is running"
@@ -120,7 +120,7 @@ def test_sixty_seconds_of_four_flows_survive_a_kill_of_prometheus(
     all_is_there(lab, prometheus, document)
 
 
-def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, prometheus: PrometheusServer) -> None:
+def test_a_guests_samples_arrive_within_two_seconds(lab: Settings, prometheus: PrometheusServer) -> None:
     """In the sandbox: at any moment of a run, all that its agent wrote two seconds before is in Prometheus."""
     flows = [*FOUR, *({"name": f"more{number}", "cc": "reno"} for number in range(4))]
     plan = compile_plan(experiment(flows=flows, duration="200 s", path={"bandwidth": "100 Mbit/s"}))
@@ -144,7 +144,7 @@ def test_what_a_guest_writes_is_there_within_two_seconds(lab: Settings, promethe
         missing = [now_s - at_s for at_s, ns in written if ns - 20e6 > there_ns]
         oldest_missing_s.append(max(missing, default=0.0))
 
-    (document,) = carry_out(lab, plan, Watcher(progress=at))
+    (document,) = run_plan(lab, plan, Watcher(progress=at))
     assert document["status"] == "done"
     assert len(oldest_missing_s) >= 5
     assert max(oldest_missing_s) < _YOUNG_S * crowd.share
@@ -246,7 +246,7 @@ def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
 ) -> None:
     begun_ms = time.time() * 1000
     plan = compile_plan(experiment(duration="20 s"), repeats=3)
-    documents = carry_out(lab, plan)
+    documents = run_plan(lab, plan)
     spans = sorted((one["prometheus"]["begin_ms"], one["prometheus"]["end_ms"]) for one in documents)
     for (_, end_ms), (begin_ms, _) in itertools.pairwise(spans):
         assert end_ms < begin_ms

@@ -32,11 +32,11 @@ def _at_the_root(qdisc: Qdisc) -> Qdisc:
     return replace(qdisc, parent="root") if qdisc.kind == "tbf" else qdisc
 
 
-def carry_out(run: Run, directory: Path) -> None:
+def run_on_host(run: Run, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "run.json").write_text(json.dumps(run.as_json()))
     open_backend("mininet", load_settings()).run(run, directory, lambda now_ns: None)
 
 
 if __name__ == "__main__":
-    carry_out(bare_run("60 s"), Path(sys.argv[1]))
+    run_on_host(bare_run("60 s"), Path(sys.argv[1]))

@@ -26,9 +26,9 @@ Carry = Callable[..., list[Any]]
 def carry(settings: Settings) -> Carry:
     store = Store(settings)
 
-    def carry_out(placement: dict[str, str], *, times: int = 1, **changes: Any) -> list[RunDocument]:
+    def run_experiment(placement: dict[str, str], *, times: int = 1, **changes: Any) -> list[RunDocument]:
         plan = compile_plan(experiment(**changes), **placement)  # type: ignore[arg-type]
         pipeline = Pipeline(open_backend(plan.runs[0].backend, settings), store, use_cache=False)
         return pipeline.execute(replace(plan, runs=plan.runs * times), jobs=2)
 
-    return carry_out
+    return run_experiment

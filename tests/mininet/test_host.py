@@ -18,7 +18,7 @@ from longhaul.orchestrator.backends.namespaces import NETS, owned
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import read_trace
-from tests.mininet.bare import bare_run, carry_out
+from tests.mininet.bare import bare_run, run_on_host
 from tests.support.command import longhaul
 from tests.support.guests import experiment
 from tests.support.waiting import wait_for
@@ -70,7 +70,7 @@ def foreign() -> Iterator[Callable[[], str]]:
 def test_a_run_on_this_kernel(tmp_path: Path) -> None:
     here, wide = namespaces(), Path("/proc/sys/net/ipv4/tcp_mem").read_text()
     directory = tmp_path / "run"
-    carry_out(bare_run("2 s"), directory)
+    run_on_host(bare_run("2 s"), directory)
     facts = json.loads((directory / "facts.json").read_text())
     trace = read_trace(directory / "trace.bin")
     (flow,) = facts["flows"]
@@ -100,7 +100,7 @@ def test_the_next_start_removes_leftovers_of_a_killed_run(tmp_path: Path, foreig
     assert {f"lh-{killed}-{node.name}" for node in run.nodes} <= namespaces()
     with owned(alive):
         ip("netns", "add", f"lh-{alive}-node")
-        carry_out(run, tmp_path / later)
+        run_on_host(run, tmp_path / later)
         left = {name for name in namespaces() if name.startswith("lh-")}
         assert left == {f"lh-{alive}-node", "lh-foreign"}
         assert not (NETS / killed).exists()

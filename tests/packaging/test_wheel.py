@@ -23,7 +23,7 @@ def _tracked(*folders: str) -> list[str]:
     return [name for name in listed if name and (FILES / name).is_file()]
 
 
-def test_it_holds_what_programs_need_and_can_start_what_they_start(wheel: Path) -> None:
+def test_it_contains_needed_files_and_executable_programs(wheel: Path) -> None:
     inside = {entry.filename.partition("/share/longhaul/")[2]: entry for entry in zipfile.ZipFile(wheel).infolist()}
     for name in _tracked("kmod", "orchestrator/agent", "playbooks", "dashboards/rules", "dashboards/prometheus.yml"):
         assert name in inside, name

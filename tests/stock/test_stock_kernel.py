@@ -20,7 +20,7 @@ def test_it_builds_without_a_warning(built: Built) -> None:
     assert {file.stem for file in built.folder.glob("*.ko")} == MODULES
 
 
-def test_dkms_builds_what_is_packaged(kernel: Kernel, tmp_path: Path) -> None:
+def test_dkms_builds_the_package(kernel: Kernel, tmp_path: Path) -> None:
     run(["make", "-C", KMOD, "dkms-install", f"DESTDIR={tmp_path}"], "stage the DKMS package")
     (package,) = (tmp_path / "usr/src").iterdir()
     name, _, version = package.name.partition("-")
