@@ -39,7 +39,7 @@ def test_every_thing_has_one_recipe() -> None:
 
 
 @pytest.mark.parametrize("title", RECIPES)
-def test_it_is_short_and_names_where_its_test_goes(title: str) -> None:
+def test_it_is_short_and_names_the_folder_of_its_test(title: str) -> None:
     lines = prose(RECIPES[title])
     assert len(lines) <= _MOST_LINES
     (folders,) = re.findall(r"Tests: (.+)", "\n".join(lines).replace("\n", " "))
@@ -63,6 +63,6 @@ def test_files_that_it_names_exist(title: str) -> None:
 
 
 @pytest.mark.parametrize("example", [one for one in examples() if one.after], ids=lambda one: f"{one.file} {one.after}")
-def test_an_example_follows_a_line_that_is_there(example: Example) -> None:
+def test_an_example_follows_an_existing_line(example: Example) -> None:
     lines = [line.strip() for line in (REPOSITORY / example.file).read_text().splitlines()]
     assert example.after in lines

@@ -54,7 +54,7 @@ def test_the_example_policy_is_valid_and_names_the_hosts_of_the_inventory() -> N
 
 
 @pytest.mark.parametrize("template", UNITS, ids=lambda path: path.name)
-def test_a_unit_starts_what_exists(template: Path) -> None:
+def test_a_unit_starts_an_existing_program(template: Path) -> None:
     given = _read(PLAYBOOKS / "roles/controller/defaults/main.yml")
     unit = configparser.ConfigParser(strict=True, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]  # systemd's names have capitals

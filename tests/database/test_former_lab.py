@@ -97,7 +97,7 @@ def run_ids(experiment: Mapping[str, Any]) -> list[str]:
 
 
 def test_kept_runs_are_answered_and_waiting_runs_are_run(lab: FormerLab) -> None:
-    """With the old programs nothing is queued again; a machine with other programs gives runs other ids (see its guest's test)."""
+    """With the old programs nothing is queued again; a machine with other programs gives runs other ids (see the test with guests)."""
     before = rows_of(lab.url)
     kept = {row["id"] for row in lab.then["answers"]["/runs"][1]["items"] if row["status"] == "done"}
     waiting = lab.then.get("waiting")

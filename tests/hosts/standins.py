@@ -59,7 +59,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What the router does to packets that leave it towards any endpoint."""
+    """The router's path emulation for packets towards any endpoint."""
 
     rate_bps: int
     one_way_us: int

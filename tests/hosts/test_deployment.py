@@ -61,7 +61,7 @@ def test_a_second_one_changes_nothing_and_an_inventory_cannot_widen_the_policy(
     assert {name: one["changed"] for name, one in outcome.hosts.items()} == {"alpha": [], "beta": []}
 
 
-def test_after_a_power_cut_settings_are_as_found_and_the_rest_is_there(bench: Bench, inventory: Path) -> None:
+def test_after_a_power_cut_settings_are_as_found_and_files_stay(bench: Bench, inventory: Path) -> None:
     bench.lab.power_off("alpha")
     bench.lab.power_on("alpha")
     bench.lab.wait("alpha")

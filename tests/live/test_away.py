@@ -51,7 +51,7 @@ def one(at_s: float, value: float, run: str = "f" * 20, name: str = "longhaul_ru
     return request
 
 
-def test_runs_of_a_time_without_prometheus_are_sent_later(lab: Settings, prometheus: PrometheusServer) -> None:
+def test_runs_made_without_prometheus_are_sent_later(lab: Settings, prometheus: PrometheusServer) -> None:
     prometheus.stop()
     (document,) = run_plan(lab, PLAN)
     assert document["status"] == "done"
@@ -195,7 +195,7 @@ def test_the_command_line_exports_and_prints_where(lab: Settings, prometheus: Pr
     assert "prometheus: ready" in ready.stdout.splitlines()
 
 
-def test_a_run_from_before_is_given_a_place_and_keeps_it(lab: Settings, prometheus: PrometheusServer) -> None:
+def test_an_earlier_run_gets_a_span_and_keeps_it(lab: Settings, prometheus: PrometheusServer) -> None:
     from longhaul.orchestrator.backends import open_backend
     from longhaul.orchestrator.execution.pipeline import Pipeline
 

@@ -196,7 +196,7 @@ def test_variables_offer_existing_values(lab: Lab, uid: str) -> None:
             assert given.get(variable["name"], offered[0]) in offered
 
 
-def test_a_run_that_is_moved_lies_on_another_of_the_same_trace(lab: Lab) -> None:
+def test_a_shifted_run_overlays_another_of_the_same_trace(lab: Lab) -> None:
     """Two experiments that differ only in name: every point of every line is the same, relative to the start."""
     spec = copy.deepcopy(SPEC) | {"experiment": "looked-at-again"}
     ended = lab.service.wait(lab.service.submit({"spec": spec})["id"])
@@ -222,7 +222,7 @@ def test_a_run_that_is_moved_lies_on_another_of_the_same_trace(lab: Lab) -> None
             assert {value for _, value in points(series)} == {0.0}
 
 
-def test_marks_are_where_things_happened(lab: Lab) -> None:
+def test_marks_have_the_times_of_their_events(lab: Lab) -> None:
     run = lab.runs["sandbox"][0]
     filled, (begin_s, _) = of_run(lab, run), shown(run)
 

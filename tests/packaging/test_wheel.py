@@ -54,7 +54,7 @@ def test_a_source_distribution_gives_the_same_wheel(wheel: Path, tmp_path: Path)
     assert zipfile.ZipFile(built).namelist() == zipfile.ZipFile(wheel).namelist()
 
 
-def test_nothing_that_a_build_leaves_behind_gets_in(wheel: Path) -> None:
+def test_it_contains_no_build_leftovers(wheel: Path) -> None:
     left = (".o", ".ko", ".cmd", ".mod", ".mod.c", ".pyc", "longhaul-agent")
     assert [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(left)] == []
 

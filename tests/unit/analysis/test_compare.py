@@ -227,7 +227,7 @@ def test_one_sweep_is_compared_with_itself_by_a_field() -> None:
             split_by(documents, field, values)
 
 
-def test_files_for_machines_say_what_failed() -> None:
+def test_files_for_machines_contain_failures() -> None:
     _, comparison = gated(noisy(1.0), noisy(0.9))
     suite = ElementTree.fromstring(comparison_xml(comparison))
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")

@@ -42,8 +42,8 @@ def test_kept_runs_fit_a_terminal_and_keep_their_names() -> None:
     text = drawn(plain_table(kept_runs([row, of_before])), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert all(part in text for part in ("38aeb163e5885f3ac5e8", "f" * 20, "622", "300 ms"))
-    assert "point" not in text, "there is none"
-    assert "other" not in text, "today's programs made them"
+    assert "point" not in text, "the runs have no point"
+    assert "other" not in text, "the present programs made them"
     marked = row | {
         "other_programs": ["kernel: 3cfc52daa89d then, d966d155014f now", "agent: none then, 3ad53e26dfca now"]
     }
@@ -86,7 +86,7 @@ def documents() -> list[dict[str, Any]]:
 
 def test_a_table_of_runs_has_a_line_a_flow() -> None:
     lines = drawn(flow_table(documents()), 160).splitlines()
-    assert len(lines) == 1 + 2 * 4, "three flows and what they had together"
+    assert len(lines) == 1 + 2 * 4, "three flows and their total"
     assert "rtt=20 ms" in lines[1]
     assert "second" in lines[2]
     assert "all flows" in lines[4]
@@ -121,7 +121,7 @@ def test_a_flow_that_is_alone_has_no_total() -> None:
     assert "all flows" not in drawn(flow_table([document]), 160)
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(
+def test_without_a_terminal_progress_is_an_occasional_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = [0.0]

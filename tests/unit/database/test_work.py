@@ -45,7 +45,7 @@ def test_a_kept_run_is_not_run_again(lab: Lab) -> None:
     assert lab.events.of_experiment("f", 0)[-1]["kind"] == "experiment.finished"
 
 
-def test_a_run_that_two_want_is_run_once_and_ends_for_both(lab: Lab) -> None:
+def test_a_run_of_two_experiments_is_run_once_and_ends_for_both(lab: Lab) -> None:
     lab.submit("e", ["a"])
     lab.submit("f", ["a", "a"], owner="ben")
     assert lab.names(5) == ["a"]
@@ -69,7 +69,7 @@ def test_no_owner_gets_more_than_their_share(lab: Lab) -> None:
     assert lab.names(9, most_each=2) == ["a3"]
 
 
-def test_an_expired_claim_goes_to_another_holder_and_the_old_one_learns_it(lab: Lab) -> None:
+def test_an_expired_claim_goes_to_another_holder_and_the_old_one_is_informed(lab: Lab) -> None:
     lab.submit("e", ["a"])
     (late,) = lab.claim(lease_s=0.0)
     time.sleep(0.01)
@@ -214,7 +214,7 @@ def test_an_experiment_lists_page_by_page(lab: Lab) -> None:
     assert [row["id"] for row in lab.experiments.page(9, oldest_first=True)] == names[::-1]
 
 
-def test_a_lease_is_one_holders_until_it_ends(lab: Lab) -> None:
+def test_a_lease_has_one_holder_until_it_ends(lab: Lab) -> None:
     assert lab.leases.take("root", "ada", 10.0) == 1
     assert lab.leases.take("root", "ben", 10.0) is None
     assert not lab.leases.give_back("root", "ben", 1)
@@ -239,7 +239,7 @@ def test_finished_runs_are_counted_once_and_stay_counted_when_deleted(lab: Lab) 
     assert lab.counted.all() == {"virtual_s": 3.0, "wall_s": 0.1, "retries": 2.0, "guest_deaths": 1.0}
 
 
-def test_a_lease_has_the_time_since_its_holder_has_it(lab: Lab) -> None:
+def test_a_lease_has_the_time_at_which_its_holder_took_it(lab: Lab) -> None:
     assert lab.leases.take("h", "ada", 60) is not None
     first = lab.leases.get("h")
     assert lab.leases.take("h", "ada", 60) is not None

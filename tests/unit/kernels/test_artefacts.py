@@ -144,7 +144,7 @@ def packed(settings: Settings, tmp_path: Path, run_id: str) -> dict[str, bytes]:
     return outbox.files
 
 
-def test_a_run_that_comes_from_elsewhere_is_kept_like_any_other(settings: Settings, tmp_path: Path) -> None:
+def test_a_run_from_a_worker_is_kept_like_any_other(settings: Settings, tmp_path: Path) -> None:
     key, store = "a" * 20, Store(settings)
     files = packed(settings, tmp_path, key)
     assert not (settings.home / "catalogue.sqlite").exists(), "a worker that sends runs has no database"
@@ -191,7 +191,7 @@ def test_files_of_another_run_are_refused(
     assert not (settings.home / "runs").exists()
 
 
-def test_the_log_of_a_guest_that_died_elsewhere_is_kept_here(settings: Settings) -> None:
+def test_the_log_of_a_guest_that_died_on_a_worker_is_kept(settings: Settings) -> None:
     where = receive_log(settings.home, "c" * 20, b"Kernel panic")
     assert where == "`longhaul log cccccccc` shows its log"
     assert (settings.home / "logs" / f"{'c' * 20}.txt").read_bytes() == b"Kernel panic"

@@ -29,7 +29,7 @@ def samples(run: Run, trace: Trace, cell_ms: int = 10) -> dict[Key, Samples]:
 
 
 def values(one: Samples) -> list[tuple[int, float]]:
-    """Without the mark of the end."""
+    """The values without the end mark."""
     assert one.bits[-1] == STALE
     return list(zip(one.ms[:-1].tolist(), one.bits[:-1].view(np.float64).tolist(), strict=True))
 
@@ -78,7 +78,7 @@ def test_goodput_is_the_rate_of_arrivals_in_each_cell() -> None:
     assert {rate[ms] for ms in range(10, 1001, 10)} == {0.0}
     assert {rate[ms] for ms in range(1010, 3001, 10)} == {8_000_000.0}
     assert {rate[ms] for ms in range(3010, 10_001, 10)} == {0.0}
-    # Means of equal cells: a longer mean is theirs.
+    # The cells have equal lengths, so a longer mean is the mean of their values.
     assert np.mean(list(rate.values())) == pytest.approx(2_000_000 * 8 / 10)
 
 
@@ -124,7 +124,7 @@ def test_records_of_unknown_flows_are_left_out() -> None:
 def test_every_metric_of_the_table_is_made_with_its_labels() -> None:
     run, trace, _ = recorded("lossy_pair")
     found = samples(run, trace)
-    # Nothing changes the path of that run: tests/unit/live/test_moments.py has one.
+    # The path of that run has no changes; tests/unit/live/test_moments.py has a run with some.
     metrics = [metric for metric in RUN_METRICS if metric.name != CHANGE]
     assert {name for name, _ in found} == {metric.name for metric in metrics}
     moments, rates = {ACTIVE, LINK_RATE, START}, {GOODPUT, FLOW_THROUGHPUT, LINK_THROUGHPUT}
@@ -135,7 +135,7 @@ def test_every_metric_of_the_table_is_made_with_its_labels() -> None:
         named = labels(run, RUN_ID, metric.name)
         assert set(named) - {"__name__"} <= set(metric.labels)
         assert list(named) == sorted(named)
-    # Of UDP there is no congestion control, and Prometheus has no empty labels.
+    # UDP has no congestion control, and Prometheus has no empty labels.
     assert "cc" not in labels(run, RUN_ID, GOODPUT, 2)
 
 
@@ -156,7 +156,7 @@ def test_a_recorded_run_is_the_same_in_any_pieces(name: str, data: Any) -> None:
 
 @pytest.mark.parametrize("name", ["lossy_pair", "real_clock"])
 def test_a_replay_by_kinds_is_the_stream(name: str) -> None:
-    """What is kept has lost the order among kinds."""
+    """Kept records no longer have an order among kinds."""
     run, trace, _ = recorded(name)
     same(
         joined([one for some in samples_of(Downsampler(run, RUN_ID), run, trace) for one in some]), samples(run, trace)

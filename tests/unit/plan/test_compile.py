@@ -70,7 +70,7 @@ def test_each_flow_gets_its_own_round_trip() -> None:
     assert [(int(forward or 0) + int(one or 0)) // 1_000_000 for one in reverse] == [40, 160]  # type: ignore[arg-type]
 
 
-def test_asymmetric_delays_stand_as_written() -> None:
+def test_asymmetric_delays_are_used_as_written() -> None:
     path = {"bandwidth": "100 Mbit/s", "one_way": {"forward": "100 ms", "reverse": "200 ms"}}
     (run,) = compile_plan(parse_experiment(BASE | {"path": path})).runs
     assert (run.meaning.rtt_us, run.meaning.forward_us, run.meaning.reverse_us) == (300_000, 100_000, 200_000)
@@ -116,7 +116,7 @@ def test_a_sweep_is_every_combination_with_every_seed() -> None:
     assert len({run_id(run, {}) for run in plan.runs}) == 12
 
 
-def test_a_point_that_does_not_hold_together_is_named() -> None:
+def test_an_inconsistent_point_is_named() -> None:
     sweep = {"path.jitter": ["1 ms", "30 ms"]}
     with pytest.raises((PlanError, SpecError), match="30 ms"):
         compile_plan(parse_experiment(BASE | {"sweep": sweep}))
@@ -147,7 +147,7 @@ def test_the_run_id_changes_with_all_that_determines_the_run() -> None:
     assert run_id(only(), {"kernel": "a"}) in ids
 
 
-def test_seeds_move_starts_and_nothing_else_of_a_plain_run() -> None:
+def test_seeds_only_move_the_starts_of_a_plain_run() -> None:
     one, two = only(), only(seed=2)
     assert one.flows[0].start_us != two.flows[0].start_us
     assert max(one.flows[0].start_us, two.flows[0].start_us) < 40_000
@@ -232,7 +232,7 @@ def test_a_plan_draws_the_numbers_of_the_experiment_not_those_of_its_topology() 
     assert "===[ 2 Gbit/s, 140 ms, loss 1e-05; back 140 ms ]===" in text
     assert "2 Gbit/s, 140 ms" in as_svg(picture_of(plan.graph), "path")
     assert "100 Mbit/s" not in text, "the topology's own"
-    assert "scan: tcp cubic 1 MB, a1 -> b1, starts at 2 s\n" in text, "an end is not promised"
+    assert "scan: tcp cubic 1 MB, a1 -> b1, starts at 2 s\n" in text, "a transfer has no planned end"
 
 
 def test_a_sound_experiment_has_no_notes() -> None:
@@ -246,7 +246,7 @@ def test_a_plan_for_people_shows_every_resolved_number() -> None:
 
 
 @pytest.mark.parametrize(("first", "later"), [("200 ms", "5 packets"), ("1 BDP", "20 KB")])
-def test_a_queue_keeps_counting_what_it_counts(first: str, later: str) -> None:
+def test_a_queue_keeps_its_unit(first: str, later: str) -> None:
     written = {
         "experiment": "unit",
         "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms", "buffer": first},

@@ -97,11 +97,11 @@ def test_path_describes_every_bottleneck_and_links_one_of_them() -> None:
         ("s3-s4", 10_000_000),
     ]
     assert rtts_us(run) == [90_000]
-    # The through pair's round trip counts for every buffer of 1 BDP.
+    # Every buffer of 1 BDP is computed from the round trip of the pair that crosses all bottlenecks.
     assert run.links[0].queue_limit_packets == round(10e6 * 0.09 / 8 / 1514)
 
 
-def test_a_flow_makes_up_its_round_trip_where_nothing_is_shared() -> None:
+def test_a_flow_adds_its_missing_delay_on_an_unshared_device() -> None:
     flows = [
         {"name": "a", "cc": "cubic"},
         {"name": "b", "cc": "cubic", "rtt": "300 ms", "sender": "far1", "receiver": "b2"},
@@ -125,7 +125,7 @@ def test_routers_join_networks_and_have_routes() -> None:
     assert {route.node for route in run.routes if route.to == back} == {"b1", "r4", "r3", "r2"}
 
 
-def test_bridges_know_which_host_is_behind_which_port() -> None:
+def test_bridges_have_a_port_for_each_host() -> None:
     run = compiled("dumbbell", {"n": 3, "bw": "10 Mbit/s", "rtt": "20 ms"})
     mac = {end.node: end.mac for end in run.ends if end.address}
     ports = {end.dev: set(end.behind) for end in run.ends}
@@ -143,7 +143,7 @@ def test_many_hosts_have_different_addresses() -> None:
     assert all(len(end.dev) <= 15 for end in run.ends)
 
 
-def test_patterns_deal_hosts_out_in_turn() -> None:
+def test_patterns_assign_hosts_in_turn() -> None:
     flows = [{"name": "a", "cc": "cubic", "count": 5, "sender": "a[12]", "receiver": "b1"}]
     with pytest.raises(Exception, match="sender"):
         compiled("incast", {"n": 3}, flows=flows)

@@ -86,7 +86,7 @@ def test_a_rate_goes_to_the_socket_and_other_parameters_to_the_module() -> None:
     assert run.pacing_rates(run.flows[0]) == [(0, 5_000_000, 4_000_000), (5_000_000, 10_000_000, 2_000_000)]
 
 
-def test_the_next_control_does_not_keep_the_rate_of_the_former() -> None:
+def test_the_next_control_does_not_keep_the_former_rate() -> None:
     run = plain_run(
         flows=[APP], schedule=[at(2, flows={"app": {"cc": "bbr"}}), at(4, flows=rate("1 Mbit/s", cc="apptcp"))]
     )

@@ -110,7 +110,7 @@ def books() -> dict[str, Any]:
     return {"devices": [{"qdiscs": [qdisc]} for qdisc in qdiscs]}
 
 
-def test_books_in_order_are_believed() -> None:
+def test_consistent_counters_are_accepted() -> None:
     ((ok, text),) = judge_media(wireless(), books())
     assert ok, text
     assert text.startswith("channel 3: 15 exchanges and 1 collisions in ")
@@ -127,7 +127,7 @@ def test_books_in_order_are_believed() -> None:
         (("bytes",), "computed"),
     ],
 )
-def test_books_out_of_order_are_not(where: tuple[str, ...], wrong: str) -> None:
+def test_inconsistent_counters_are_refused(where: tuple[str, ...], wrong: str) -> None:
     facts = copy.deepcopy(books())
     place = facts["devices"][0]["qdiscs"][0]
     *path, last = where

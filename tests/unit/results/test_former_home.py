@@ -107,7 +107,7 @@ def run_ids(plan: Plan, store: Store) -> list[str]:
     return [run_id(run, backend.identity(run)) for run in plan.runs]
 
 
-def test_todays_plan_of_an_experiment_is_the_run_of_then(store: Store) -> None:
+def test_todays_plan_of_an_experiment_has_the_old_run_ids(store: Store) -> None:
     """The id of a run is the same with the same programs, whatever machine builds them."""
     for plan in plans():
         for run, key in zip(plan.runs, run_ids(plan, store), strict=True):

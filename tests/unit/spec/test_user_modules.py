@@ -59,7 +59,7 @@ def test_an_objects_parameters_are_known_from_its_modinfo() -> None:
     )
 
 
-def test_a_module_goes_by_its_content(folder: Path) -> None:
+def test_a_module_is_identified_by_its_content(folder: Path) -> None:
     def run() -> Run:
         return compile_plan(parse_experiment(data([str(folder)], "mine", params={"step": 3}))).runs[0]
 
@@ -103,7 +103,7 @@ def test_a_link_is_refused_unread(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["$(shell id).c", "sch_a b.c", "-o.c", ".hidden.h", "a;b.h", "x" * 70 + ".h"])
-def test_a_name_that_make_could_read_is_refused(folder: Path, name: str) -> None:
+def test_an_unsafe_file_name_is_refused(folder: Path, name: str) -> None:
     (folder / name).write_text("")
     with pytest.raises(SpecError, match="file names of letters, digits"):
         parse_experiment(data([str(folder)], "mine"))

@@ -78,7 +78,7 @@ def test_the_printed_command_can_be_run_unchanged(programs: Path) -> None:
 
 
 def test_a_later_debian_gets_the_second_kernel_from_debian_12(programs: Path, tmp_path: Path) -> None:
-    """By a script whose path is quoted if it has a space."""
+    """The path of the printed script is quoted if it has a space."""
     _program(programs / "id", "echo 1000")
     checkout = tmp_path / "my labs"
     (checkout / "kmod" / "sandbox").mkdir(parents=True)
@@ -145,7 +145,7 @@ def test_a_package_index_out_of_reach_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_agent_compiles_below_a_folder_with_a_space(tmp_path: Path) -> None:
-    """And gives the same bytes as anywhere else."""
+    """The objects have the same bytes as in any other folder."""
     built = []
     for name in ("a b's $HOME", "plain"):
         sources = tmp_path / name / "orchestrator" / "agent"
