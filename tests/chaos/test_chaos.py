@@ -55,7 +55,7 @@ def options(request: pytest.FixtureRequest) -> Options:
 
 
 class Lab:
-    """Every process of a lab on one machine, and what can be done to each."""
+    """Every process of a lab on one machine, and the ways to kill each."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -41,7 +41,7 @@ def wait_for(what: Callable[[], _Found | None], name: str, log: Callable[[], str
 
 @dataclass
 class Lab:
-    """One profile of the compose file, with volumes of its own."""
+    """One profile of the compose file, with separate volumes."""
 
     profile: str
     service: str

@@ -22,7 +22,7 @@ TARGETS = ("runtime", "postgres", "prometheus")
 MARKER = f"longhaul-secret-{os.urandom(8).hex()}"
 
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-# What the slim images of Debian leave out.
+# Files that the slim images of Debian leave out.
 _LEFT_OUT = ("man", "doc", "info", "locale", "groff", "lintian", "linda")
 
 
@@ -98,7 +98,7 @@ def make_base() -> None:
 
 
 def _pip_configuration() -> str:
-    """How this machine's pip finds packages, and a secret."""
+    """The configuration of this machine's pip, and a secret."""
     listed = start(sys.executable, "-m", "pip", "config", "list").stdout.splitlines()
     known = dict(line.split("=", 1) for line in listed if "=" in line)
     # Folders of this machine are not in a container.

@@ -41,7 +41,7 @@ def modules() -> dict[str, set[str]]:
 
 
 def layers() -> list[str]:
-    """From the highest to the lowest, as docs/architecture.md draws them."""
+    """The layers from the highest to the lowest, as drawn in docs/architecture.md."""
     drawing = (REPOSITORY / "docs/architecture.md").read_text()
     (rows,) = re.findall(r"^    orchestrator/agent/ .*\n((?:      \w+/ .*\n)+)", drawing, re.MULTILINE)
     return re.findall(r"^      (\w+)/ ", rows, re.MULTILINE)

@@ -57,7 +57,7 @@ def test_mininet_supports_every_feature_of_an_experiment(carry: Carry) -> None:
     sandbox, mininet = (only(carry(place, path=path, flows=flows, schedule=schedule)) for place in (SANDBOX, VIRTUAL))
     assert mininet["path"]["marks"] > 0
     assert all(flow["bytes"] > 100_000 for flow in mininet["flows"])
-    # fq_codel hashes flows at random, so each backend has a different run.
+    # fq_codel hashes flows with a random key, so the backends have different runs.
     assert mininet["path"]["utilisation"] == pytest.approx(sandbox["path"]["utilisation"], rel=0.15)
 
 

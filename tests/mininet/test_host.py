@@ -123,7 +123,7 @@ def _words(process: Path) -> bytes:
 
 
 def test_all_missing_features_of_a_host_are_reported_at_once(tmp_path: Path) -> None:
-    """The kernel itself reports its features: never that the kinds pfifo and veth, which it always has, are missing."""
+    """The check asks the kernel; pfifo and veth, which every kernel has, are never reported as missing."""
     run = compile_plan(experiment(), backend="mininet", where="host").runs[0]
     missing = dict(MininetBackend(load_settings()).check(run))
     done = longhaul("run", "quick", "--backend", "mininet", home=tmp_path)

@@ -43,7 +43,7 @@ PARAMETERS = {"lhfixed": "cwnd=250"}
 BOOT_LIMIT_S = 120
 MODULE_LIMIT_S = 40
 
-# Where Debian keeps what only root needs, which is not on every user's PATH.
+# The folder of root's programs in Debian, which is not on every user's PATH.
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"}
 
 

@@ -96,7 +96,7 @@ def test_a_filter_finds_these_runs(listed: Lab, wanted: Filter, keys: str) -> No
 )
 def test_and_these_experiments(listed: Lab, wanted: Filter, keys: str) -> None:
     if wanted.text and any(part in wanted.text for part in ("rate", "limit=", "NewReno")):
-        # Swept values and names of flows are their runs'.
+        # Swept values and names of flows are fields of the runs.
         keys = ""
     if wanted.text == "b" * 20:
         keys = ""

@@ -60,7 +60,7 @@ def test_every_flipped_bit_is_noticed(store: Store, name: str, request: pytest.F
     sizes = [file.stat().st_size for file in files]
     chance = random.Random(name)
     count = request.config.getoption("--flips")
-    # Half of them in files by their size, half in each file alike, so that small ones get theirs.
+    # Half of the bits are spread by file size, the other half evenly over files, so that small files get some.
     chosen = chance.choices(files, sizes, k=count // 2) + [
         files[place % len(files)] for place in range(count - count // 2)
     ]
