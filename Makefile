@@ -1,4 +1,4 @@
-# `make help` lists the targets.
+# `make help` lists the usual targets, `make help-all` lists all.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -43,12 +43,15 @@ NEWCOMER := sudo
 # make reproduce: a paper or a figure, and options; by default every paper in full, which takes hours
 REPRODUCE :=
 
-help: ## list the targets
+help: ## list the usual targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+help-all: ## list all targets, with every stage of the tests and every benchmark
+	@grep -hE '^[a-z-]+:.*#[#-]' $(MAKEFILE_LIST) | sed -E 's/:.*#[#-] /\t/' | expand -t 20
 
 setup: packages .venv/.stamp agent kernel ## install the needs of experiments and tests, build the agent and the default kernel
 
-packages: ## install missing system packages
+packages: #- install missing system packages
 	@./setup.sh
 
 # The packages for experiments, and the project itself, editable; .venv/.stamp below adds those for tests.
@@ -81,7 +84,7 @@ wheel: .venv/.stamp web ## build the wheel into dist/, with the same bytes for t
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
-sbom: .venv/.stamp ## write the bill of materials dist/sbom.cdx.json (CycloneDX): packages of Python, npm and Debian, and kernel sources
+sbom: .venv/.stamp #- write the bill of materials dist/sbom.cdx.json (CycloneDX): packages of Python, npm and Debian, and kernel sources
 	@mkdir -p dist
 	@$(PYTHON) -m docs.sbom "$$(git log -1 --format=%cI)" >dist/sbom.cdx.json
 	@ls dist/sbom.cdx.json
@@ -95,7 +98,7 @@ kernels: packages ## build every guest kernel and the modules for each
 	@./setup.sh kernels
 	@for kernel in $(KERNELS); do $(call kernel-room,$$kernel) && kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
 
-kernel-debug: packages ## build the debug kernel (KASAN, UBSAN, lockdep) and the modules for it
+kernel-debug: packages #- build the debug kernel (KASAN, UBSAN, lockdep) and the modules for it
 	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null
 	@kmod/sandbox/build-modules.sh $(DEBUG_KERNEL) >/dev/null
 
@@ -126,63 +129,63 @@ test: packages ## everything CI runs
 	@printf '%s\n' $(PARALLEL) | xargs -P 3 -I @ sh -c 'output=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$output"; exit $$code'
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
 
-test-busy: setup kernels web ## every stage of make test while two busy loops are running (STAGES="test-api test-live" for some of them)
+test-busy: setup kernels web #- every stage of make test while two busy loops are running (STAGES="test-api test-live" for some of them)
 	@./setup.sh check stock containers service live
 	@tests/busy.sh $(or $(STAGES),$(PARALLEL) $(ALONE))
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
 
-test-contract: .venv/.stamp agent ## agreements between parts
+test-contract: .venv/.stamp agent #- agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
-test-api: .venv/.stamp agent kernel ## the service and its client, with real runs, valid and hostile requests; a minute of schemathesis
+test-api: .venv/.stamp agent kernel #- the service and its client, with real runs, valid and hostile requests; a minute of schemathesis
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/api/test_*.py)) --numprocesses 2
 
-test-browser: .venv/.stamp agent kernel web ## the web page: its own tests, and journeys in Chromium against the real service
+test-browser: .venv/.stamp agent kernel web #- the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/browser/test_*.py)) --numprocesses 2 $(BROWSER)
 
-test-guest: .venv/.stamp agent kernels ## tests that boot guests
+test-guest: .venv/.stamp agent kernels #- tests that boot guests
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/*/test_*.py tests/fuzz/test_*.py)) --numprocesses $(WORKERS)
 
-test-service: .venv/.stamp agent kernel ## the database on PostgreSQL, and runs while processes are killed, the short form
+test-service: .venv/.stamp agent kernel #- the database on PostgreSQL, and runs while processes are killed, the short form
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/database tests/chaos
 
-test-chaos: .venv/.stamp agent kernel ## 200 runs while processes are killed 20 times (CHAOS="--chaos-seed 2" for another order)
+test-chaos: .venv/.stamp agent kernel #- 200 runs while processes are killed 20 times (CHAOS="--chaos-seed 2" for another order)
 	@./setup.sh service
 	@$(PYTHON) -m pytest tests/chaos --timeout 0 -s --chaos-runs 200 --kills 20 $(CHAOS)
 
-test-live: .venv/.stamp agent kernel ## runs streamed to a real Prometheus that is killed and restarted; its configuration, rules and alerts
+test-live: .venv/.stamp agent kernel #- runs streamed to a real Prometheus that is killed and restarted; its configuration, rules and alerts
 	@./setup.sh live
 	@$(PYTHON) -m pytest tests/live
 
-test-mininet: .venv/.stamp agent kernel ## real Mininet, in guests and on this host (root), in virtual and in real time
+test-mininet: .venv/.stamp agent kernel #- real Mininet, in guests and on this host (root), in virtual and in real time
 	@$(PYTHON) -m pytest tests/mininet -m 'not real_time' --numprocesses 2
 	@$(PYTHON) -m pytest tests/mininet -m real_time
 
-test-packaging: .venv/.stamp agent kernel web ## the wheel, reproducible and installed alone; versions; the bill of materials
+test-packaging: .venv/.stamp agent kernel web #- the wheel, reproducible and installed alone; versions; the bill of materials
 	@$(PYTHON) -m pytest tests/packaging
 
-test-containers: .venv/.stamp agent kernels web ## images of the Dockerfile and labs of the compose file, with podman (root, no registry)
+test-containers: .venv/.stamp agent kernels web #- images of the Dockerfile and labs of the compose file, with podman (root, no registry)
 	@./setup.sh containers
 	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers --timeout $(IMAGES_S) $(CONTAINERS)
 
-test-hosts: .venv/.stamp agent kernel ## deployments and runs on stand-ins of physical hosts, in real time (root)
+test-hosts: .venv/.stamp agent kernel #- deployments and runs on stand-ins of physical hosts, in real time (root)
 	@./setup.sh hosts
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/hosts/test_*.py)) --numprocesses 3 $(HOSTS)
 
-fuzz: .venv/.stamp agent ## random experiments checked against invariants; right and wrong runs checked against the limits of fidelity (FUZZ=2000 RIGHT=1000 WRONG=200 SEED=1 KERNEL=6.12)
+fuzz: .venv/.stamp agent #- random experiments checked against invariants; right and wrong runs checked against the limits of fidelity (FUZZ=2000 RIGHT=1000 WRONG=200 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
 	@$(PYTHON) -m pytest tests/fuzz --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --right $(RIGHT) --wrong $(WRONG) --from-seed $(SEED) --remember
 
-fuzz-api: .venv/.stamp agent kernel ## schemathesis against the service for a chosen time (MINUTES=20 SEED=1)
+fuzz-api: .venv/.stamp agent kernel #- schemathesis against the service for a chosen time (MINUTES=20 SEED=1)
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
 
-test-stock-kernel: .venv/.stamp ## the modules on Debian's own kernels, booted in qemu without KVM
+test-stock-kernel: .venv/.stamp #- the modules on Debian's own kernels, booted in qemu without KVM
 	@./setup.sh check stock
 	@for kernel in $(KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
 	@$(PYTHON) -m pytest tests/stock
@@ -197,11 +200,11 @@ check: .venv/.stamp check-kmod check-web ## format, lint, types, import contract
 	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
 	@clang-format --dry-run -Werror $(C_SOURCES)
 
-check-kmod: kernel ## sparse and checkpatch over the kernel modules
+check-kmod: kernel #- sparse and checkpatch over the kernel modules
 	@./setup.sh check
 	@kmod/check.sh
 
-check-web: $(WEB)/node_modules/.stamp ## format, lint and types of the web page
+check-web: $(WEB)/node_modules/.stamp #- format, lint and types of the web page
 	@cd $(WEB) && npm run --silent check
 
 fmt: .venv/.stamp $(WEB)/node_modules/.stamp ## format everything
@@ -214,11 +217,11 @@ fmt: .venv/.stamp $(WEB)/node_modules/.stamp ## format everything
 docs: .venv/.stamp ## generate the reference pages of docs/ from the code
 	@$(PYTHON) -m docs.generate
 
-pictures: .venv/.stamp agent kernel web ## take the screenshots of the web page for docs/web.md, with real runs (PICTURES="run compare" for some of them)
+pictures: .venv/.stamp agent kernel web #- take the screenshots of the web page for docs/web.md, with real runs (PICTURES="run compare" for some of them)
 	@./setup.sh browser
 	@$(PYTHON) -m tests.browser.pictures $(PICTURES)
 
-dashboards: .venv/.stamp ## generate the Grafana dashboards from dashboards/grafana/boards
+dashboards: .venv/.stamp #- generate the Grafana dashboards from dashboards/grafana/boards
 	@$(PYTHON) -m dashboards.grafana.boards
 
 lock: ## update the lock files (needs uv)
@@ -226,32 +229,32 @@ lock: ## update the lock files (needs uv)
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra hosts pyproject.toml -o requirements-hosts.lock
 	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev --extra hosts pyproject.toml -o requirements-dev.lock
 
-dkms-install: ## let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
+dkms-install: #- let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
 	@$(MAKE) --no-print-directory -C kmod $@
 
-dkms-uninstall: ## remove the modules from DKMS
+dkms-uninstall: #- remove the modules from DKMS
 	@$(MAKE) --no-print-directory -C kmod $@
 
 bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
-bench-limits: setup ## search for unexplained limits of senders on every path below half a GiB (BENCH=--help for its options)
+bench-limits: setup #- search for unexplained limits of senders on every path below half a GiB (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.limits $(BENCH)
 
-bench-page: .venv/.stamp ## write docs/benchmarks.md from the last complete `make bench`
+bench-page: .venv/.stamp #- write docs/benchmarks.md from the last complete `make bench`
 	@$(PYTHON) -m tests.bench.page
 
-bench-cluster: setup ## compare two Dask workers on this machine with one (BENCH=--help for its options)
+bench-cluster: setup #- compare two Dask workers on this machine with one (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.cluster $(BENCH)
 
-bench-api: setup ## the service under load: lists and series by wrk, 500 followers, memory (BENCH=--help for its options)
+bench-api: setup #- the service under load: lists and series by wrk, 500 followers, memory (BENCH=--help for its options)
 	@./setup.sh bench
 	@$(PYTHON) -m tests.bench.service $(BENCH)
 
-bench-web: setup web ## the page in Chromium: first live point, a million points opened and panned, fifty flows live (BENCH=--help for its options)
+bench-web: setup web #- the page in Chromium: first live point, a million points opened and panned, fifty flows live (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.web $(BENCH)
 
-bench-live: setup ## 100,000 samples a second to a real Prometheus, and the processor time of the exporter (BENCH=--help for its options)
+bench-live: setup #- 100,000 samples a second to a real Prometheus, and the processor time of the exporter (BENCH=--help for its options)
 	@./setup.sh live
 	@$(PYTHON) -m tests.bench.live $(BENCH)
 
@@ -265,4 +268,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
