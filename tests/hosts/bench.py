@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.process import run_script
 from tests.hosts.files import KERNEL
 from tests.hosts.standins import REPOSITORY, Lab
 
 MEASURED: list[str] = []
-# A run with valid numbers needs processors: no two of them overlap, also if several pairs of stand-ins are tested at once. Ansible
-# in a stand-in takes all processors, so plays run at idle priority. Tests that only wait may overlap with both.
+# Ansible in a stand-in takes all processors, and a run with valid numbers needs some: plays may overlap, such a run has the machine
+# to itself, also where several pairs of stand-ins are tested at once. Tests that only wait may overlap with both.
 QUIET = Path(tempfile.gettempdir()) / "longhaul-standins.quiet"
 _LONGHAUL = Path(sys.executable).parent / "longhaul"
 
@@ -28,38 +27,6 @@ _LONGHAUL = Path(sys.executable).parent / "longhaul"
 def measured(what: str) -> None:
     """Keep a number for the tests' output; none is asserted, since this machine has other work."""
     MEASURED.append(what)
-
-
-@contextlib.contextmanager
-def at_idle_priority() -> Iterator[None]:
-    """Give this process and its descendants, the stand-ins among them, only the processor time that no other process wants."""
-    _schedule(os.SCHED_IDLE)
-    try:
-        yield
-    finally:
-        _schedule(os.SCHED_OTHER)
-
-
-def _schedule(policy: int) -> None:
-    # A process that starts during the first pass may have the old policy.
-    for _ in range(2):
-        for process in _tree(os.getpid()):
-            with contextlib.suppress(OSError):
-                for thread in Path(f"/proc/{process}/task").iterdir():
-                    os.sched_setscheduler(int(thread.name), policy, os.sched_param(0))
-
-
-def _tree(root: int) -> list[int]:
-    """A process and its descendants."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = int(stat.read_text().rpartition(") ")[2].split()[1])
-            children.setdefault(parent, []).append(int(stat.parent.name))
-    tree = [root]
-    for process in tree:
-        tree += children.get(process, [])
-    return tree
 
 
 @dataclass(frozen=True)
@@ -90,7 +57,7 @@ class Bench:
         """`longhaul hosts VERB INVENTORY --json`."""
         if verb in ("deploy", "check"):
             words = (*words, "--modules", str(self.modules))
-        with at_idle_priority():
+        with locked(QUIET, shared=True):
             begun_s = time.monotonic()
             done = subprocess.run(
                 [_LONGHAUL, "hosts", verb, inventory or self.lab.inventory, "--json", *words],
