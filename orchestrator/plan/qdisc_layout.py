@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from longhaul.orchestrator.plan.link_parameters import LaneState, Path, PathState
+from longhaul.orchestrator.plan.link_parameters import Buffer, LaneState, Path, PathState
 from longhaul.orchestrator.plan.placement import Placement
-from longhaul.orchestrator.plan.qdiscs import LIMITED_IN_BYTES, NETEM, Impairment, netem, queue, tbf
+from longhaul.orchestrator.plan.qdiscs import COUNTS_BYTES, NETEM, Impairment, netem, queue, tbf
 from longhaul.orchestrator.plan.run import Qdisc
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
@@ -234,6 +234,9 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
             f"{buffer.text} after {first.text}: one counts packets and the other bytes, and a queue cannot change that"
         )
         raise PlanError("resolving", "schedule.path.buffer", what, "give all in packets or BDP, or all in KB or ms")
+    # RED's tables cannot be computed for a limit that the kernel cannot hold.
+    if buffer.in_bytes or state.queue in COUNTS_BYTES:
+        _check_counted(buffer, name, buffer.size_bytes)
     qdisc = queue(
         state.queue,
         packets=buffer.packets,
@@ -244,11 +247,13 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
         ecn=state.ecn,
         mark_at_packets=state.mark_at_packets,
     )
-    counted = qdisc.options.get(
-        "memory_bytes", buffer.size_bytes if qdisc.kind in LIMITED_IN_BYTES or buffer.in_bytes else 0
-    )
-    assert isinstance(counted, int)
+    memory = qdisc.options.get("memory_bytes", 0)
+    assert isinstance(memory, int)
+    _check_counted(buffer, name, memory)
+    return qdisc
+
+
+def _check_counted(buffer: Buffer, name: str, counted: int) -> None:
     if counted > _LARGEST_BYTES:
         what = f"{buffer.text} at {name} is {counted} bytes, more than a queue that counts bytes can hold"
         raise PlanError("resolving", "path.buffer", what, "give it in packets or BDP, with a queue that counts packets")
-    return qdisc

@@ -144,7 +144,9 @@ def queue(
     return Qdisc(kind, QUEUE, f"{RATE}1", options)
 
 
-# Kinds whose limit counts bytes; CAKE's counts memory, every other kind's packets.
+# Queues that count bytes however the buffer is written.
+COUNTS_BYTES = ("red", "step")
+# Kinds of qdiscs whose limit counts bytes; CAKE's counts memory, every other kind's packets.
 LIMITED_IN_BYTES = ("bfifo", "red")
 
 

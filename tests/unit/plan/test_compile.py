@@ -259,6 +259,20 @@ def test_a_queue_keeps_its_unit(first: str, later: str) -> None:
     compile_plan(parse_experiment(written, overrides=["path.queue=codel"]))
 
 
+@pytest.mark.parametrize("queue", ["red", "step", "cake", "droptail"])
+def test_a_buffer_beyond_32_bits_is_refused(queue: str) -> None:
+    written = {
+        "experiment": "unit",
+        "path": {"bandwidth": "100 Gbit/s", "rtt": "1 s", "buffer": "5 GB", "queue": queue},
+        "flows": [{"name": "one", "cc": "cubic"}],
+        "duration": "2 s",
+    }
+    if queue == "step":
+        written["path"]["mark_at"] = "20 packets"  # type: ignore[index]
+    with pytest.raises(PlanError, match="more than a queue that counts bytes can hold"):
+        compile_plan(parse_experiment(written))
+
+
 def test_a_flow_of_iperf3_has_a_separate_port_and_whole_blocks() -> None:
     flows = [
         {"name": "plain", "cc": "reno"},
