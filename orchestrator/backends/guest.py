@@ -94,7 +94,14 @@ class Guests:
         elif not (self._settings.modules(kernel) / "lh_trace.ko").is_file():
             missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
         memory = self._settings.guest_memory_dir
-        if os.statvfs(memory).f_flag & os.ST_NOEXEC:
+        if not (memory.is_dir() and os.access(memory, os.W_OK | os.X_OK)):
+            missing.append(
+                (
+                    f"a folder {memory} that this user can write",
+                    "create it, or set LONGHAUL_GUEST_MEMORY to another one",
+                )
+            )
+        elif os.statvfs(memory).f_flag & os.ST_NOEXEC:
             missing.append(
                 (f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec")
             )

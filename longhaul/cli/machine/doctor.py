@@ -137,7 +137,7 @@ def _sandbox(settings: Settings) -> _Pieces:
     pieces = open_backend("sandbox", settings).check(run)
     yield from pieces
     memory = settings.guest_memory_dir
-    if (free := shutil.disk_usage(memory).free) < run.memory_mb * 2**20:
+    if memory.is_dir() and (free := shutil.disk_usage(memory).free) < run.memory_mb * 2**20:
         remedy = "free some space, or set LONGHAUL_GUEST_MEMORY to a folder with more"
         yield f"{run.memory_mb} MiB of space in {memory} (it has {format_size(free)})", remedy
     yield from _writable(settings.home, "LONGHAUL_HOME")

@@ -6,11 +6,13 @@ import errno
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from longhaul.orchestrator.backends.guest import Guests
 from longhaul.orchestrator.execution.runner import Runner
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
@@ -103,3 +105,10 @@ def test_a_refusal_is_reported_by_its_name(
     assert ("LONGHAUL_HOME" in error.hint) == (attempt in (no_space, no_right))
     assert bool(error.hint) == bool(helps)
     store.database.close()
+
+
+def test_a_folder_for_guest_memory_that_is_missing_is_named(tmp_path: Path) -> None:
+    settings = replace(load_settings(), guest_memory_dir=tmp_path / "none")
+    missing = dict(Guests(settings, "sandbox").missing("6.12"))
+    remedy = "create it, or set LONGHAUL_GUEST_MEMORY to another one"
+    assert missing[f"a folder {tmp_path / 'none'} that this user can write"] == remedy
