@@ -156,7 +156,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
         "disk",
         {"before": small, "LONGHAUL_HOME": "/mnt/home"},
         "sandbox",
-        "1 GB of room for /mnt/home",
+        "1 GB of space for /mnt/home",
         "longhaul prune",
     )
     noexec = {"before": mounted("mount -t tmpfs -o noexec none /mnt"), "LONGHAUL_GUEST_MEMORY": "/mnt"}

@@ -52,9 +52,9 @@ def test_the_module_runs_on_the_other_kernel_too(folder: Path, tmp_path: Path) -
     ("name", "what"),
     [
         ("cubic", "the name is taken"),
-        ("Mine", "it is no name"),
-        ("../mine", "it is no name"),
-        ("a_name_that_is_too_long", "it is no name"),
+        ("Mine", "this cannot be the name"),
+        ("../mine", "this cannot be the name"),
+        ("a_name_that_is_too_long", "this cannot be the name"),
     ],
 )
 def test_an_invalid_name_is_refused(tmp_path: Path, name: str, what: str) -> None:
