@@ -14,7 +14,7 @@ from longhaul.api.lab import Lab
 from longhaul.orchestrator.system.errors import LonghaulError, RecordUnreachable, ResultsError
 from longhaul.orchestrator.system.installation import FILES
 
-_RECORD = "the database"
+_DATABASE = "the database"
 
 
 class Outward:
@@ -52,7 +52,7 @@ class Outward:
         hint = (
             "try again in a moment" if isinstance(error, RecordUnreachable) else "the operator finds details in the log"
         )
-        return type(error)(error.attempting, _RECORD, "its server does not respond correctly", hint)
+        return type(error)(error.attempting, _DATABASE, "its server does not respond correctly", hint)
 
     def text(self, text: str) -> str:
         """A text with folders of this machine replaced by the names of their settings."""

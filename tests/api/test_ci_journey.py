@@ -147,7 +147,7 @@ def test_the_service_reports_a_mistake_like_this_machine(service: Service, tmp_p
         ({"LONGHAUL_SERVER": "http://127.0.0.1:9"}, [], 3, "check that the service is running there"),
         ({"LONGHAUL_SERVER": "nonsense"}, [], 2, "this is not a URL"),
         ({}, ["--jobs", "2"], 2, "--jobs is for runs on this machine only"),
-        ({}, ["--report", "x.png"], 2, "HTML alone"),
+        ({}, ["--report", "x.png"], 2, "HTML reports only"),
     ],
 )
 def test_a_connection_error_is_one_line(

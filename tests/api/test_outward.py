@@ -38,7 +38,7 @@ def test_the_address_of_a_database_server_is_not_sent(tmp_path: Path, caplog: py
     with caplog.at_level(logging.ERROR):
         (answer,) = ask(app, ("GET", "/readyz", None))
     assert answer.status_code == 503 and answer.headers["retry-after"] == "5"
-    assert answer.json()["subject"] == "the record"
+    assert answer.json()["subject"] == "the database"
     for word in ("127.0.0.1", "postgresql", "psycopg", "lh@", "secret", str(_PORT) + "/", f"port {_PORT}"):
         assert word not in answer.text, answer.text
     assert "127.0.0.1" in caplog.text and "secret" not in caplog.text
@@ -49,7 +49,7 @@ def test_the_address_of_a_database_server_is_not_sent(tmp_path: Path, caplog: py
         EventLog(app.state.lab.store.database).newest()
     except Exception as raised:
         error = raised
-    assert "127.0.0.1" not in app.state.hub.tell(error) and "the record" in app.state.hub.tell(error)
+    assert "127.0.0.1" not in app.state.hub.tell(error) and "the database" in app.state.hub.tell(error)
 
 
 def test_folders_are_named_by_their_purpose(tmp_path: Path) -> None:

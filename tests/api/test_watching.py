@@ -136,7 +136,7 @@ def test_the_part_of_a_cancelled_run_is_kept_and_is_not_a_result(service: Servic
         # The part has no measures and no comparison and is not in the result of its experiment.
         assert client.get(f"{href}/distributions?measure=rtt").status_code == 404
         compared = client.get(f"{ROOT}/comparisons", params={"a": run, "b": service.run})
-        assert (compared.status_code, "no result" in compared.json()["detail"]) == (404, True)
+        assert (compared.status_code, "is not a result" in compared.json()["detail"]) == (404, True)
         assert client.get(f"{ROOT}/experiments/{made['id']}/summary").json()["runs"] == []
         (listed,) = client.get(f"{ROOT}/runs", params={"text": run}).json()["items"]
         assert listed["partial"] is True
