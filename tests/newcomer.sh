@@ -1,6 +1,6 @@
 #!/bin/bash
 # A newcomer's first hour: a bare Debian, an empty cache, a clone in a folder with a space, and README's commands up to the first
-# chart. Prints what each step took, in seconds and in megabytes of disk.
+# chart and the first experiment changed by hand. Prints what each step took, in seconds and in megabytes of disk.
 #
 #	newcomer.sh [RELEASE [WHO]]	of the commit that is checked out; about ten minutes, as root
 #
@@ -100,6 +100,13 @@ touch ~/done
 # The last line of its output makes `longhaul` a command.
 eval "$(grep -o 'export PATH=.*' ~/output)"
 longhaul --version
+# README's first experiment, and the same changed by hand.
+sed -n '/^# my-first.yaml$/,/^```$/p' README.md | grep -v '^```' >my-first.yaml
+grep -oE '^    longhaul (plan|run) my-first\.yaml.*' README.md | sed -E 's/^ +//; s/ {2,}.*//' >~/commands
+[ "$(wc -l <~/commands)" = 3 ] || { echo "README has other commands for my-first.yaml than plan, run and run --set" >&2; exit 1; }
+bash -eux ~/commands >~/first 2>&1 || { tail -n 20 ~/first >&2; exit 1; }
+grep -E '^(fidelity|met)' ~/first
+touch ~/first-done
 if [ "$1" = sudo ]; then
 	echo 'the packages for every guest kernel:'
 	./setup.sh kernels >~/kernels 2>&1 || bash -euc "$(sed -n 's/^    \(sudo .*\)/\1/p' ~/kernels)" >>~/kernels 2>&1 || { cat ~/kernels >&2; exit 1; }
@@ -176,7 +183,8 @@ else
 	step "make demo: modules, run; a kernel of $NEWCOMER_CACHE" "$(left "$clone/orchestrator/agent/build/longhaul-agent")" "$(left "$home/done")"
 fi
 step "from nothing to the first chart" "$made" "$(left "$home/done")"
-if [ $who = sudo ]; then step "the source of the other guest kernel" "$(left "$home/done")" "$(left "$home/kernels-done")"; fi
+step "README's first experiment: its plan, its run, and the run changed by hand" "$(left "$home/done")" "$(left "$home/first-done")"
+if [ $who = sudo ]; then step "the source of the other guest kernel" "$(left "$home/first-done")" "$(left "$home/kernels-done")"; fi
 space "Debian's packages" $(($(cut -f1 "$home/system") - bare))
 space "the clone, of it .venv $(used "$clone/.venv") MB" "$(used "$clone")"
 space "the cache: the kernel and its modules" "$(used "$cache")"
