@@ -13,9 +13,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -137,7 +139,7 @@ class Database:
         if self._file is not None and _is_read_only(self._file):
             return _read_only_engine(self._file)
         engine = create_engine(self._url, connect_args={"timeout": self._patience_s})
-        event.listen(engine, "connect", _set_up_file)
+        event.listen(engine, "connect", partial(_set_up_file, self._patience_s))
         event.listen(engine, "begin", _begin)
         return engine
 
@@ -222,11 +224,24 @@ def _revisions() -> set[str]:
     return {file.name.partition("_")[0] for file in (Path(__file__).parent / "migrations/versions").glob("[0-9]*.py")}
 
 
-def _set_up_file(connection: Any, _: Any) -> None:
+def _set_up_file(patience_s: float, connection: sqlite3.Connection, _: Any) -> None:
     # Python's module must not begin transactions by its own rules: `_begin` does.
     connection.isolation_level = None
-    connection.execute("PRAGMA journal_mode=WAL")
+    _keep_log(connection, patience_s)
     connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _keep_log(connection: sqlite3.Connection, patience_s: float) -> None:
+    """Switch a new file to a write-ahead log; SQLite refuses the second of two that do so at once, whatever its timeout."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def _hold_to_references(connection: Any, _: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 from longhaul.orchestrator.database.connection import Database
@@ -137,6 +139,20 @@ def test_concurrent_requests_with_one_key_make_one_experiment(url: str) -> None:
     assert labs[0].names(5) == ["a", "b"]
     for lab in labs:
         lab.database.close()
+
+
+def test_a_new_file_that_another_process_is_writing_to_is_waited_for(tmp_path: Path) -> None:
+    """Only the first writer of a file makes its log, and SQLite refuses a second at once, with no regard to its timeout."""
+    file = tmp_path / "catalogue.sqlite"
+    other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE another (number INTEGER)")
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, other.execute, ["COMMIT"]).start()
+    database = Database(f"sqlite:///{file}")
+    with database.write() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+    database.close()
+    other.close()
 
 
 def test_concurrent_requests_for_a_lease_give_it_one_holder(url: str) -> None:
