@@ -56,6 +56,14 @@ def watch_over_worker(scheduler: str, slots: int) -> int:
 
 
 async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(stopped.set)
+
+    # Before the bench, whose staging folder a sudden end would leave behind.
+    when_asked_to_stop(stop)
     about = _about(settings)
     bench()
     _LOG.info("waiting for the scheduler %s", scheduler)
@@ -69,13 +77,6 @@ async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
         local_directory=str(settings.home / "worker"),
         startup_information={"longhaul": lambda worker: about},
     )
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        loop.call_soon_threadsafe(stopped.set)
-
-    when_asked_to_stop(stop)
     stopping = asyncio.create_task(stopped.wait())
     living = asyncio.create_task(_live(worker, slots))
     await asyncio.wait({living, stopping}, return_when=asyncio.FIRST_COMPLETED)

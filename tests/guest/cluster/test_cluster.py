@@ -281,6 +281,16 @@ def test_only_the_single_worker_of_a_machine_offers_it_exclusively(lab: Lab) -> 
         wait_for(lambda: "alone" in cluster.needs)
 
 
+def test_a_worker_that_is_stopped_while_it_starts_leaves_nothing(lab: Lab) -> None:
+    """At the moment that its staging folder appears, it does not have a connection to the scheduler yet."""
+    worker = lab.worker()
+    staging = lab.folder / "worker-home/staging"
+    while not list(staging.glob("*/lock")):
+        time.sleep(0.001)
+    worker.stop()
+    assert [entry.name for entry in staging.iterdir()] == [".lock"]
+
+
 def test_the_backends_agree_on_the_programs_of_a_machine(settings: Settings) -> None:
     """An identity consists of artefacts and programs of the machine."""
     for backend, tool in (("sandbox", "lh-flow"), ("sandbox", "iperf3"), ("mininet", "lh-flow"), ("mininet", "iperf3")):
