@@ -151,7 +151,7 @@ class Run(Documented):
 
     def chart(self) -> bytes:
         """Windows, goodput, round trips and queue over time, as SVG."""
-        from longhaul.orchestrator.analysis.report.figure import draw_figure
+        from longhaul.orchestrator.analysis.figures.run_figure import draw_figure
 
         return draw_figure([(self.planned, self._trace())], "svg")
 

@@ -55,7 +55,7 @@ CONFINED = {
     },
     "cramjam": {"orchestrator/live/remote_write.py"},
     "grafana_foundation_sdk": {"dashboards/grafana/boards"},
-    "matplotlib": {"orchestrator/analysis/report/figure.py", "orchestrator/papers/drawings"},
+    "matplotlib": {"orchestrator/analysis/figures", "orchestrator/papers/drawings"},
 }
 
 

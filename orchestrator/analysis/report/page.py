@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from longhaul.orchestrator.analysis.figures.run_figure import draw_distributions, draw_figure
 from longhaul.orchestrator.analysis.panels import Panel, run_panels
-from longhaul.orchestrator.analysis.report.figure import draw_distributions, draw_figure
 from longhaul.orchestrator.analysis.report.html_shell import asset, html_page
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.plan.run import Run

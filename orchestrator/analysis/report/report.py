@@ -35,7 +35,7 @@ def write_report(runs: Sequence[ReportedRun], output: Path) -> None:
 
         content = report_page(runs).encode()
     else:
-        from longhaul.orchestrator.analysis.report.figure import draw_figure
+        from longhaul.orchestrator.analysis.figures.run_figure import draw_figure
 
         content = draw_figure([(run, trace) for _, run, trace in runs], ending[1:])
     write_whole(output, content)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from xml.sax.saxutils import escape
 
 _SHADES = " .:-=+*#%@"
 # More different values than this are grouped, neighbours first.
 _MOST = 12
-_CELL_PX, _MARGIN_PX, _LINE_PX = 64, 110, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,41 +67,18 @@ def _cell(surface: Surface, value: float | None) -> str:
     return "·" if value is None else f"{_SHADES[round(surface.shade(value) * (len(_SHADES) - 1))]} {value:.4g}"
 
 
-def as_svg(surface: Surface, title: str) -> str:
-    """The same as a self-contained image."""
-    width = _MARGIN_PX + _CELL_PX * len(surface.columns) + 20
-    height = 60 + _CELL_PX // 2 * len(surface.rows) + 2 * _LINE_PX
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
-        f'<rect width="{width}" height="{height}" fill="#fff"/>',
-        _svg_text(10, 20, title, "start"),
-        _svg_text(_MARGIN_PX - 8, 44, f"{surface.y} \\ {surface.x}", "end"),
-    ]
-    for column, name in enumerate(surface.columns):
-        parts.append(_svg_text(_MARGIN_PX + _CELL_PX * (column + 0.5), 44, name, "middle"))
-    for row, (name, cells) in enumerate(zip(surface.rows, surface.cells, strict=True)):
-        top = 52 + _CELL_PX // 2 * row
-        parts.append(_svg_text(_MARGIN_PX - 8, top + 20, name, "end"))
-        for column, cell in enumerate(cells):
-            left = _MARGIN_PX + _CELL_PX * column
-            parts.append(
-                f'<rect x="{left}" y="{top}" width="{_CELL_PX - 2}" height="{_CELL_PX // 2 - 2}" fill="{_colour(surface, cell)}"/>'
-            )
-            if cell is not None:
-                ink = "#fff" if surface.shade(cell) > 0.6 else "#000"
-                parts.append(_svg_text(left + _CELL_PX / 2 - 1, top + 20, f"{cell:.4g}", "middle", ink))
-    return "\n".join([*parts, "</svg>\n"])
+def as_svg(surface: Surface, title: str) -> bytes:
+    """The same as an image; an untried cell is empty."""
+    from longhaul.orchestrator.analysis.figures.canvas import style, to_file
+    from longhaul.orchestrator.analysis.figures.heat_map import HeatMap, colours_of, draw_heat_map
 
-
-def _colour(surface: Surface, value: float | None) -> str:
-    """From pale to dark blue; grey for untried cells."""
-    if value is None:
-        return "#e4e4e4"
-    shade = surface.shade(value)
-    return "#" + "".join(
-        f"{round(pale + (dark - pale) * shade):02x}" for pale, dark in ((222, 8), (235, 69), (247, 148))
-    )
-
-
-def _svg_text(x: float, y: float, text: str, anchor: str, ink: str = "#000") -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="{ink}">{escape(text)}</text>'
+    values = {
+        (row, column): cell
+        for row, cells in zip(surface.rows, surface.cells, strict=True)
+        for column, cell in zip(surface.columns, cells, strict=True)
+        if cell is not None
+    }
+    rows, columns = ({name: name for name in names} for names in (surface.rows, surface.columns))
+    heat_map = HeatMap(rows, columns, values, (surface.y, surface.x, title))
+    with style():
+        return to_file(draw_heat_map(heat_map, colours_of(values.values()), ""), "svg")

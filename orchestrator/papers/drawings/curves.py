@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from longhaul.orchestrator.analysis.figures.canvas import INK, PUBLISHED, key_above, line_style, new_figure, style
 from longhaul.orchestrator.papers.claims import Claim
-from longhaul.orchestrator.papers.drawings.canvas import (
-    INK,
-    PUBLISHED,
-    from_zero,
-    key_above,
-    line_style,
-    new_figure,
-    number_ticks,
-    numbers,
-    style,
-    to_plate,
-    whiskers,
-)
+from longhaul.orchestrator.papers.drawings.axes import WIDTH_IN, from_zero, number_ticks, numbers, to_plate, whiskers
 from longhaul.orchestrator.papers.drawings.drawn import Drawn, Measured, Table, published_value, readings, scale_of
 from longhaul.orchestrator.papers.drawings.groups import draw_groups
 from longhaul.orchestrator.papers.figure_specs import Curves, Groups, short_name
@@ -41,7 +30,7 @@ def draw_curves(picture: Curves, measured: Measured, claims: Sequence[Claim]) ->
         return draw_groups(_as_bars(picture), measured, claims)
     stated = [published_value(claims, picture.y, one.point) for one in shown]
     with style():
-        figure = new_figure(_HEIGHT_IN)
+        figure = new_figure(WIDTH_IN, _HEIGHT_IN)
         canvas = figure.subplots()
         _draw_lines(canvas, picture, shown, stated, dict(zip(names, places, strict=True)))
         canvas.set_xlabel(picture.x.label)

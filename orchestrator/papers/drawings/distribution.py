@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from longhaul.orchestrator.analysis.figures.canvas import key_above, line_style, new_figure, style
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats, round_trips_ms
 from longhaul.orchestrator.papers.claims import selects
-from longhaul.orchestrator.papers.drawings.canvas import key_above, line_style, new_figure, style, to_plate
+from longhaul.orchestrator.papers.drawings.axes import WIDTH_IN, to_plate
 from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table, scale_of
 from longhaul.orchestrator.papers.figure_specs import Cdf, short_name
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -31,7 +32,7 @@ def draw_distribution(picture: Cdf, measured: Measured, points: int) -> Drawn | 
     scale = scale_of(picture.measure) if picture.measure else 1.0
     steps = {name: _steps(found, points) for name, found in curves.items()}
     with style():
-        figure = new_figure(_HEIGHT_IN)
+        figure = new_figure(WIDTH_IN, _HEIGHT_IN)
         canvas = figure.subplots()
         for index, (name, (at, share)) in enumerate(steps.items()):
             colour, dashes, _ = line_style(index)

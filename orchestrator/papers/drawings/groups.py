@@ -6,19 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from longhaul.orchestrator.analysis.figures.canvas import INK, PUBLISHED, key_above, line_style, new_figure, style
 from longhaul.orchestrator.papers.claims import Claim
-from longhaul.orchestrator.papers.drawings.canvas import (
-    INK,
-    PUBLISHED,
-    from_zero,
-    key_above,
-    line_style,
-    name_ticks,
-    new_figure,
-    style,
-    to_plate,
-    whiskers,
-)
+from longhaul.orchestrator.papers.drawings.axes import WIDTH_IN, from_zero, name_ticks, to_plate, whiskers
 from longhaul.orchestrator.papers.drawings.drawn import Drawn, Measured, Table, published_value, readings, scale_of
 from longhaul.orchestrator.papers.figure_specs import Groups, Measure, short_name
 from longhaul.orchestrator.papers.readings import Reading
@@ -48,7 +38,7 @@ def draw_groups(picture: Groups, measured: Measured, claims: Sequence[Claim]) ->
         return None
     groups = list(dict.fromkeys(_group(picture, one.point) for bar in bars for one in bar.shown))
     with style():
-        figure = new_figure(_HEIGHT_IN)
+        figure = new_figure(WIDTH_IN, _HEIGHT_IN)
         canvas = figure.subplots()
         for index, bar in enumerate(bars):
             _draw(canvas, picture, bar, groups, index, len(bars))

@@ -9,17 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from longhaul.orchestrator.analysis.aggregate import by_point
+from longhaul.orchestrator.analysis.figures.canvas import FAINT, key_above, line_style, new_figure, style
 from longhaul.orchestrator.analysis.panels import Series, flow_label, run_panels
 from longhaul.orchestrator.papers.claims import selects
-from longhaul.orchestrator.papers.drawings.canvas import (
-    FAINT,
-    from_zero,
-    key_above,
-    line_style,
-    new_figure,
-    style,
-    to_plate,
-)
+from longhaul.orchestrator.papers.drawings.axes import WIDTH_IN, from_zero, to_plate
 from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table
 from longhaul.orchestrator.papers.figure_specs import OverTime, short_name
 from longhaul.orchestrator.plan.run import Run
@@ -54,7 +47,7 @@ def draw_over_time(picture: OverTime, measured: Measured, points: int) -> Drawn 
     if not lines:
         return None
     with style():
-        figure = new_figure(_REST_IN + _PLOT_IN * len(lines))
+        figure = new_figure(WIDTH_IN, _REST_IN + _PLOT_IN * len(lines))
         rows = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
         styles = {label: index for index, label in enumerate(_labels(lines))}
         for canvas, (plot, found) in zip(rows, lines.items(), strict=True):

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from longhaul.orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
+from longhaul.orchestrator.analysis.figures.run_figure import draw_distributions
 from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.analysis.panels import run_panels
-from longhaul.orchestrator.analysis.report.figure import draw_distributions
 from longhaul.orchestrator.analysis.report.report import ReportedRun, write_report
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run

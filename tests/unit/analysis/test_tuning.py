@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -153,5 +154,8 @@ def test_a_surface_has_its_best_darkest() -> None:
     assert (surface.columns, surface.rows, surface.cells) == (("1", "2"), ("1", "3"), ((1.0, None), (3.0, 6.0)))
     assert as_text(surface).splitlines()[2].split()[-2:] == ["@", "6"]
     assert "·" in as_text(surface)
-    assert as_svg(surface, "a < b").count("<rect") == 5
-    assert "a &lt; b" in as_svg(surface, "a < b")
+    drawn = as_svg(surface, "a < $b$")
+    assert drawn == as_svg(surface, "a < $b$")
+    texts = ["".join(one.itertext()) for one in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    assert [text for text in texts if "." in text][:3] == ["1.00", "3.00", "6.00"]
+    assert {"x", "y", "a < $b$"} <= set(texts)

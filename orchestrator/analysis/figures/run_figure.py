@@ -1,15 +1,22 @@
-"""The static figure of runs: stacked panels over one time axis, as SVG or PNG.
-
-Same runs, same bytes: no date, no version, no random names inside. Text of runs is drawn literally, never as a formula.
-"""
+"""The static figure of runs: stacked panels over one time axis, as SVG or PNG; and the distributions of one run."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.analysis.distributions import queue_delay_curves, round_trip_curves
+from longhaul.orchestrator.analysis.figures.canvas import (
+    DASHES,
+    FAINT,
+    INK,
+    SOLID,
+    Dashes,
+    line_style,
+    new_figure,
+    style,
+    to_file,
+)
 from longhaul.orchestrator.analysis.panels import Panel, run_panels
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.changes import run_marks
@@ -20,19 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
-# An offset, and the alternating lengths of strokes and gaps.
-Dashes = tuple[float, tuple[float, ...]]
 Styles = dict[str, tuple[str, Dashes]]
-
-# Distinguishable by every kind of colour vision, and in print; the queue is drawn in ink, as it belongs to no flow.
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6a00")
-_SOLID: Dashes = (0, ())
-DASHES: tuple[Dashes, ...] = (_SOLID, (0, (7, 3)), (0, (2, 3)), (0, (8, 3, 2, 3)))
-_INK, _MARK = "#333333", "#707070"
 
 _WIDTH_IN = 9.0
 _PANEL_IN, _HEAD_IN, _DISTRIBUTIONS_IN = 1.5, 0.8, 3.0
-_DPI = 130
 # More points than the figure's dots across would only make the file larger.
 _POINTS = 2000
 _MOST_RUNS = 12
@@ -40,40 +38,20 @@ _MOST_LEGEND = 14
 # The width of a mark's text, as a part of the time axis.
 _LETTER_WIDTH = 0.0065
 
-STYLE: Any = {
-    "svg.hashsalt": "longhaul",
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.size": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#888888",
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "path.simplify": False,
-}
-
 
 def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str) -> bytes:
     """The figure of these runs in the format of this ending, svg or png."""
     if len(runs) > _MOST_RUNS:
         what = f"{len(runs)} runs do not fit into one figure, which has room for {_MOST_RUNS}"
         raise PlanError("drawing", "a figure", what, "name fewer runs, or an output that ends in .html")
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     drawn = [(run, run_panels(run, trace, _POINTS)) for run, trace in runs]
     heights_in = [_HEAD_IN + _PANEL_IN * max(1, len(panels)) for _, panels in drawn]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, sum(heights_in)), dpi=_DPI, layout="constrained")
+    with style():
+        figure = new_figure(_WIDTH_IN, sum(heights_in))
         parts = figure.subfigures(len(drawn), 1, squeeze=False, height_ratios=heights_in)[:, 0]
         for part, (run, panels) in zip(parts, drawn, strict=True):
             _draw_run(part, run, panels)
-        page = io.BytesIO()
-        nothing = {"Date": None, "Creator": None} if ending == "svg" else {"Software": None}
-        figure.savefig(page, format=ending, metadata=nothing)
-    return page.getvalue()
+        return to_file(figure, ending)
 
 
 def draw_distributions(run: Run, trace: Trace) -> bytes | None:
@@ -82,16 +60,13 @@ def draw_distributions(run: Run, trace: Trace) -> bytes | None:
     drawn = [(title, curves) for title, curves in parts if curves]
     if not drawn:
         return None
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, _DISTRIBUTIONS_IN), dpi=_DPI, layout="constrained")
+    with style():
+        figure = new_figure(_WIDTH_IN, _DISTRIBUTIONS_IN)
         for axes, (title, curves) in zip(
             figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0], drawn, strict=True
         ):
             for index, curve in enumerate(curves):
-                colour, dashes = _style(index) if title == "Round trip" else (_INK, DASHES[index % len(DASHES)])
+                colour, dashes = line_style(index)[:2] if title == "Round trip" else (INK, DASHES[index % len(DASHES)])
                 axes.plot(curve.ms, 100 * curve.share, color=colour, linestyle=dashes, linewidth=1.1, label=curve.label)
             axes.set_xlim(left=0)
             axes.set_ylim(0, 100)
@@ -99,26 +74,20 @@ def draw_distributions(run: Run, trace: Trace) -> bytes | None:
             if len(curves) <= _MOST_LEGEND:
                 axes.legend(frameon=False, fontsize=8, loc="lower right")
         figure.supylabel("at most as long, %", fontsize=9)
-        page = io.BytesIO()
-        figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
-    return page.getvalue()
+        return to_file(figure, "svg")
 
 
-def flow_styles(panels: Sequence[Panel]) -> Styles:
+def _flow_styles(panels: Sequence[Panel]) -> Styles:
     """Colour and dashes of every series, the same in all panels."""
     labels = dict.fromkeys(series.label for panel in panels if panel.title != "Queue" for series in panel.series)
-    return {label: _style(index) for index, label in enumerate(labels)}
-
-
-def _style(index: int) -> tuple[str, Dashes]:
-    return PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)]
+    return {label: line_style(index)[:2] for index, label in enumerate(labels)}
 
 
 def _draw_run(part: SubFigure, run: Run, panels: Sequence[Panel]) -> None:
     part.suptitle(run.title, fontsize=11)
     if not panels:
         return
-    styles = flow_styles(panels)
+    styles = _flow_styles(panels)
     rows = part.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axes, panel in zip(rows, panels, strict=True):
         _draw_panel(axes, run, panel, styles)
@@ -130,7 +99,7 @@ def _draw_run(part: SubFigure, run: Run, panels: Sequence[Panel]) -> None:
 
 def _draw_panel(axes: Axes, run: Run, panel: Panel, styles: Styles) -> None:
     for series in panel.series:
-        colour, dashes = styles.get(series.label, (_INK, _SOLID)) if panel.title != "Queue" else (_INK, _SOLID)
+        colour, dashes = styles.get(series.label, (INK, SOLID)) if panel.title != "Queue" else (INK, SOLID)
         axes.plot(series.x_s, series.y, color=colour, linestyle=dashes, linewidth=0.9)
     axes.set_xlim(0, run.duration_us / 1e6)
     axes.set_ylim(bottom=0)
@@ -143,12 +112,12 @@ def _draw_marks(axes: Axes, run: Run, *, labelled: bool) -> None:
     letter_s = _LETTER_WIDTH * run.duration_us / 1e6
     free_s = 0.0
     for mark in run_marks(run):
-        axes.axvline(mark.t_s, color=_MARK, linewidth=0.8, linestyle=":")
+        axes.axvline(mark.t_s, color=FAINT, linewidth=0.8, linestyle=":")
         # A text that would overlap the previous one is left out; its line stays.
         if labelled and mark.t_s >= free_s:
             free_s = mark.t_s + letter_s * len(mark.text)
             axes.text(
-                mark.t_s, 1.01, mark.text, transform=axes.get_xaxis_transform(), fontsize=7, va="bottom", color=_MARK
+                mark.t_s, 1.01, mark.text, transform=axes.get_xaxis_transform(), fontsize=7, va="bottom", color=FAINT
             )
 
 

@@ -1,4 +1,4 @@
-"""Shared parts of all drawings: the style, axes of names or numbers, and the conversion to an SVG element.
+"""Shared parts of the drawings of papers: axes of names or numbers, intervals, and the conversion to an element of a page.
 
 Ink and lines become variables of the page's style sheet, so that a drawing follows the reader's light or dark page;
 alone it falls back to the light colours.
@@ -6,14 +6,12 @@ alone it falls back to the light colours.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.analysis.report.figure import DASHES, PALETTE, STYLE, Dashes
+from longhaul.orchestrator.analysis.figures.canvas import FAINT, INK, PALETTE, RULE, to_file
 from longhaul.orchestrator.papers.drawings.drawn import Plate
 from longhaul.orchestrator.papers.figure_specs import short_name
 from longhaul.orchestrator.papers.readings import Reading
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, FAINT, RULE = "#1c2024", "#5b6570", "#dde1e6"
-MARKERS = "osD^vP*X"
 WIDTH_IN = 5.6
 # Width of a column that is legible on a narrow page, in CSS pixels.
 WIDTH_PX = 340
@@ -33,65 +29,19 @@ _QUANTITY = re.compile(r"([-+0-9.eE]+) ?(.*)")
 _WIDE = 50
 # Letters of all names below an axis that fit side by side in a drawing of WIDTH_IN.
 _LETTERS = 54
-# The key's label of the paper's numbers.
-PUBLISHED = "published"
-# Letters of a line of the key, with room for the strokes.
-_KEY_LETTERS = 84
 
 _VARIABLES = {INK: "--ink", FAINT: "--faint", RULE: "--rule", **{one: f"--line-{i}" for i, one in enumerate(PALETTE)}}
 _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})")
 # Groups are named by their order, which a page of many drawings would repeat; no element refers to them.
 _GROUP_ID = re.compile(r'<g id="[^"]*">')
 
-_STYLE: Any = STYLE | {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.edgecolor": FAINT,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "grid.color": RULE,
-    "axes.facecolor": "none",
-    "axes.axisbelow": True,
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "axes.titlesize": 9.0,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-}
-
-
-def style() -> AbstractContextManager[None]:
-    """The style, while a drawing is made."""
-    import matplotlib as mpl
-
-    return mpl.rc_context(_STYLE)
-
-
-def new_figure(height_in: float, width_in: float = WIDTH_IN) -> Figure:
-    """An empty figure."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width_in, height_in), layout="constrained")
-
 
 def to_plate(figure: Figure, description: str, width_px: int = WIDTH_PX, title: str = "") -> Plate:
     """The figure as an SVG element; `description` is its text for screen readers."""
-    page = io.StringIO()
-    figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
-    text = page.getvalue()
+    text = to_file(figure, "svg", background="none").decode()
     svg = _GROUP_ID.sub("<g>", text[text.index("<svg") :])
     svg = _COLOUR.sub(lambda found: f"{found[1]}: {_variable(found[2])}", svg)
     return Plate(svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1), width_px, title)
-
-
-def line_style(index: int) -> tuple[str, Dashes, str]:
-    """Colour, dashes and marker of one of several lines."""
-    return PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)], MARKERS[index % len(MARKERS)]
 
 
 def numbers(names: Sequence[str]) -> list[float] | None:
@@ -141,16 +91,6 @@ def whiskers(shown: Sequence[Reading], scale: float) -> list[list[float]] | None
         [max(0.0, one.value - one.low) * scale for one in shown],
         [max(0.0, one.high - one.value) * scale for one in shown],
     ]
-
-
-def key_above(figure: Figure, plots: Sequence[Axes]) -> None:
-    """The key above the drawing: every line once, from its first plot."""
-    found = {label: handle for plot in plots for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)}
-    if found:
-        # Measured values first, in any order of drawing.
-        found |= {PUBLISHED: found.pop(PUBLISHED)} if PUBLISHED in found else {}
-        columns = max(1, min(6, int(_KEY_LETTERS / (max(map(len, found)) + 8))))
-        figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
 
 
 def _variable(colour: str) -> str:
